@@ -1,5 +1,5 @@
-//! What a script's calibration cell gives: the local work of an operation, or how much of the
-//! metric's unit one operation is.
+//! Calibration: the local work of an operation, or the number of the metric's units in an
+//! operation, from a script's calibration cell.
 
 use crate::failure::Failure;
 use crate::local_work::{self, LocalWork};
@@ -10,8 +10,8 @@ use lockyard_results::published::{PublishedCell, PublishedTable};
 use lockyard_scenarios::{Calibration, Gives, Length, Metric, Region, Script, Step, Variant};
 use lockyard_support::InputError;
 
-/// The published cell that calibrates `variant` for `machine`, by the script's calibration: the
-/// machine's own, or, where it has none, the first machine's.
+/// Returns the published cell that calibrates `variant` for `machine`, by the script's calibration:
+/// the machine's own, or, where it has none, the first machine's.
 pub fn calibration_cell<'t>(
     script: &Script,
     variant: &str,
@@ -40,8 +40,9 @@ pub fn calibration_cell<'t>(
     })
 }
 
-/// Operations a second of a script's calibration cell, in a metric; `None` if nobody says how many
-/// tasks ran, or the cell gave numbers of the script and says nothing of its metric.
+/// Returns the operations a second of a script's calibration cell, in a metric. Returns `None` if
+/// the number of tasks is unknown, or if the cell gave numbers of the script and no figure of its
+/// metric.
 pub fn calibration_throughput(
     script: &Script,
     metric: Metric,
@@ -55,23 +56,23 @@ pub fn calibration_throughput(
     Some(if own { metric.throughput(cell.value, tasks) } else { cell.value })
 }
 
-/// What a calibration gave.
+/// Result of a calibration.
 #[derive(Clone, Copy, Debug)]
 pub struct Calibrated {
-    /// The local work of an operation, if the variant has calibrated work.
+    /// Local work of an operation, if the variant has calibrated work.
     pub work: Option<LocalWork>,
-    /// The script's metric, with how much of its unit an operation is.
+    /// The script's metric, with the number of its units in an operation.
     pub metric: Metric,
 }
 
 impl Calibrated {
-    /// The local work of an operation, in nanoseconds.
+    /// Returns the local work of an operation, in nanoseconds.
     pub fn nanoseconds(&self) -> f64 {
         self.work.map_or(0.0, |work| work.nanoseconds)
     }
 }
 
-/// What a variant's calibration gives for a machine.
+/// Returns the calibration of a variant for a machine.
 ///
 /// # Errors
 ///
@@ -95,9 +96,9 @@ pub fn calibrated(
     Ok(Calibrated { work, metric })
 }
 
-/// How much of the metric's unit one operation is: the published figure of the calibration cell
-/// over the simulated one, where an operation is one. `own` is the local work that the same
-/// calibration gave.
+/// Returns the number of the metric's units in an operation: the published figure of the
+/// calibration cell over the figure simulated with one unit an operation. `own` is the local work
+/// that the same calibration gave.
 fn per_operation(
     script: &Script,
     calibration: &Calibration,
@@ -122,7 +123,7 @@ fn per_operation(
     check_threads(&machine, tasks)?;
     let placement = MachinePlacement::Order(of.order);
     let effort = SimulationEffort::usual(&machine, &placement, tasks);
-    // What it takes over of another script, as far as that has work to calibrate.
+    // The parts taken from another script, as far as that has work to calibrate.
     let work = if own.is_some() {
         own
     } else if of.calibration.as_ref().is_some_and(Calibration::gives_local_work) {
@@ -148,7 +149,7 @@ fn per_operation(
         .map_err(|e| Failure::Run(format!("{}, {}: calibration: {e}", of.name, variant.name)))
 }
 
-/// The script whose published cell calibrates `script`: itself, or the shipped one that its
+/// Returns the script whose published cell calibrates `script`: itself, or the shipped one that its
 /// calibration names.
 fn calibrating(script: &Script, calibration: &Calibration) -> Result<Script, Failure> {
     let own = |name: &&String| **name != script.name;
@@ -174,7 +175,7 @@ fn no_variant(script: &Script, of: &Script, variant: &str) -> Failure {
     )))
 }
 
-/// The calibration cell, which has to be there.
+/// Returns the calibration cell, which must exist.
 fn required_cell<'t>(
     script: &Script,
     calibration: &Calibration,
@@ -194,7 +195,7 @@ fn required_cell<'t>(
     })
 }
 
-/// Whether an operation has calibrated work.
+/// Returns true if an operation has calibrated work.
 fn has_calibrated_work(steps: &[Step]) -> bool {
     steps.iter().any(|step| match step {
         Step::CalibratedWork { .. } => true,
@@ -203,8 +204,8 @@ fn has_calibrated_work(steps: &[Step]) -> bool {
     })
 }
 
-/// The local work of a variant, from its calibration cell on the cell's machine; `None` if the
-/// variant has no calibrated work. `machine` is the machine to predict for.
+/// Returns the local work of a variant, from its calibration cell on the cell's machine. Returns
+/// `None` if the variant has no calibrated work. `machine` is the machine to predict for.
 ///
 /// # Errors
 ///
@@ -261,8 +262,8 @@ pub fn local_work(
     solved.map(Some).map_err(|e| Failure::Run(format!("{}, {of}: calibration: {e}", script.name)))
 }
 
-/// CPU time of all tasks in a region, in seconds a second, in the run of a calibration cell: from
-/// its second cell.
+/// Returns the CPU time of all tasks in a region, in seconds a second, in the run of a calibration
+/// cell: from its second cell.
 fn cpu_share(
     script: &Script,
     cell: &PublishedCell,
@@ -286,7 +287,7 @@ fn cpu_share(
             "no published table has the second cell of its calibration ({wanted} in s)"
         ))
     })?;
-    // In the terms of the table, so that how much an operation is does not matter.
+    // In the terms of the table, so that the number of units in an operation does not matter.
     let seconds = match (script.run.length, script.metric) {
         (Some(Length::Seconds(seconds)), _) => seconds,
         (Some(Length::Amount(amount)), Metric::Throughput(rate)) => {

@@ -1,6 +1,5 @@
-//! Why a predicted figure is what it is: where the cycles of all threads went, by phase, by lock
-//! and by line, what ideal locks would give, and a few sentences that name the cost that dominates
-//! (the rules: [`Cause`]).
+//! Explanation of a predicted figure: the cycles of all threads by phase, by lock and by line, the
+//! throughput with ideal locks, and a few sentences that name the dominating cost ([`Cause`]).
 
 mod cause;
 mod costs;

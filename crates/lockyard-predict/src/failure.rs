@@ -1,8 +1,8 @@
-//! Why a request came to nothing.
+//! Reasons why a request failed.
 
 use lockyard_support::InputError;
 
-/// A prediction cannot be made: bad input, or a run that failed.
+/// Reason why a prediction cannot be made: bad input, or a run that failed.
 #[derive(Clone, Debug)]
 pub enum Failure {
     /// The input is wrong.

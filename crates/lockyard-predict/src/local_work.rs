@@ -1,62 +1,63 @@
 //! The local work of an operation, from the one published cell that may give it.
 //!
-//! With one thread the time of an operation grows with the local work, cycle by cycle but for work
-//! that hides behind an operation before it: what the simulated time lacks is added to the work
-//! until nothing is lacking. With more threads the figure may hardly depend on the work (the line
-//! is busy all the time), and more than one work may meet the cell. Then it is the smallest work at
-//! which the simulated figure is nearest to the cell among its neighbours, and near enough to be
-//! meant; and the result says between which works the cell is met about as well. No other cell is
-//! looked at.
+//! With one thread the time of an operation grows with the local work, cycle by cycle, except for
+//! work that hides behind an earlier operation. So the missing time is added to the work until
+//! nothing is missing.
 //!
-//! [`solve_cpu_time`] is for operations of which nobody says how many the published unit is: their
-//! work is found from CPU time, which has the waits for locks in it.
+//! With more threads the figure may hardly depend on the work, because the line is busy all the
+//! time. More than one work may then meet the cell. The result is the smallest work that is nearest
+//! to the cell among its neighbours, and near enough to be meant. It also states the range of works
+//! that meet the cell about as well. No other cell is looked at.
+//!
+//! [`solve_cpu_time`] serves operations whose number in the published unit is unknown. Their work
+//! is found from CPU time, which includes the waits for locks.
 
 use crate::simulate::{CellSpec, Prediction, RunPlan, SimulationEffort, SimulationError, simulate};
 use lockyard_scenarios::Region;
 use std::cell::RefCell;
 
-/// A calibration is met if the simulated figure is this near to the published one.
+/// Share by which the simulated figure may miss the published one in a calibration that is met.
 const TOLERANCE: f64 = 0.01;
 
-/// Works that meet the cell within this much are as good as the one that was chosen.
+/// Share within which a work meets the cell as well as the chosen one.
 const AS_GOOD: f64 = 0.05;
 
-/// A local minimum of the miss counts only if it is below this.
+/// Miss below which a local minimum counts.
 const MEANT: f64 = 0.1;
 
 /// Local work, and how well it meets its cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LocalWork {
-    /// Nanoseconds an operation.
+    /// Nanoseconds of an operation.
     pub nanoseconds: f64,
     /// Simulated over published throughput of the cell, less 1.
     pub miss: f64,
-    /// The least and the greatest work, of those that were tried, that meet the cell within 5 %.
-    /// Works between them need not.
+    /// Least and greatest work among those tried that meet the cell within 5 %. Works between them
+    /// may miss it.
     pub as_good: (f64, f64),
 }
 
 impl LocalWork {
-    /// Whether the simulated figure meets the cell.
+    /// Returns true if the simulated figure meets the cell.
     pub fn is_met(&self) -> bool {
         self.miss.abs() <= TOLERANCE
     }
 
-    /// Whether the cell says what the work is: no other work that was tried, and is very different,
-    /// meets it about as well.
+    /// Returns true if the cell determines the work: no very different work that was tried meets it
+    /// about as well.
     pub fn is_determined(&self) -> bool {
         let (least, greatest) = self.as_good;
         greatest <= least.max(1.0) * 1.5
     }
 }
 
-/// Simulates a cell with another local work.
+/// Simulation of a cell with another local work.
 fn at(cell: &CellSpec, local_work: f64) -> Result<Prediction, SimulationError> {
     simulate(&CellSpec { local_work, ..*cell }, &RunPlan::of_windows(SimulationEffort::SEARCH))
 }
 
-/// Finds the local work with which a cell does `throughput` operations a second. That of the cell
-/// is ignored.
+/// Returns the local work with which a cell does `throughput` operations a second. Ignores the
+/// local work that the cell has.
 ///
 /// # Errors
 ///
@@ -69,7 +70,7 @@ pub fn solve(cell: &CellSpec, throughput: f64) -> Result<LocalWork, SimulationEr
     if threads == 1 {
         let published_ns = 1e9 / throughput;
         let (mut work, mut miss) = (0.0, miss_at(0.0)?);
-        // Once for the work that does not hide, and a few times for what hides of what was added.
+        // One round for the work that does not hide, and a few more for added work that hides.
         for _ in 0..6 {
             let lacking = published_ns - published_ns / (miss + 1.0);
             if miss <= TOLERANCE / 20.0 {
@@ -89,7 +90,7 @@ pub fn solve(cell: &CellSpec, throughput: f64) -> Result<LocalWork, SimulationEr
         tried.push((work, miss_at(work)?));
     }
     let chosen = first_meant(&tried);
-    // Between the neighbours of the chosen one, where the sign changes, the cell is met exactly.
+    // Where the miss changes its sign beside the chosen work, one work meets the cell exactly.
     let mut best = tried[chosen];
     for (a, b) in [(chosen.wrapping_sub(1), chosen), (chosen, chosen + 1)] {
         if let (Some(&a), Some(&b)) = (tried.get(a), tried.get(b))
@@ -104,20 +105,20 @@ pub fn solve(cell: &CellSpec, throughput: f64) -> Result<LocalWork, SimulationEr
     Ok(LocalWork { nanoseconds: best.0, miss: best.1, as_good: as_good(best.0, &tried) })
 }
 
-/// The least and the greatest work of those that were `tried` (work and miss), and `best`, that
-/// meet the cell about as well.
+/// Returns the least and the greatest work of `tried` (work and miss) and `best` that meet the cell
+/// about as well.
 fn as_good(best: f64, tried: &[(f64, f64)]) -> (f64, f64) {
     let good = tried.iter().filter(|(_, miss)| miss.abs() <= AS_GOOD).map(|(work, _)| *work);
     good.fold((best, best), |(least, greatest), work| (least.min(work), greatest.max(work)))
 }
 
-/// Works between which [`solve_cpu_time`] looks, in nanoseconds.
+/// Range of works in which [`solve_cpu_time`] searches, in nanoseconds.
 const WORKS: (f64, f64) = (1e2, 1e6);
 
-/// Finds the local work of an operation with which the CPU time of all tasks in a region is `share`
-/// seconds a second. Where tasks wait for a lock, that is the work at which they wait so long; how
-/// many operations the published unit is, is not asked. [`LocalWork::miss`] is that of the CPU
-/// time.
+/// Returns the local work of an operation with which the CPU time of all tasks in a region is
+/// `share` seconds a second. Where tasks wait for a lock, this work leads to that waiting time. The
+/// number of operations in the published unit does not matter. [`LocalWork::miss`] refers to the
+/// CPU time.
 ///
 /// # Errors
 ///
@@ -127,7 +128,7 @@ pub fn solve_cpu_time(
     region: Region,
     share: f64,
 ) -> Result<LocalWork, SimulationError> {
-    // In powers of ten: how long operations are is not known at all.
+    // Powers of ten, because the length of an operation is unknown.
     let tried = RefCell::new(Vec::new());
     let miss_at = |exponent: f64| -> Result<f64, SimulationError> {
         let work = 10f64.powf(exponent);
@@ -147,8 +148,8 @@ pub fn solve_cpu_time(
     Ok(LocalWork { nanoseconds: work, miss, as_good: as_good(work, &tried.take()) })
 }
 
-/// The first of `tried` whose miss is no greater than its neighbours' and is meant; if there is
-/// none, the one with the least miss.
+/// Returns the first of `tried` whose miss is no greater than its neighbours' and is meant. If
+/// there is none, returns the one with the least miss.
 fn first_meant(tried: &[(f64, f64)]) -> usize {
     let miss = |index: usize| tried.get(index).map_or(f64::INFINITY, |(_, miss)| miss.abs());
     let is_least = |&index: &usize| {
@@ -161,8 +162,8 @@ fn first_meant(tried: &[(f64, f64)]) -> usize {
         .unwrap_or(0)
 }
 
-/// The work between `a` and `b` (work and miss), whose misses have different signs, that meets the
-/// cell best.
+/// Returns the work between `a` and `b` (work and miss), whose misses have different signs, that
+/// meets the cell best.
 fn bisect(
     mut a: (f64, f64),
     mut b: (f64, f64),
@@ -196,7 +197,7 @@ mod tests {
         let tried =
             [(0.0, 0.05), (10.0, 0.03), (20.0, 0.04), (40.0, 2.0), (80.0, 0.2), (160.0, -0.2)];
         assert_eq!(first_meant(&tried), 1);
-        // Nothing is meant before the crossing: its nearer side.
+        // No work before the crossing is meant; the result is its nearer side.
         let tried = [(0.0, 0.5), (10.0, 0.4), (20.0, 0.09), (40.0, -0.3)];
         assert_eq!(first_meant(&tried), 2);
         let tried = [(0.0, -0.5), (10.0, -0.4), (20.0, -0.6)];
@@ -224,7 +225,7 @@ mod tests {
         let found = solve_cpu_time(&cell, Region::System, run.cpu.system).expect("it runs");
         assert!(found.is_met(), "{found:?}");
         assert!((found.nanoseconds / known - 1.0).abs() < 0.1, "{found:?}");
-        // More than tasks can wait: the least work is the nearest, and does not meet it.
+        // More than tasks can wait: the least work is nearest, and does not meet it.
         let found = solve_cpu_time(&cell, Region::System, 20.0).expect("it runs");
         assert!((found.nanoseconds - WORKS.0).abs() < 1e-6 && !found.is_met(), "{found:?}");
     }
@@ -243,7 +244,7 @@ mod tests {
         };
         let work = solve(&cell, 3e6).expect("it runs");
         assert!(work.is_met() && work.is_determined(), "{work:?}");
-        // More than an operation can do: no work at all is the nearest.
+        // More than an operation can do: no work at all is nearest.
         let work = solve(&cell, 1e9).expect("it runs");
         assert!(work.nanoseconds == 0.0 && !work.is_met(), "{work:?}");
     }

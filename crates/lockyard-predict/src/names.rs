@@ -5,12 +5,12 @@ use lockyard_sim::Machine;
 use lockyard_support::{InputError, hint, printable};
 use std::path::Path;
 
-/// Whether the user means a file: it has a directory or an extension, or it is there.
+/// Returns true if the name means a file: it has a directory or an extension, or it exists.
 fn is_path(name: &str) -> bool {
     name.contains(['/', '\\']) || name.ends_with(".toml") || Path::new(name).is_file()
 }
 
-/// The machine of that name, or in that file.
+/// Returns the machine of that name, or in that file.
 ///
 /// # Errors
 ///
@@ -27,7 +27,7 @@ pub fn machine(name: &str) -> Result<Machine, InputError> {
     Err(InputError(format!("there is no machine `{}`; {hint} (or name a file)", printable(name))))
 }
 
-/// The scenario of that name, or in that file.
+/// Returns the scenario of that name, or in that file.
 ///
 /// # Errors
 ///

@@ -1,21 +1,21 @@
-//! Where tasks run on a simulated machine.
+//! Placement of tasks on a simulated machine.
 
 use lockyard_scenarios::Order;
 use lockyard_sim::Machine;
 use lockyard_support::{InputError, hint, printable};
 
-/// Where tasks run on a simulated machine.
+/// Placement of tasks on a simulated machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MachinePlacement {
-    /// In an order that any machine has.
+    /// Order that exists on any machine.
     Order(Order),
-    /// On these hardware threads; numbered as [`Machine::place`] says.
+    /// List of hardware threads, numbered as by [`Machine::place`].
     List(Vec<usize>),
 }
 
 impl MachinePlacement {
-    /// A placement by name (`fill`, `siblings-last`, `spread`, `unpinned`), or a list of hardware
-    /// threads: `0,24,1`.
+    /// Parses a placement by name (`fill`, `siblings-last`, `spread`, `unpinned`), or a list of
+    /// hardware threads: `0,24,1`.
     ///
     /// # Errors
     ///
@@ -51,7 +51,7 @@ impl MachinePlacement {
         Ok(MachinePlacement::List(list))
     }
 
-    /// How many tasks have a place.
+    /// Returns the number of tasks that have a place.
     pub fn room(&self, machine: &Machine) -> usize {
         match self {
             MachinePlacement::Order(_) => machine.hardware_threads(),
@@ -59,7 +59,7 @@ impl MachinePlacement {
         }
     }
 
-    /// The hardware threads of `threads` tasks, in the run with this seed.
+    /// Returns the hardware threads of `threads` tasks, in the run with this seed.
     ///
     /// # Panics
     ///
@@ -94,7 +94,7 @@ impl MachinePlacement {
         all[..threads].to_vec()
     }
 
-    /// For results.
+    /// Returns the placement as text for results.
     pub fn describe(&self) -> String {
         match self {
             MachinePlacement::Order(order) => order.name().to_owned(),
@@ -106,8 +106,8 @@ impl MachinePlacement {
     }
 }
 
-/// 0 to `count` - 1 in a random order (Fisher and Yates; the generator is SplitMix64, public
-/// domain, because results must not change with a library's version).
+/// Returns 0 to `count` - 1 in a random order (Fisher and Yates). The generator is SplitMix64
+/// (public domain), because results must not change with a library's version.
 fn shuffled(count: usize, seed: u64) -> Vec<usize> {
     let mut state = seed;
     let mut next = move || {

@@ -18,7 +18,7 @@ use lockyard_scenarios::{Script, Variant};
 use lockyard_sim::Machine;
 use lockyard_support::{InputError, jobs};
 
-/// What to predict.
+/// Cells to predict.
 #[derive(Clone, Debug)]
 pub struct PredictRequest {
     /// The scenario.
@@ -29,30 +29,30 @@ pub struct PredictRequest {
     pub variants: Vec<String>,
     /// Numbers of threads.
     pub threads: Vec<usize>,
-    /// Where they run; as the script says if not given.
+    /// Placement of the tasks; the script's own if `None`.
     pub placement: Option<MachinePlacement>,
-    /// Whether to simulate each cell with every input changed, too.
+    /// True to simulate each cell also with every input changed.
     pub sensitivity: bool,
-    /// Whether to list where CPU time went.
+    /// True to list CPU time by region.
     pub attribution: bool,
-    /// How many cells are simulated at the same time.
+    /// Number of cells that are simulated at the same time.
     pub jobs: usize,
 }
 
-/// What a request came to.
+/// Result of a request.
 #[derive(Clone, Debug, Default)]
 pub struct Predictions {
     /// The rows.
     pub rows: Vec<Row>,
     /// Number of rows that were asked for.
     pub asked: usize,
-    /// Where the cycles of each went.
+    /// Cycles of each row's cell by cause.
     pub costs: Vec<Costs>,
     /// Rows of the figures that the runs have beside the script's metric.
     pub figures: Vec<Row>,
-    /// Where the CPU time of each went, as rows of a profiler's listing, if that was asked for.
+    /// CPU time of each cell, as rows of a profiler's listing, if that was asked for.
     pub listings: Vec<Row>,
-    /// How each depends on the inputs, if that was asked for.
+    /// Sensitivity of each row, if that was asked for.
     pub sensitivities: Vec<Sensitivity>,
 }
 
@@ -135,7 +135,7 @@ struct Cell<'a> {
     request: &'a PredictRequest,
     spec: CellSpec<'a>,
     calibrated: Calibrated,
-    /// Tasks run where they ran for published figures.
+    /// True if tasks run where they ran for published figures.
     is_as_published: bool,
 }
 
@@ -190,7 +190,7 @@ impl Cell<'_> {
         Ok(true)
     }
 
-    /// The row of one figure of the cell, beside the published one.
+    /// Returns the row of one figure of the cell, beside the published one.
     fn row(
         &self,
         metric: &str,

@@ -1,15 +1,18 @@
-//! Which of a machine's numbers, were it wrong by 20 %, would move a prediction most, and the
-//! interval that follows.
+//! Sensitivity of a prediction: the machine's numbers that would move it most if they were wrong by
+//! 20 %, and the interval that follows.
 //!
 //! Each time of the machine, each number of its protocol and the local work are made 20 % smaller
-//! and 20 % larger, one at a time, and the cell is simulated anew. Two intervals follow. One takes
-//! the changes as independent: it ends at the root of the sum of the squares of all changes
-//! downwards, and of all upwards. The other is for one wrong input, whichever it is: it ends at the
-//! largest single change downwards, and upwards. Numbers of a family were fitted together, so that
-//! they may all be wrong together: the row `family.scale` says what that does; it is in the second
-//! interval, and not in the first, which has its parts. A whole number is changed to the nearest
-//! whole one, which of a small one is another change than by 20 %: such numbers are named, with
-//! what they were changed to; those that stay what they are, too.
+//! and 20 % larger, one at a time, and the cell is simulated anew. Two intervals follow.
+//!
+//! - One takes the changes as independent. Its ends are the roots of the sums of squares of all
+//!   changes downwards, and of all upwards.
+//! - The other is for one wrong input, whichever it is. Its ends are the largest single changes.
+//!
+//! Numbers of a family were fitted together, so they may all be wrong together. The row
+//! `family.scale` shows the effect of that. It is in the second interval only, because the first
+//! one has its parts. A whole number is changed to the nearest whole one. For a small number this
+//! is another change than 20 %: the output names such numbers and their changed values, and also
+//! those that stay the same.
 
 use crate::explain::Costs;
 use crate::simulate::{CellSpec, RunPlan, SimulationError, simulate};
@@ -18,28 +21,28 @@ use lockyard_scenarios::Metric;
 use lockyard_sim::Machine;
 use lockyard_support::jobs;
 
-/// By how much a number is changed.
+/// Share by which a number is changed.
 const CHANGE: f64 = 0.2;
 
-/// So many inputs are shown to people.
+/// Number of inputs that are shown to people.
 const SHOWN: usize = 8;
 
-/// What the local work is called.
+/// Name of the local work as an input.
 const LOCAL_WORK: &str = "local work";
 
-/// The row in which a family's latencies change together.
+/// Name of the row in which a family's latencies change together.
 const SCALE: &str = "family.scale";
 
-/// What a change of one input does to the figure, as a share of it.
+/// Effect of a change of one input on the figure, as a share of it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effect {
     /// The input.
     pub input: String,
     /// Its value, for people.
     pub value: String,
-    /// With 20 % less.
+    /// Effect of 20 % less.
     pub less: f64,
-    /// With 20 % more.
+    /// Effect of 20 % more.
     pub more: f64,
 }
 
@@ -50,25 +53,25 @@ impl Effect {
     }
 }
 
-/// How a figure depends on the inputs.
+/// Dependence of a figure on the inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sensitivity {
     /// The figure to which effects and intervals refer.
     pub figure: f64,
     /// Effects, the largest first.
     pub effects: Vec<Effect>,
-    /// The interval if every input may be wrong on its own: the root of the sum of squares.
+    /// Interval if every input may be wrong on its own: the root of the sum of squares.
     pub interval: (f64, f64),
-    /// The interval if one input is wrong, whichever it is: the largest single changes.
+    /// Interval if one input is wrong, whichever it is: the largest single changes.
     pub single: (f64, f64),
-    /// Inputs that stay what they are, because 20 % more and less round to the same whole number.
+    /// Inputs that stay the same, because 20 % more and less round to the same whole number.
     pub unchanged: Vec<String>,
-    /// Inputs that were changed by another share, because 20 % more or less is no whole number or
-    /// not allowed: each with what it was changed to, for people.
+    /// Inputs that were changed by another share, because 20 % more or less is not a whole number,
+    /// or not allowed. Each stands with its changed values, for people.
     pub coarse: Vec<String>,
 }
 
-/// The numbers that are changed: what is a whole number of things (cores, threads, bytes) is not.
+/// Returns the numbers that are changed. Numbers of things (cores, threads, bytes) are not.
 fn inputs(machine: &Machine, local_work: f64) -> Vec<(String, f64)> {
     let mut inputs = Vec::new();
     for parameter in machine.parameters() {
@@ -83,7 +86,7 @@ fn inputs(machine: &Machine, local_work: f64) -> Vec<(String, f64)> {
     inputs
 }
 
-/// The sensitivity of a cell, in the terms of a metric, by runs as the plan says. `done` is called
+/// Returns the sensitivity of a cell, in the terms of a metric, by runs of the plan. Calls `done`
 /// after each simulation.
 ///
 /// # Errors
@@ -152,11 +155,11 @@ pub fn of(
     Ok(Some(Sensitivity { figure: base, effects, interval, single, unchanged, coarse }))
 }
 
-/// A change counts as one by 20 % if it is by this share more or less.
+/// Minimum share of a change that counts as one by 20 %.
 const NEARLY: f64 = 0.05;
 
-/// The inputs of a machine that a change of 20 % leaves as they are, rounded and kept within what a
-/// file may say; and those that it changes by another share.
+/// Returns the inputs of a machine that a change of 20 % leaves the same, after rounding and limits
+/// of the file format, and those that it changes by another share.
 fn rounded(machine: &Machine, inputs: &[(String, f64)]) -> (Vec<String>, Vec<String>) {
     let (mut unchanged, mut coarse) = (Vec::new(), Vec::new());
     for (name, value) in inputs {
@@ -176,13 +179,13 @@ fn rounded(machine: &Machine, inputs: &[(String, f64)]) -> (Vec<String>, Vec<Str
     (unchanged, coarse)
 }
 
-/// How many simulations [`of`] takes.
+/// Returns the number of simulations of [`of`].
 pub fn count(machine: &Machine) -> usize {
     1 + 2 * inputs(machine, 1.0).len()
 }
 
 impl Sensitivity {
-    /// The same changes, of the figure `prediction`: that of longer runs than those made here.
+    /// Applies the changes to `prediction`, the figure of longer runs than those made here.
     #[must_use]
     pub fn around(mut self, prediction: f64) -> Sensitivity {
         let factor = prediction / self.figure;
@@ -214,7 +217,7 @@ impl Sensitivity {
         }
     }
 
-    /// A table for people.
+    /// Returns a table for people.
     pub fn table(&self, heading: &str, unit: &str, costs: &Costs) -> String {
         let percent = |share: f64| format!("{:+.1} %", share * 100.0);
         let mut text = format!(
@@ -290,7 +293,7 @@ mod tests {
             .expect("nobody interrupts");
         assert_eq!(found.effects[0].input, LOCAL_WORK);
         let effect = &found.effects[0];
-        // A little more than the share itself: some of the work hides, however much there is.
+        // A little more than the share itself: some of the work always hides.
         assert!(effect.less > 0.2 && effect.less < 0.26, "{effect:?}");
         assert!(effect.more < -0.14 && effect.more > -0.17, "{effect:?}");
         let leg = found.effects.iter().find(|effect| effect.input == "cycles.leg").unwrap();

@@ -4,22 +4,24 @@ use super::costs::Costs;
 use super::lock_time::LockTime;
 use lockyard_sim::{CyclePhase, LineCounts, LineDistance};
 
-/// What dominates. The rules, in this order; shares are of the cycles in which threads had a CPU:
+/// Dominating cost. These rules decide, in this order. Shares are shares of the cycles in which
+/// threads had a CPU.
 ///
-/// 1. A lock is the [bottleneck](Costs::bottleneck), however much its holder, or others, work. If
-///    it is held for at least half of the time that it is held or handed over: *critical section*,
-///    or *late holder* if its holders had no CPU for half of that. Else its hand-over: rules 4 to 6
-///    on the lock's lines.
-/// 2. At least 60 % are the threads' own work: *local work*.
-/// 3. Of the rest the largest share decides. *Waiting for answers*: of other processors. *Draining
-///    stores*: operations wait for the store buffer.
-/// 4. *Waiting*: more in pauses than on any line: *failed compare-exchanges* if that is what is
-///    between the pauses (at least one for each that succeeds), else *pauses*. At least three
-///    re-reads by waiters for each hand-over of the line: *wake-up storm*. Else the hand-over.
-/// 5. *Moving lines*: at least a third of the moves of the line brought nothing that others had
-///    done: *false sharing*. At least one failed compare-exchange for each that succeeds: *failed
-///    compare-exchanges*. Else the hand-over.
+/// 1. A lock is the [bottleneck](Costs::bottleneck), however much its holder or others work. The
+///    cause is *critical section* if the lock is held for at least half of the time in which it is
+///    held or handed over. It is *late holder* if its holders had no CPU for half of the holds.
+///    Otherwise it is the hand-over: rules 4 to 6 on the lock's lines.
+/// 2. *Local work*: at least 60 % is the threads' own work.
+/// 3. Otherwise the largest share of the rest decides. *Waiting for answers*: of other processors.
+///    *Draining stores*: operations wait for the store buffer.
+/// 4. *Waiting*, with more time in pauses than on any line: *failed compare-exchanges* if those
+///    happen between the pauses (at least one for each that succeeds), else *pauses*. *Wake-up
+///    storm*: waiters re-read a line at least three times for each hand-over. Else the hand-over.
+/// 5. *Moving lines*: *false sharing* if at least a third of the line's moves brought nothing that
+///    other threads had done. *Failed compare-exchanges* if at least one fails for each that
+///    succeeds. Else the hand-over.
 /// 6. A hand-over is *remote* if at least half of the line's transfers (hand-overs, and loads that
+///    missed) come from another socket.
 ///    missed) are from another socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
@@ -37,7 +39,7 @@ pub enum Cause {
     Pauses,
     /// Waiters re-read a line whenever it changes.
     WakeUpStorm,
-    /// A line moves for what stands beside it.
+    /// A line moves because of something else on it.
     FalseSharing,
     /// Compare-exchanges that fail, and are repeated.
     FailedExchange,
@@ -79,7 +81,7 @@ fn mostly_fails(line: &LineCounts) -> bool {
 }
 
 impl Costs {
-    /// The line on which threads lost most in a phase, of those that `of` wants.
+    /// Returns the line on which threads lost most in a phase, among those that `of` accepts.
     fn worst_in(
         &self,
         phase: CyclePhase,
@@ -92,14 +94,14 @@ impl Costs {
             .max_by_key(|(_, counts)| counts.cycles[phase as usize])
     }
 
-    /// Nanoseconds of waiting that are for no line: pauses.
+    /// Returns the nanoseconds of waiting for no line: pauses.
     pub(super) fn paused(&self) -> f64 {
         let waiting = CyclePhase::Waiting as usize;
         let lines: u64 = self.lines.values().map(|line| line.cycles[waiting]).sum();
         self.nanoseconds[waiting] - lines as f64 * self.cycle
     }
 
-    /// What dominates, and the line, or the lock of a critical section, on which it shows.
+    /// Returns the dominating cost, and the line, or the lock of a critical section, that shows it.
     pub fn cause(&self) -> (Cause, Option<&str>) {
         if let Some((name, lock)) = self.bottleneck() {
             return self.cause_of(name, lock);
@@ -130,7 +132,7 @@ impl Costs {
         (cause_on(line, phase), Some(name))
     }
 
-    /// What dominates if a lock is the bottleneck.
+    /// Returns the dominating cost if a lock is the bottleneck.
     fn cause_of<'s>(&'s self, name: &'s str, lock: &LockTime) -> (Cause, Option<&'s str>) {
         if 2 * lock.held >= lock.busy {
             let cause = if 2 * lock.off_cpu >= lock.held {
@@ -162,15 +164,15 @@ impl Costs {
         }
     }
 
-    /// The line on which most compare-exchanges fail, of those that `of` wants. `None` if fewer
-    /// fail than succeed.
+    /// Returns the line on which most compare-exchanges fail, among those that `of` accepts.
+    /// Returns `None` if fewer fail than succeed.
     fn failing(&self, of: impl Fn(&str) -> bool) -> Option<&str> {
         let failing = self.lines.iter().filter(|(name, line)| of(name) && mostly_fails(line));
         failing.max_by_key(|(_, line)| line.failed).map(|(name, _)| name.as_str())
     }
 }
 
-/// What dominates where threads lose most in `phase`, on `line`.
+/// Returns the dominating cost where threads lose most in `phase`, on `line`.
 fn cause_on(line: &LineCounts, phase: CyclePhase) -> Cause {
     let hand_overs = line.hand_overs.iter().sum::<u64>().max(1);
     let (remote, all) = transfers(line);

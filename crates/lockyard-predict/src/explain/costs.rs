@@ -1,4 +1,4 @@
-//! Where the cycles of a cell went: sums over its runs, as tables and details.
+//! Cycles of a cell by cause: sums over its runs, as tables and details.
 
 use super::ideal::Bound;
 use super::lock_time::LockTime;
@@ -9,39 +9,39 @@ use lockyard_scenarios::{Activity, Region};
 use lockyard_sim::{CycleAttribution, CyclePhase, LineCounts, LineDistance, Machine, PHASES};
 use std::collections::BTreeMap;
 
-/// So many lines are shown.
+/// Number of lines that are shown.
 const SHOWN: usize = 6;
 
-/// Columns of what is prose.
+/// Number of columns of prose.
 const COLUMNS: usize = 80;
 
-/// Where the cycles of a cell went, all runs together.
+/// Cycles of a cell by cause, all runs together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Costs {
     /// Nanoseconds of all threads by [`CyclePhase`].
     pub nanoseconds: [f64; PHASES],
-    /// The same on a CPU by what the threads' code says that it does.
+    /// Nanoseconds on a CPU by activity, as the threads' code declares it.
     pub doing: Vec<(Activity, f64)>,
     /// Lines by name; queue nodes of all threads are one entry.
     pub lines: BTreeMap<String, LineCounts>,
     /// Locks by the name of their object.
     pub locks: BTreeMap<String, LockTime>,
-    /// Nanoseconds that were counted.
+    /// Nanoseconds of the counted windows.
     pub window: f64,
     /// Operations that were finished in them.
     pub operations: u64,
     /// Nanoseconds of a cycle.
     pub cycle: f64,
-    /// Number of guests, whose locks are those of one; 0 if there is one.
+    /// Number of guests; locks are those of one guest. 0 without guests.
     pub guests: u64,
-    /// The operations of a thread differ in their local work.
+    /// True if the operations of a thread differ in their local work.
     pub work_varies: bool,
-    /// A lock that was taken is a lockref's: it shares its word with a count.
+    /// True if a lock that was taken is a lockref's, which shares its word with a count.
     pub locks_in_counts: bool,
 }
 
 impl Costs {
-    /// Adds what one run spent in a window of `window` cycles, and how the locks were held in it,
+    /// Adds the cycles of one run in a window of `window` cycles, and the use of the locks in it,
     /// by name.
     pub fn add(
         &mut self,
@@ -77,27 +77,27 @@ impl Costs {
         self.cycle = machine.nanoseconds(1_000_000) / 1e6;
     }
 
-    /// The share of a phase, 0 to 1.
+    /// Returns the share of a phase, 0 to 1.
     pub fn share(&self, phase: CyclePhase) -> f64 {
         let total: f64 = self.nanoseconds.iter().sum();
         if total > 0.0 { self.nanoseconds[phase as usize] / total } else { 0.0 }
     }
 
-    /// The share of a phase in the cycles that threads had a CPU, 0 to 1. The same as
-    /// [`share`](Self::share) where each has its own.
+    /// Returns the share of a phase in the cycles in which threads had a CPU, 0 to 1. It equals
+    /// [`share`](Self::share) where each thread has its own CPU.
     pub fn share_on_cpu(&self, phase: CyclePhase) -> f64 {
         let on_cpu = 1.0 - self.share(CyclePhase::OffCpu);
         if on_cpu > 0.0 { self.share(phase) / on_cpu } else { 0.0 }
     }
 
-    /// The phases for people and programs: those of threads that share CPUs only where there are
-    /// such.
+    /// Returns the phases for people and programs. Those of threads that share CPUs are there only
+    /// if threads do.
     pub(super) fn phases(&self) -> impl Iterator<Item = CyclePhase> {
         let always = |phase: CyclePhase| !matches!(phase, CyclePhase::Answers | CyclePhase::OffCpu);
         CyclePhase::ALL.into_iter().filter(move |&phase| always(phase) || self.share(phase) > 0.0)
     }
 
-    /// The lines, those first on which threads lost most.
+    /// Returns the lines, those on which threads lost most first.
     pub(super) fn worst(&self) -> Vec<(&str, &LineCounts)> {
         let mut lines: Vec<_> = self.lines.iter().map(|(name, c)| (name.as_str(), c)).collect();
         lines.sort_by_key(|(_, counts)| std::cmp::Reverse(counts.lost()));
@@ -185,7 +185,7 @@ impl Costs {
         cycles as f64 * self.cycle / self.operations.max(1) as f64
     }
 
-    /// The locks that threads waited for longest, as a table for people; empty if there are none.
+    /// Returns a table for people of the locks with the longest waits; empty if there are none.
     fn locks_table(&self) -> String {
         let mut locks: Vec<_> = self.locks.iter().collect();
         locks.sort_by_key(|(_, lock)| std::cmp::Reverse(lock.waited));
@@ -212,8 +212,7 @@ impl Costs {
         text
     }
 
-    /// Tables for people: a line of shares, the locks, the lines on which threads lost most, the
-    /// sentences.
+    /// Returns tables for people: a line of shares, the locks, the worst lines, the sentences.
     pub fn table(&self, heading: &str) -> String {
         let shares: Vec<String> = self
             .phases()
@@ -259,17 +258,17 @@ impl Costs {
     }
 }
 
-/// The beginning of a name that is too long for its column.
+/// Returns the beginning of a name that is too long for its column.
 pub(super) fn short(name: &str) -> String {
     name.chars().take(28).collect()
 }
 
-/// Lines of prose, in which words with a hyphen stay whole.
+/// Options for lines of prose; words with a hyphen stay whole.
 pub(super) fn columns() -> textwrap::Options<'static> {
     textwrap::Options::new(COLUMNS).word_splitter(textwrap::WordSplitter::NoHyphenation)
 }
 
-/// Text in lines that a terminal shows whole, beneath a heading. A unit stays with its number.
+/// Wraps text for a terminal, below a heading. A unit stays with its number.
 pub(super) fn prose(text: &str) -> String {
     let units = [" %", " ns", " M op/s", " k op/s", " op/s"];
     let kept = |text: String, unit: &str| text.replace(unit, &unit.replace(' ', "\u{a0}"));
@@ -278,7 +277,7 @@ pub(super) fn prose(text: &str) -> String {
     textwrap::fill(&text, options).replace('\u{a0}', " ")
 }
 
-/// Returns what the columns of [`Costs::table`] mean.
+/// Returns the meaning of the columns of [`Costs::table`].
 pub fn legend() -> String {
     textwrap::fill(LEGEND, columns())
 }

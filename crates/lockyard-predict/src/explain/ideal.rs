@@ -1,18 +1,18 @@
 //! Throughput with ideal locks, which are handed over at once, and with shorter sections.
 //!
-//! It is computed from times that were counted, not simulated. An operation of a thread is *Z*
-//! nanoseconds outside of locks, and *D* nanoseconds in the sections of each lock. Work that the
-//! thread did while it waited for a lock counts with the section, or with *Z*. Behind a lock that
-//! is free at once it takes its time. *N* threads do then at most
+//! It is computed from counted times, not simulated. An operation of a thread takes *Z* nanoseconds
+//! outside of locks, and *D* nanoseconds in the sections of each lock. Work that the thread did
+//! while it waited for a lock counts with the section, or with *Z*: without the wait it would take
+//! its time. *N* threads then do at most
 //!
 //! ```text
 //! min(N / (Z + sum of D), 1 / largest D)
 //! ```
 //!
-//! operations a second, whatever the times' distribution. These are the asymptotic bounds
-//! (E. Lazowska and others, *Quantitative System Performance*, 1984, chapter 5). With one lock, and
-//! operations that all take the same time, they are reached: the threads fall into step. Where the
-//! script says that operations differ (`work_varies`), they collide also below the knee. The
+//! operations a second, whatever the times' distribution. These are the asymptotic bounds (E.
+//! Lazowska and others, *Quantitative System Performance*, 1984, chapter 5). They are reached with
+//! one lock and operations that all take the same time, because the threads fall into step. Where
+//! the script says that operations differ (`work_varies`), they collide below the knee too. The
 //! estimate is then that of the machine repairman, M/M/1//N. With several locks it is that of mean
 //! value analysis, which is the same with one lock (M. Reiser and S. Lavenberg, *Journal of the
 //! ACM* 27, 1980).
@@ -29,14 +29,14 @@ pub const LITTLE: f64 = 0.1;
 pub struct Bound {
     /// Operations a second, of all threads of one guest.
     pub throughput: f64,
-    /// The same if no operation ever waited for another one, or if a lock were never free.
+    /// Upper bound: no operation ever waits for another one, or a lock is never free.
     pub at_most: f64,
-    /// Gain over the throughput as it is, as a share of that.
+    /// Gain over the present throughput, as a share of it.
     pub gain: f64,
 }
 
 impl Costs {
-    /// Throughput with ideal locks. `None` where the times do not say it:
+    /// Returns the throughput with ideal locks. Returns `None` where the times do not determine it:
     ///
     /// - no lock was taken;
     /// - threads share CPUs, so a waiter that spins takes time from others;
@@ -48,8 +48,8 @@ impl Costs {
         self.throughput_of(cycle, &sections.collect::<Vec<f64>>())
     }
 
-    /// Throughput with half of the bottleneck's section, and hand-overs as they are. `None` as of
-    /// [`ideal`](Self::ideal), and without a bottleneck.
+    /// Returns the throughput with half of the bottleneck's section and the same hand-overs.
+    /// Returns `None` where [`ideal`](Self::ideal) does, and without a bottleneck.
     pub fn half_section(&self) -> Option<Bound> {
         let (bottleneck, of_bottleneck) = self.bottleneck()?;
         let handed_over: u64 = self.locks.values().map(LockTime::handed_over).sum();
@@ -83,13 +83,13 @@ impl Costs {
             at_most
         };
         let now = self.operations_of_guest() / self.window * 1e9;
-        // At least what there is.
+        // At least the present throughput.
         let throughput = estimate.max(now);
         Some(Bound { throughput, at_most: at_most.max(now), gain: throughput / now - 1.0 })
     }
 }
 
-/// Operations a nanosecond, at most.
+/// Returns the maximum number of operations a nanosecond.
 fn bound(threads: f64, cycle: f64, sections: &[f64]) -> f64 {
     let longest = sections.iter().copied().fold(0.0, f64::max);
     let by_threads = threads / cycle;
@@ -149,8 +149,9 @@ mod tests {
         }
     }
 
-    /// Throughput of threads whose operations are all times longer or shorter by one factor, as
-    /// `work_varies` has them, behind a lock that is handed over at once, first come, first served.
+    /// Returns the throughput of threads behind a lock that is handed over at once, first come,
+    /// first served. All times of an operation are longer or shorter by one factor, as by
+    /// `work_varies`.
     fn played(threads: usize, outside: f64, section: f64) -> f64 {
         let mut state = 1u64;
         let mut exponential = || {

@@ -8,7 +8,7 @@ use std::ops::{Add, Div};
 pub struct LockTime {
     /// Number of times that it was taken.
     pub acquired: u64,
-    /// Those of them by threads that held another lock.
+    /// Number of these by threads that held another lock.
     pub acquired_nested: u64,
     /// Cycles in which it was held.
     pub held: u64,

@@ -1,4 +1,4 @@
-//! How much of the time a lock is held and handed over, and which lock is the bottleneck.
+//! Shares of time in which a lock is held and handed over, and the bottleneck among the locks.
 //!
 //! A lock serves one thread at a time, so the laws of a server with a queue hold for it
 //! (E. Lazowska and others, *Quantitative System Performance*, 1984, chapter 5). Its *service* is
@@ -10,8 +10,8 @@ use super::costs::Costs;
 use super::lock_time::LockTime;
 use lockyard_sim::CyclePhase;
 
-/// Number of threads, as a share of those at the knee, from which on a lock is the bottleneck. Runs
-/// of a cell differ by up to 4 %, and so does their knee: a lock this near is at it.
+/// Share of the threads at the knee from which on a lock is the bottleneck. Runs of a cell differ
+/// by up to 4 %, and so does their knee: a lock this near is at it.
 pub const SATURATED: f64 = 0.95;
 
 /// Share of the longest busy time from which on locks are equally busy, for the same reason.
@@ -28,7 +28,7 @@ impl Costs {
         self.share_of_time(lock.handed_over())
     }
 
-    /// Share of the time in which locks were held, all locks together: above 1 with several.
+    /// Share of the time in which locks were held, summed over all locks: above 1 with several.
     pub fn all_held_share(&self) -> f64 {
         self.locks.values().map(|lock| self.held_share(lock)).sum()
     }
@@ -37,7 +37,7 @@ impl Costs {
         if self.window > 0.0 { cycles as f64 * self.cycle / self.window } else { 0.0 }
     }
 
-    /// Nanoseconds of `cycles` that were counted of a lock, for each time that it was taken.
+    /// Nanoseconds of `cycles` that were counted for a lock, each time that it was taken.
     pub fn each_time(&self, lock: &LockTime, cycles: u64) -> f64 {
         cycles as f64 * self.cycle / lock.acquired.max(1) as f64
     }
@@ -59,8 +59,8 @@ impl Costs {
         self.operations.max(1) as f64 / self.guests.max(1) as f64
     }
 
-    /// Number of threads at a lock's knee, with holds and hand-overs as they were: an operation
-    /// without queues, over the lock's part of it.
+    /// Number of threads at a lock's knee, with unchanged holds and hand-overs: the time of an
+    /// operation without queues, over the lock's part of it.
     pub fn knee(&self, lock: &LockTime) -> f64 {
         let handed_over: u64 = self.locks.values().map(LockTime::handed_over).sum();
         let handed_over = handed_over as f64 * self.cycle / self.operations_of_guest();
@@ -68,9 +68,9 @@ impl Costs {
         (self.without_waits() + handed_over) / service.max(self.cycle)
     }
 
-    /// The lock that bounds the throughput, if one does: of the locks that are busy most of the
-    /// time the one that threads waited for longest, where there are threads enough for its
-    /// [knee](Self::knee). A lock whose holders mostly wait for another lock is none.
+    /// Returns the lock that bounds the throughput, if one does. It is busy most of the time,
+    /// threads waited longest for it, and there are enough threads for its [knee](Self::knee). A
+    /// lock whose holders mostly wait for another lock is not the bottleneck.
     pub fn bottleneck(&self) -> Option<(&str, &LockTime)> {
         let own = |lock: &LockTime| 2 * lock.nested < lock.busy;
         let locks = || self.locks.iter().filter(move |(_, lock)| own(lock));
@@ -81,7 +81,7 @@ impl Costs {
         bounds.then_some((name.as_str(), lock))
     }
 
-    /// Whether threads had to share CPUs.
+    /// Returns true if threads had to share CPUs.
     pub(super) fn shares_cpus(&self) -> bool {
         self.share(CyclePhase::OffCpu) > 0.0
     }

@@ -1,4 +1,4 @@
-//! What is said of a cell to people, in a few sentences.
+//! Explanation of a cell for people, in a few sentences.
 
 use super::cause::Cause;
 use super::cause::transfers;
@@ -11,7 +11,7 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// Operations a second.
+/// Returns operations a second as text.
 fn rate(per_second: f64) -> String {
     match per_second {
         millions if millions >= 1e6 => format!("{:.2} M op/s", millions / 1e6),
@@ -21,7 +21,7 @@ fn rate(per_second: f64) -> String {
 }
 
 impl Costs {
-    /// What dominates, the lock that is the bottleneck, and what ideal locks would give.
+    /// Returns the dominating cost, the bottleneck lock, and the effect of ideal locks, in words.
     pub fn sentence(&self) -> String {
         let (cause, name) = self.cause();
         let mut text = self.of_cause(cause, name);
@@ -37,7 +37,7 @@ impl Costs {
         text + &self.of_ideal(cause)
     }
 
-    /// A sentence on the cause that dominates.
+    /// Returns a sentence on the dominating cost.
     fn of_cause(&self, cause: Cause, name: Option<&str>) -> String {
         let line = name.and_then(|name| self.lines.get(name)).copied().unwrap_or_default();
         let lock = name.and_then(|name| self.locks.get(name)).copied().unwrap_or_default();
@@ -107,7 +107,7 @@ impl Costs {
         }
     }
 
-    /// A lock that is held most of the time.
+    /// Returns a sentence on a lock that is held most of the time.
     fn of_section(&self, name: &str, lock: &LockTime) -> String {
         let stalls = if 10 * lock.stalled >= lock.held {
             let stalled = self.each_time(lock, lock.stalled);
@@ -140,7 +140,7 @@ impl Costs {
         )
     }
 
-    /// What ideal locks and a shorter section would give; nothing if that is not known.
+    /// Returns a sentence on ideal locks and a shorter section; empty if their effect is unknown.
     fn of_ideal(&self, cause: Cause) -> String {
         let Some(ideal) = self.ideal() else { return String::new() };
         let gives = |bound: Bound| {
@@ -155,7 +155,7 @@ impl Costs {
         if cause == Cause::CriticalSection && ideal.gain < LITTLE {
             return format!(" A faster lock would change little: {figures}.");
         }
-        // It begins with a letter of ASCII.
+        // Its first letter is ASCII.
         format!(" {}{}.", figures[..1].to_ascii_uppercase(), &figures[1..])
     }
 }

@@ -1,10 +1,10 @@
-//! What a simulated machine makes of figures that are not its inputs.
+//! Simulation of known figures that are not inputs of the machine.
 //!
 //! A machine file's `[checks]` are published figures of the machine, or of a relative. Each name
 //! below is simulated as the tool behind the figure works. Some names of the format
-//! ([`lockyard_sim::machine::CHECK_NAMES`]) are of figures that are not simulated, which is said. A
-//! figure that is itself an input of the file (`input = true`) shows that the input was met and is
-//! not counted.
+//! ([`lockyard_sim::machine::CHECK_NAMES`]) are figures that are not simulated; the output names
+//! them. A figure that is itself an input of the file (`input = true`) shows that the input was
+//! met, and is not counted.
 
 use crate::interruptible;
 use crate::machine::hierarchy;
@@ -21,17 +21,17 @@ use std::rc::Rc;
 /// The version of the JSON format.
 const SCHEMA: &str = "lockyard-machine-check-1";
 
-/// Hand-overs of a ping-pong, and loads of a chain.
+/// Number of hand-overs of a ping-pong, and of loads of a chain.
 const TURNS: u64 = 1000;
 
-/// What is said of a machine whose figures cannot show an error.
+/// Note on a machine whose figures cannot show an error.
 const ONLY_INPUTS: &str =
     "All simulated figures are inputs: they say nothing about how good the machine is.";
 
-/// A figure of a machine in nanoseconds, if the machine has such a distance.
+/// Figure of a machine in nanoseconds; `None` if the machine has no such distance.
 type Figure = fn(&Machine) -> Option<f64>;
 
-/// What may stand in `[checks]`, beside the figures of [`hierarchy`]: name, and what is simulated.
+/// Names that `[checks]` may contain, beside the figures of [`hierarchy`], with their simulation.
 const KNOWN: &[(&str, Figure)] = &[
     ("atomic_add_uncontended", |m| Some(uncontended(m))),
     ("ping_pong_same_core", |m| sibling(m).and_then(|place| ping_pong(m, place, 0))),
@@ -63,12 +63,12 @@ pub struct Checked {
     pub simulated: Option<f64>,
     /// The figure is an input of the file.
     pub is_input: bool,
-    /// Where the figure is from.
+    /// Source of the figure.
     pub source: String,
 }
 
 impl Checked {
-    /// Simulated over published, less 1.
+    /// Returns simulated over published, less 1.
     pub fn error(&self) -> Option<f64> {
         self.simulated.map(|simulated| simulated / self.published - 1.0)
     }
@@ -94,14 +94,14 @@ fn remote(machine: &Machine) -> Option<usize> {
     (machine.sockets() > 1).then(|| machine.cores() / machine.sockets())
 }
 
-/// Runs all threads to their end, or to an interrupt: the figure is of no meaning then, and the
-/// caller looks.
+/// Runs all threads to their end, or to an interrupt. After an interrupt the figure has no meaning;
+/// the caller checks for that.
 fn finish(simulation: &mut Simulation) {
     let outcome = simulation.run();
     assert!(matches!(outcome, RunEnd::Finished | RunEnd::Cancelled), "{outcome}");
 }
 
-/// Nanoseconds of an addition to a word that nobody else wants.
+/// Returns the nanoseconds of an addition to a word that no other thread wants.
 pub fn uncontended(machine: &Machine) -> f64 {
     let mut simulation = interruptible(Simulation::new(machine, 1));
     let word = simulation.place(SimulatedU64::new(0), 64, 0);
@@ -119,8 +119,8 @@ pub fn uncontended(machine: &Machine) -> f64 {
     machine.nanoseconds(cycles.get()) / TURNS as f64
 }
 
-/// Nanoseconds for one hand-over of a word that hardware thread 0 and `place` change in turn, each
-/// by a compare-exchange that it repeats until it succeeds.
+/// Returns the nanoseconds for one hand-over of a word that hardware thread 0 and `place` change in
+/// turn, each by a compare-exchange that it repeats until it succeeds.
 pub fn ping_pong(machine: &Machine, place: usize, home: usize) -> Option<f64> {
     let mut simulation = interruptible(Simulation::new(machine, 1));
     let word = simulation.place(SimulatedU64::new(0), 64, home);
@@ -139,8 +139,8 @@ pub fn ping_pong(machine: &Machine, place: usize, home: usize) -> Option<f64> {
     Some(machine.nanoseconds(simulation.now()) / (2 * TURNS) as f64)
 }
 
-/// Nanoseconds of a load by hardware thread 0 of a line that `writer` has modified; the line's home
-/// is the socket of the writer (`home` 1) or of the reader (0).
+/// Returns the nanoseconds of a load by hardware thread 0 of a line that `writer` has modified. The
+/// line's home is the socket of the writer (`home` 1) or of the reader (0).
 pub fn load(machine: &Machine, writer: usize, home: usize) -> f64 {
     const LINES: usize = 64;
     let mut simulation = interruptible(Simulation::new(machine, 1));
@@ -166,8 +166,8 @@ pub fn load(machine: &Machine, writer: usize, home: usize) -> f64 {
     machine.nanoseconds(cycles.get()) / LINES as f64
 }
 
-/// Nanoseconds for one operation of hardware threads 0 and `place` together on one word: an
-/// addition, or an addition by compare-exchange that begins with a load.
+/// Returns the nanoseconds for one operation of hardware threads 0 and `place` together on one
+/// word: an addition, or an addition by compare-exchange that begins with a load.
 pub fn rate(machine: &Machine, place: usize, exchange: bool) -> f64 {
     const WINDOW_NS: f64 = 200_000.0;
     let runs: Vec<f64> = (1..=5)
@@ -208,8 +208,8 @@ pub fn rate(machine: &Machine, place: usize, exchange: bool) -> f64 {
     statistics::mean(&runs).unwrap_or(f64::NAN)
 }
 
-/// The figures of the machine's file, each beside its simulation. Those that were not finished
-/// before an interrupt are missing.
+/// Returns the figures of the machine's file, each beside its simulation. Figures that an interrupt
+/// left unfinished are missing.
 pub fn check(machine: &Machine) -> Vec<Checked> {
     let one = |check: &lockyard_sim::Parameter| {
         let name = check.name.trim_start_matches("checks.");

@@ -1,4 +1,4 @@
-//! What there is to say about machines: a list, and every number of one with its source.
+//! Reports about machines: a list, and every number of one with its source.
 
 use comfy_table::{ContentArrangement, Table, TableStyle, presets};
 use lockyard_results::render::Format;
@@ -50,7 +50,7 @@ fn for_programs(format: Format, columns: &[&str], rows: &[Vec<Value>], about: Va
     String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
 }
 
-/// The shipped machines.
+/// List of the shipped machines.
 pub fn list(format: Format) -> String {
     let machines = || Machine::names().filter_map(Machine::shipped);
     if matches!(format, Format::Json | Format::Csv) {
@@ -95,7 +95,7 @@ pub fn show(machine: &Machine, format: Format) -> String {
             parameter.meaning.to_owned(),
         ]);
     }
-    // In Markdown, as it is: it is set with spaces.
+    // Verbatim in Markdown, because columns are set with spaces.
     let fence = if format == Format::Markdown { "```\n" } else { "" };
     let some = |number: usize, one: &str, more: &str| match number {
         1 => format!("1 {one}"),

@@ -1,13 +1,13 @@
-//! How long a cell is simulated, and how often.
+//! Length and number of the runs of a cell.
 //!
-//! A run has to reach what it would do for hours, and to be repeated where chance decides: by the
+//! A run has to reach its long-term behaviour. It has to be repeated where chance decides: by the
 //! places of tasks that are not pinned, by guests' time slices, by caches that fill.
 
 use crate::placement::MachinePlacement;
 use lockyard_scenarios::{Order, Variant};
 use lockyard_sim::Machine;
 
-/// How long a run is simulated, and how often.
+/// Length and number of simulated runs.
 #[derive(Clone, Copy, Debug)]
 pub struct SimulationEffort {
     /// Simulated nanoseconds before counting begins, once all tasks have begun.
@@ -19,27 +19,27 @@ pub struct SimulationEffort {
 }
 
 impl SimulationEffort {
-    /// Enough for the tables, for tasks whose places do not depend on the seed, or do not matter:
+    /// Effort for the tables, where places of tasks do not depend on the seed, or do not matter:
     /// the runs of a cell differ by less than 4 %.
     pub(super) const USUAL: SimulationEffort =
         SimulationEffort { warm_up_ns: 150_000.0, window_ns: 1_000_000.0, seeds: 5 };
-    /// For the search of a calibration, and for changes of a figure, which are simulated with the
-    /// same seeds.
+    /// Effort for the search of a calibration, and for changes of a figure, which are simulated
+    /// with the same seeds.
     pub const SEARCH: SimulationEffort =
         SimulationEffort { warm_up_ns: 100_000.0, window_ns: 400_000.0, seeds: 3 };
 
-    /// Enough for the tables, for tasks that are not pinned. There a seed is a placement, and
+    /// Effort for the tables with tasks that are not pinned. There a seed is a placement, and
     /// placements differ more than windows: the runs of `page-ref` with 4 threads on Broadwell-EX
     /// differ by up to a factor of 2.3, mostly upwards. The standard error of the mean of 40 is 2
     /// to 4 % there.
     pub(super) const UNPINNED: SimulationEffort =
         SimulationEffort { warm_up_ns: 150_000.0, window_ns: 500_000.0, seeds: 40 };
 
-    /// The least for guests that share CPUs: some rounds of their time slices.
+    /// Least effort for guests that share CPUs: some rounds of their time slices.
     const GUESTS: SimulationEffort =
         SimulationEffort { warm_up_ns: 50_000_000.0, window_ns: 100_000_000.0, seeds: 1 };
 
-    /// Enough for so many guests that share CPUs.
+    /// Returns the effort for this many guests that share CPUs.
     pub(super) fn for_guests(self, guests: usize) -> SimulationEffort {
         if guests < 2 {
             return self;
@@ -51,8 +51,9 @@ impl SimulationEffort {
         }
     }
 
-    /// With tables that the caches do not hold at first, which are filled anew for each run: one
-    /// run, and longer, until the caches hold what they then do.
+    /// Returns the effort for tables that the caches do not hold at first. Tables are filled anew
+    /// for each run, so there is one run. It is longer: the caches must first reach their steady
+    /// state.
     pub(super) fn for_tables(self, variant: &Variant) -> SimulationEffort {
         if variant.tables().all(|table| table.bytes() < LARGE_TABLE) {
             return self;
@@ -64,7 +65,7 @@ impl SimulationEffort {
         }
     }
 
-    /// Enough for the tables.
+    /// Returns the effort for the tables.
     pub fn usual(
         machine: &Machine,
         placement: &MachinePlacement,
@@ -78,13 +79,13 @@ impl SimulationEffort {
     }
 }
 
-/// Whether tasks are served alike in every run, as far as their places go: they are the same ones,
-/// or cores of one complex.
+/// Returns true if the places of tasks are alike in every run: they are the same ones, or cores of
+/// one complex.
 pub(super) fn places_are_alike(machine: &Machine, placement: &MachinePlacement) -> bool {
     *placement != MachinePlacement::Order(Order::Unpinned) || machine.complexes() == 1
 }
 
-/// A table of so many bytes is in no cache, or comes into the caches only after a while.
+/// Returns true if a table of this many bytes is in no cache, or enters the caches only slowly.
 const LARGE_TABLE: usize = 4 << 20;
 
 #[cfg(test)]
@@ -110,7 +111,7 @@ mod tests {
         };
         let found = simulate(&cell, &RunPlan::of_run(usual, &script.run)).expect("it runs");
         assert_eq!(found.runs.len() as u64, usual.seeds);
-        // As of a normal distribution: the range of 40 is 4.3 standard deviations.
+        // For a normal distribution the range of 40 is 4.3 standard deviations.
         let deviation = (found.range.1 - found.range.0) / 4.3 / found.throughput;
         let error = deviation / (usual.seeds as f64).sqrt();
         assert!(

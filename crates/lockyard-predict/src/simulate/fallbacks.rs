@@ -1,4 +1,4 @@
-//! How often operations of a lockref give up their compare-exchange and take the lock.
+//! Rate at which operations of a lockref give up their compare-exchange and take the lock.
 //!
 //! An operation that loses [`MAX_FAILURES`] compare-exchanges in a row takes the lock. A simulated
 //! millisecond hardly ever contains one, so their rate is extrapolated from how many
@@ -8,13 +8,13 @@ use lockyard::lockref::policy::MAX_FAILURES;
 use lockyard_results::statistics;
 use lockyard_scenarios::{ObjectKind, Variant};
 
-/// Runs of losses that are extrapolated: the longest ones, this share of all operations.
+/// Share of all operations, those with the longest series of losses, from which is extrapolated.
 const TAIL: f64 = 0.02;
-/// Minimum number of them.
+/// Minimum number of these operations.
 const ENOUGH: u64 = 50;
 
-/// Of each lockref of a variant: how many losses in a row are a fallback. With trywait an operation
-/// tries as often again before it takes the lock.
+/// Returns the number of losses in a row that make a fallback, for each lockref of a variant. With
+/// trywait an operation makes as many tries again before it takes the lock.
 pub(super) fn bounds(variant: &Variant) -> impl Iterator<Item = usize> {
     variant.objects.iter().filter_map(|object| match object.kind {
         ObjectKind::LockRef { trywait, .. } => {
@@ -24,16 +24,16 @@ pub(super) fn bounds(variant: &Variant) -> impl Iterator<Item = usize> {
     })
 }
 
-/// What the runs of a cell say of fallbacks.
+/// Fallbacks in the runs of a cell.
 #[derive(Debug, Default)]
 pub(super) struct Fallbacks {
-    /// How many losses in a row of each lockref are one.
+    /// Number of losses in a row that make a fallback, for each lockref.
     bounds: Vec<usize>,
     /// Seconds of all runs.
     seconds: f64,
-    /// How many runs had some.
+    /// Number of runs with fallbacks.
     fell: u64,
-    /// Those that had none.
+    /// Runs without fallbacks.
     without: Vec<Without>,
 }
 
@@ -42,7 +42,7 @@ pub(super) struct Fallbacks {
 struct Without {
     seconds: f64,
     throughput: f64,
-    /// How many compare-exchanges of each lockref succeeded after how many losses in a row.
+    /// Number of compare-exchanges of each lockref that succeeded after N losses in a row, by N.
     lost: Vec<Vec<u64>>,
 }
 
@@ -51,7 +51,7 @@ impl Fallbacks {
         Fallbacks { bounds: bounds(variant).collect(), ..Fallbacks::default() }
     }
 
-    /// Adds a run of so many seconds with so many fallbacks, and the losses in a row before it and
+    /// Adds a run of `seconds` with its number of fallbacks, and the losses in a row before it and
     /// after it.
     pub(super) fn add(
         &mut self,
@@ -63,7 +63,7 @@ impl Fallbacks {
     ) {
         self.seconds += seconds;
         if fallbacks > 0 {
-            // From the first one on it is another run.
+            // After its first fallback the run behaves differently.
             self.fell += 1;
             return;
         }
@@ -77,8 +77,8 @@ impl Fallbacks {
         self.without.push(Without { seconds, throughput, lost });
     }
 
-    /// How many are to be expected in a second: as many as were seen, a first one in each run; if
-    /// none was, as the runs let expect.
+    /// Returns the expected number in a second. It counts those that were seen, one in each run. If
+    /// none was seen, it extrapolates.
     pub(super) fn per_second(&self) -> f64 {
         match self.fell {
             0 => self.extrapolated(self.without.iter()),
@@ -86,9 +86,10 @@ impl Fallbacks {
         }
     }
 
-    /// Where their number is with 95 % confidence: by how many were seen, or else by how the runs
-    /// differ (a jackknife of the rate's logarithm); `None` of fewer than four runs, or if without
-    /// one of them nothing is to be expected. That the tail is geometric is not in doubt here.
+    /// Returns the 95 % confidence interval of that number: from the number that was seen, or else
+    /// from the differences between runs (a jackknife of the rate's logarithm). Returns `None` with
+    /// fewer than four runs, or if one run less leaves no rate. The interval takes the geometric
+    /// tail for granted.
     pub(super) fn interval(&self) -> Option<(f64, f64)> {
         if self.fell > 0 {
             let (least, greatest) = statistics::poisson(self.fell);
@@ -111,7 +112,7 @@ impl Fallbacks {
         (all.is_finite() && away.is_finite()).then(|| ((all - away).exp(), (all + away).exp()))
     }
 
-    /// How many runs that had none let expect in a second.
+    /// Returns the expected number in a second by extrapolation from the runs without fallbacks.
     fn extrapolated<'r>(&self, runs: impl Iterator<Item = &'r Without>) -> f64 {
         let mut seconds = 0.0;
         let mut lost: Vec<Vec<u64>> = Vec::new();
@@ -123,23 +124,23 @@ impl Fallbacks {
                 sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
             }
         }
-        // Those of each guest, one after another.
+        // The lockrefs of the guests, one guest after another.
         let of_each = lost.iter().zip(self.bounds.iter().cycle());
         let expected =
             of_each.map(|(counts, &bound)| expected(counts, bound)).fold(0.0, |sum, one| sum + one);
         if seconds > 0.0 { expected / seconds } else { 0.0 }
     }
 
-    /// Operations a second of the runs without.
+    /// Returns the operations a second of the runs without fallbacks.
     pub(super) fn throughput_without(&self) -> Option<f64> {
         let throughputs: Vec<f64> = self.without.iter().map(|run| run.throughput).collect();
         statistics::mean(&throughputs)
     }
 }
 
-/// Of operations of which `counts[n]` lost `n` times in a row: how many are to be expected to lose
-/// `bound` times or more. The tail of the distribution is taken to be geometric, as it is if each
-/// further try has the same chance; its parameter is the one of greatest likelihood.
+/// Returns the expected number of operations that lose `bound` times or more, where `counts[n]`
+/// operations lost `n` times in a row. The tail of the distribution is taken to be geometric, which
+/// it is if each further try has the same chance. Its parameter is the most likely one.
 fn expected(counts: &[u64], bound: usize) -> f64 {
     let all: u64 = counts.iter().sum();
     let enough = ENOUGH.max((all as f64 * TAIL) as u64);
@@ -163,8 +164,8 @@ fn expected(counts: &[u64], bound: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// Counts of a million operations that lose each try with probability `again`, the first `free`
-    /// never.
+    /// Counts of a million operations. The first `free` tries never lose, and each further one
+    /// loses with probability `again`.
     fn geometric(again: f64, free: usize) -> Vec<u64> {
         let count = |n: usize| match n.checked_sub(free) {
             None => 0,

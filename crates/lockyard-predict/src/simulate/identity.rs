@@ -1,5 +1,5 @@
-//! What a simulated figure was simulated with: the machine's numbers and the seeds. Two figures of
-//! one library with the same identity are the same figure, bit for bit; with another, they answer
+//! Identity of a simulated figure: the machine's numbers and the seeds. Two figures of one library
+//! with the same identity are the same figure, bit for bit. With another identity they answer
 //! another question.
 
 use lockyard_results::details::SimulatedDetail;
@@ -11,9 +11,9 @@ pub fn identify(machine: &Machine, seeds: usize, simulated: &mut SimulatedDetail
     simulated.seeds = Some(seeds as u64);
 }
 
-/// A hash of every number of the machine and of its order of service, not of its name, comments or
-/// sources. It is FNV-1a with 64 bits (Fowler, Noll, Vo): two files that differ by accident differ
-/// in it, nobody is kept from forging one.
+/// Returns a hash of every number of the machine and of its order of service. It leaves out its
+/// name, comments and sources. The hash is FNV-1a with 64 bits (Fowler, Noll, Vo): it finds
+/// accidental differences, and does not prevent forgery.
 fn machine_hash(machine: &Machine) -> String {
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
     let mut add = |bytes: &[u8]| {
@@ -23,7 +23,7 @@ fn machine_hash(machine: &Machine) -> String {
     };
     for parameter in machine.parameters() {
         add(parameter.name.as_bytes());
-        // As it is printed: the shortest text that is this number.
+        // Printed as the shortest text that is this number.
         add(format!(" {}\n", parameter.value).as_bytes());
     }
     add(format!("{:?}", machine.order()).as_bytes());

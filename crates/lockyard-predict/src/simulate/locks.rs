@@ -1,21 +1,21 @@
-//! How the locks of a run are used: when each is held, waited for, or free.
+//! Use of the locks of a run: when each is held, waited for, or free.
 //!
-//! A lock is *busy* from the moment at which a thread wants it until nobody holds it or wants it.
-//! A busy lock that nobody holds is being handed over. The count begins with the run, so that what
-//! is under way when the window begins, or ends, counts with its part in the window.
+//! A lock is *busy* from the moment at which a thread wants it until no thread holds it or wants
+//! it. A busy lock that no thread holds is being handed over. The count begins with the run, so
+//! that a hold across the beginning or the end of the window counts with its part in the window.
 
 use crate::explain::LockTime;
 
-/// What a thread knows of itself, in cycles.
+/// Times of one thread, in cycles.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Now {
     /// Time of the run.
     pub time: u64,
-    /// How long its operations have waited so far.
+    /// Time for which its operations have waited.
     pub stalled: u64,
-    /// How much work it has done while it waited for locks so far.
+    /// Work that it has done while it waited for locks.
     pub hidden: u64,
-    /// How long it could run and had no CPU so far.
+    /// Time for which it could run and had no CPU.
     pub off_cpu: u64,
 }
 
@@ -30,18 +30,18 @@ pub(super) struct Locks {
 #[derive(Clone, Debug, Default)]
 struct Lock {
     time: LockTime,
-    /// How many threads hold it or want it.
+    /// Number of threads that hold it or want it.
     users: u32,
     busy_since: u64,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Thread {
-    /// The lock that it waits for, and since when.
+    /// Lock that it waits for, and the beginning of the wait.
     waits: Option<(usize, u64)>,
-    /// The locks that it holds, innermost last.
+    /// Locks that it holds, innermost last.
     holds: Vec<Hold>,
-    /// The lock that it waited for last, and its hidden work so far.
+    /// Lock that it waited for last, and its hidden work until then.
     last: Option<usize>,
     hidden: u64,
 }
@@ -58,7 +58,7 @@ impl Locks {
         Locks { locks, threads: vec![Thread::default(); threads], window: 0 }
     }
 
-    /// Forgets what was counted, and counts from `time` on.
+    /// Discards the counts, and counts from `time` on.
     pub(super) fn begin_window(&mut self, time: u64) {
         self.window = time;
         for lock in &mut self.locks {
@@ -66,7 +66,7 @@ impl Locks {
         }
     }
 
-    /// Thread `thread` wants lock `lock`.
+    /// Notes that thread `thread` wants lock `lock`.
     pub(super) fn wants(&mut self, thread: usize, lock: usize, now: Now) {
         self.attributes_hidden(thread, now);
         self.threads[thread].waits = Some((lock, now.time));
@@ -78,7 +78,7 @@ impl Locks {
         lock.users += 1;
     }
 
-    /// It has the lock that it wanted.
+    /// Notes that it has the lock that it wanted.
     pub(super) fn has(&mut self, thread: usize, now: Now) {
         self.attributes_hidden(thread, now);
         let Thread { waits, holds, .. } = &mut self.threads[thread];
@@ -94,7 +94,7 @@ impl Locks {
         holds.push(Hold { lock, since: now });
     }
 
-    /// It releases the lock that it took last.
+    /// Notes that it releases the lock that it took last.
     pub(super) fn releases(&mut self, thread: usize, now: Now) {
         self.attributes_hidden(thread, now);
         let Some(Hold { lock, since }) = self.threads[thread].holds.pop() else { return };
@@ -110,7 +110,7 @@ impl Locks {
         }
     }
 
-    /// Work that the thread did on credit is of the lock that it waited for last.
+    /// Counts work that the thread did on credit for the lock that it waited for last.
     fn attributes_hidden(&mut self, thread: usize, now: Now) {
         let Thread { last, hidden, .. } = &mut self.threads[thread];
         let cycles = now.hidden - std::mem::replace(hidden, now.hidden);
@@ -200,7 +200,7 @@ mod tests {
         let hidden = |time, hidden| Now { time, hidden, ..Now::default() };
         locks.wants(0, 1, hidden(0, 0));
         locks.has(0, hidden(10, 0));
-        // Of 9 cycles 6 are done in the section and 3 behind it.
+        // 6 of 9 cycles are done in the section and 3 after it.
         locks.releases(0, hidden(20, 6));
         locks.wants(0, 0, hidden(30, 9));
         let times = locks.end(40);

@@ -1,12 +1,14 @@
-//! Runs in which every task has as many operations to do, and its own clock.
+//! Runs in which every task has the same number of operations to do, and its own clock.
 //!
 //! Some benchmarks' harnesses (google-benchmark is one) give each task a number of operations,
 //! begin together, and stop a task's clock when it has done its own. The figure is the mean of the
-//! tasks' times. Where tasks are not served alike that is another thing than the number of tasks
-//! over what all do together in a second, if all go on for ever: those that get on faster are done
-//! first, and the others go on without them, with less contention; but the time of a slow task
-//! counts as much as that of a fast one. Such a run is simulated from its beginning to its end; all
-//! else that is said of the cell is of the time when all go on.
+//! tasks' times.
+//!
+//! Where tasks are served unevenly, this differs from the rate at which all tasks together work
+//! while all go on. Faster tasks are done first, and the others go on with less contention. But the
+//! time of a slow task counts as much as that of a fast one. Such a run is simulated from its
+//! beginning to its end. Everything else that is said of the cell describes the time while all
+//! tasks go on.
 
 use super::objects::{objects, simulation};
 use super::prediction::{Prediction, SimulationError, range};
@@ -18,32 +20,32 @@ use lockyard_sim::RunEnd;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// Operations of each task. The benchmark's are more (of `page-ref` ten and more times with up to
-/// 16 tasks, 2 to 5 times with 64 and 128): the end of a run is the same share of it, but fewer
-/// operations are by chance further apart, so that tasks that are served alike end up to a few per
+/// Number of operations of each task. The benchmark has more: for `page-ref` at least ten times
+/// with up to 16 tasks, 2 to 5 times with 64 and 128. The end of a run is the same share of it. But
+/// with fewer operations chance has more weight: tasks that are served evenly end up to a few per
 /// cent apart, and their figure is 1 to 2 % low.
 const EACH: u64 = 2_000;
 
-/// Longest run, in simulated nanoseconds: each task then has fewer operations to do ...
+/// Longest run, in simulated nanoseconds. Beyond it each task has fewer operations to do ...
 const LONG_ENOUGH: f64 = 2e9;
 
-/// ... but this many at least.
+/// ... but at least this many.
 const FEWEST_EACH: u64 = 20;
 
-/// Operations of all tasks in all runs of a cell, at most: with many tasks, their places make less
-/// of a difference. Of unpinned tasks on several sockets there are 40 runs with four of them, 30
+/// Maximum number of operations of all tasks in all runs of a cell. With many tasks, their places
+/// make less of a difference. Unpinned tasks on several sockets have 40 runs with four of them, 30
 /// with eight, 15 with 16.
 const ENOUGH: u64 = 480_000;
 
-/// ... but so many runs at least.
+/// ... but at least this many runs.
 const FEWEST: u64 = 3;
 
-/// A run that takes so many times as long as it would if all went on for ever is stuck.
+/// Factor on the time that a run would take if all tasks went on for ever; a longer run is stuck.
 const STUCK: f64 = 1e3;
 
-/// Simulates runs in which each of several tasks is timed until it is done. Only the throughput,
-/// its range and that of each run are of such runs: the one with which all tasks would take the
-/// tasks' mean time if they went on for ever.
+/// Simulates runs in which each task is timed until it is done. Only the throughput, its range and
+/// that of each run come from such runs. This throughput is the one at which all tasks would take
+/// the tasks' mean time.
 ///
 /// # Errors
 ///
@@ -60,7 +62,7 @@ pub(super) fn simulate(
     let seeds = effort.seeds.min((ENOUGH / (EACH * threads as u64)).max(FEWEST));
     let effort = SimulationEffort { seeds, ..effort }.for_tables(cell.variant);
     let found = windows::simulate(cell, effort, false)?;
-    // Of one task, in nanoseconds.
+    // Nanoseconds of one task.
     let operation = threads as f64 * 1e9 / found.throughput;
     let each = EACH.min((LONG_ENOUGH / operation) as u64).max(FEWEST_EACH);
     let longest = cell.machine.cycles(each as f64 * operation * STUCK);
@@ -73,7 +75,7 @@ pub(super) fn simulate(
     let throughput = |time: f64| threads as f64 * 1e9 / time;
     let runs: Vec<f64> = times.iter().copied().map(throughput).collect();
     Ok(Prediction {
-        // The mean of what the benchmark prints.
+        // The mean that the benchmark prints.
         throughput: statistics::mean(&times).map_or(0.0, throughput),
         range: range(&runs),
         runs,
@@ -82,16 +84,15 @@ pub(super) fn simulate(
     })
 }
 
-/// Mean of the tasks' times for an operation in one run of `each` operations of each task, in
+/// Returns the mean of the tasks' times for an operation in one run of `each` operations a task, in
 /// nanoseconds. A run of more than `longest` cycles is stuck.
 fn mean_time(cell: &CellSpec, each: u64, longest: u64, seed: u64) -> Result<f64, String> {
     let mut simulation = simulation(cell, seed);
     let objects = objects(&mut simulation, cell, seed)?;
-    // In cycles.
+    // Cycles.
     let times = Rc::new(RefCell::new(Vec::new()));
-    // The harness lets all tasks begin together, and its runs are so long that a task that came a
-    // little earlier gains nothing. So clocks start when all are there, in an order that is
-    // nobody's.
+    // The harness lets all tasks begin together, and its runs are so long that a slightly earlier
+    // task gains nothing. So clocks start when all have begun, in a random order.
     let beginnings = Beginnings::draw(&mut simulation, cell.variant.starts, cell.threads);
     let all_there = beginnings.end();
     let places = cell.placement.places(cell.machine, cell.threads, seed);
@@ -125,7 +126,7 @@ mod tests {
     const EFFORT: SimulationEffort =
         SimulationEffort { warm_up_ns: 50_000.0, window_ns: 100_000.0, seeds: 3 };
 
-    /// The figures of the time when all go on, and of tasks that are done, in nanoseconds.
+    /// Returns the figures of the time while all go on, and of tasks that are done, in nanoseconds.
     fn figures(
         machine: &str,
         variant: &str,
@@ -156,7 +157,7 @@ mod tests {
 
     #[test]
     fn tasks_that_are_not_served_alike_are_not_done_together() {
-        // By another socket each: who is done first leaves the other alone.
+        // Each from another socket: the one that is done first leaves the other alone.
         let places = MachinePlacement::List(vec![0, 10]);
         let (all, each) = figures("broadwell-ex-8s10c2t", "cmpxchg", &places, 2);
         assert!(each < 0.9 * all, "{each}, while all go on {all}");

@@ -10,16 +10,16 @@ use lockyard_scenarios::Metric;
 /// Result of the runs of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
-    /// Operations a second, all threads together (of one guest, where guests share CPUs): the mean
-    /// over the seeds.
+    /// Operations a second of all threads (of one guest, where guests share CPUs): the mean over
+    /// the seeds.
     pub throughput: f64,
-    /// The lowest and highest throughput of a seed; of a mean over a long run also of those of its
-    /// other part.
+    /// Lowest and highest throughput of a seed. For a mean over a long run, those of both of its
+    /// parts.
     pub range: (f64, f64),
-    /// The throughput of each seed; of a mean over a long run those of its longer part.
+    /// Throughput of each seed. For a mean over a long run, that of its longer part.
     pub runs: Vec<f64>,
-    /// CPU time of all threads (of one guest) by region. Each has its hardware thread all the time,
-    /// but where guests share CPUs, and is idle in steps of that region only.
+    /// CPU time of all threads (of one guest) by region. A thread uses its hardware thread all the
+    /// time except in steps of the region `idle`. Where guests share CPUs, it also waits for one.
     pub cpu: CpuTime,
     /// Operations of the slowest and of the fastest thread, over all seeds.
     pub per_thread: (u64, u64),
@@ -31,42 +31,39 @@ pub struct Prediction {
     pub local_transfers: f64,
     /// Grants of a line to another complex, per operation.
     pub remote_transfers: f64,
-    /// The throughput while all tasks go on; `None` if the throughput is that.
+    /// Throughput while all tasks go on; `None` if `throughput` is that figure.
     pub while_all_go_on: Option<f64>,
-    /// What the runs, each of which began in another order, say of that. `None` of one task, of one
-    /// run, and of tasks whose places differ from run to run.
+    /// Agreement of the runs, each of which began in another order. `None` with one task or one
+    /// run, and for tasks whose places differ from run to run.
     pub orders: Option<Orders>,
-    /// The throughput if threads of a core share nothing of an ownership; `None` if no core has
-    /// two.
+    /// Throughput if threads of a core share nothing of an ownership; `None` if no core has two.
     pub siblings_apart: Option<f64>,
-    /// How alike threads were served, in each run; the runs are rounds.
+    /// How evenly threads were served; each run is a round.
     pub fairness: Fairness,
-    /// How long steps waited that take a lock, or take or drop a reference.
+    /// Waits of the steps that take a lock, or take or drop a reference.
     pub waits: Option<Waits>,
-    /// Where the cycles went.
+    /// Cycles by cause.
     pub costs: Costs,
-    /// The same, as a profiler's listing.
+    /// CPU time as a profiler's listing.
     pub listing: Listing,
-    /// Lockref operations that gave up and took the lock, in all windows.
+    /// Number of lockref operations that gave up and took the lock, in all windows.
     pub locked: u64,
-    /// How many are to be expected in a second of the machine's time, from how many
-    /// compare-exchanges operations lose in a row; that is hardly ever often enough to be seen in a
-    /// window.
+    /// Expected number of these in a second of the machine's time. It is extrapolated from the
+    /// losses in a row of compare-exchanges, because a window hardly ever contains one.
     pub fallbacks_per_second: f64,
-    /// Where that is with 95 % confidence, by how many were seen, or else by how the runs differ;
-    /// `None` of too few runs.
+    /// 95 % confidence interval of that number, from the number seen, or else from the differences
+    /// between runs. `None` with too few runs.
     pub fallbacks_interval: Option<(f64, f64)>,
-    /// Operations a second of the runs that had none; `None` if all had some.
+    /// Operations a second of the runs without fallbacks; `None` if all runs had some.
     pub without_fallbacks: Option<f64>,
-    /// What such a fallback makes of a run so long that one is to be expected; `None` if it is not
-    /// so long.
+    /// Effect of a fallback on a run that is long enough to expect one; `None` for a shorter run.
     pub long: Option<LongRun>,
-    /// The samples of runs that have them; empty if they have none.
+    /// Samples of runs; empty if the scenario has none.
     pub samples: Vec<SampleFigures>,
 }
 
 impl Prediction {
-    /// Returns what the runs came to in a metric, as figures are made of it.
+    /// Returns the outcome of the runs in a metric, from which figures are made.
     pub fn outcome(&self, metric: Metric, tasks: usize) -> Outcome<'_> {
         Outcome {
             metric,
@@ -80,12 +77,12 @@ impl Prediction {
     }
 }
 
-/// Why a cell could not be simulated.
+/// Reason why a cell could not be simulated.
 #[derive(Clone, Debug)]
 pub struct SimulationError(pub(super) String);
 
 impl SimulationError {
-    /// Says what went wrong.
+    /// Describes the error.
     pub fn new(what: String) -> Self {
         SimulationError(what)
     }
@@ -99,27 +96,27 @@ impl std::fmt::Display for SimulationError {
 
 impl std::error::Error for SimulationError {}
 
-/// What a fallback makes of a long run.
+/// Effect of a fallback on a long run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LongRun {
-    /// How long it is.
+    /// Length of the run in seconds.
     pub seconds: f64,
-    /// Fallbacks to be expected in a second, until the first one.
+    /// Expected number of fallbacks in a second, until the first one.
     pub fallbacks_per_second: f64,
-    /// Operations a second until then.
+    /// Operations a second before the first fallback.
     pub until: f64,
-    /// Operations a second from then on.
+    /// Operations a second after it.
     pub from_then: f64,
-    /// The share of the run until then, on the average.
+    /// Mean share of the run before it.
     pub share: f64,
-    /// Operations a second, the mean over the run, if there are as many fallbacks a second as the
-    /// greatest rate and the least rate of its interval say.
+    /// Mean operations a second over the run at the greatest and at the least rate of fallbacks in
+    /// the rate's interval.
     pub by_rate: Option<(f64, f64)>,
 }
 
 impl LongRun {
-    /// Of a run of so many seconds with so many fallbacks a second: a first one comes at an
-    /// exponentially distributed time.
+    /// Returns the effect on a run of `seconds` with this many fallbacks a second. The first one
+    /// comes after an exponentially distributed time.
     pub(super) fn new(
         seconds: f64,
         fallbacks_per_second: f64,
@@ -131,13 +128,13 @@ impl LongRun {
         LongRun { seconds, fallbacks_per_second, until, from_then, share, by_rate: None }
     }
 
-    /// The same run with the interval of its rate.
+    /// Adds the interval of the rate.
     pub(super) fn with_interval(self, rates: Option<(f64, f64)>) -> LongRun {
         let mean = |rate| LongRun::new(self.seconds, rate, self.until, self.from_then).mean();
         LongRun { by_rate: rates.map(|(least, greatest)| (mean(greatest), mean(least))), ..self }
     }
 
-    /// Operations a second, the mean over the run.
+    /// Mean operations a second over the run.
     pub(super) fn mean(&self) -> f64 {
         self.share * self.until + (1.0 - self.share) * self.from_then
     }
@@ -161,10 +158,10 @@ mod tests {
         assert_eq!(long(0.0).mean(), 8.0);
         assert!((long(1e-6).mean() - 8.0).abs() < 1e-4);
         assert!((long(1e6).mean() - 2.0).abs() < 1e-4);
-        // The more often, the slower.
+        // A higher rate makes it slower.
         let between = long(0.2).with_interval(Some((1e-6, 1e6))).by_rate.expect("it has one");
         assert!((between.0 - 2.0).abs() < 1e-4 && (between.1 - 8.0).abs() < 1e-4, "{between:?}");
-        // One is to be expected: 63 % of a run, on the average, is before it.
+        // With one expected fallback, 63 % of a run are before it on average.
         assert!((long(0.2).share - 0.632).abs() < 0.001);
     }
 }

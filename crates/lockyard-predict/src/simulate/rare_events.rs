@@ -1,27 +1,28 @@
 //! Runs that last seconds, of which a millisecond is simulated.
 //!
 //! An operation of a lockref that loses `MAX_FAILURES` compare-exchanges in a row takes the lock.
-//! Without trywait, and with some tasks, all others then find the lock held, queue for it, and stay
-//! there (`docs/model/runs-of-seconds.md`). Under contention that may happen a few times a second,
-//! so a published run of seconds has it in its beginning, and a simulated millisecond does not. How
-//! often it happens is extrapolated from how many compare-exchanges operations lose in a row; what
-//! it makes of the run is simulated: by a run in which one task begins by holding the lock. The
-//! figure is the mean over a run of the length that the script says (`mean_over`), which begins
-//! without, and does not come back.
+//! Without trywait, and with some numbers of tasks, all others then find the lock held, queue for
+//! it, and stay there (`docs/model/runs-of-seconds.md`). Under contention that may happen a few
+//! times a second. A published run of seconds then has it near its beginning, and a simulated
+//! millisecond does not have it.
+//!
+//! Its rate is extrapolated from the losses in a row of compare-exchanges. Its effect is simulated
+//! by a run in which one task begins by holding the lock. The figure is the mean over a run of the
+//! length that the script states (`mean_over`). That run begins undisturbed and does not recover.
 
 use super::fallbacks::bounds;
 use super::prediction::{LongRun, Prediction, SimulationError};
 use super::spec::CellSpec;
 use super::{SimulationEffort, windows};
 
-/// A run in which fewer fallbacks are to be expected is as if there were none.
+/// Expected number of fallbacks in a run below which they are ignored.
 const RARE: f64 = 0.01;
-/// A run that fallbacks make slower by less than this share comes back from them, or does not mind.
+/// Share of the throughput; a run that fallbacks slow down by less recovers, or is not affected.
 const SLOWER: f64 = 0.02;
 
-/// As [`windows::simulate`], but the mean over a run of this many seconds, of a variant with one
-/// lockref and without guests. All but the throughput, its range and the fallbacks is of the part
-/// of the run that is longer, on average.
+/// Simulates as [`windows::simulate`], and takes the mean over a run of this many seconds. The
+/// variant has one lockref and no guests. Everything but the throughput, its range and the
+/// fallbacks describes the part of the run that is longer, on average.
 ///
 /// # Errors
 ///
@@ -37,7 +38,7 @@ pub(super) fn simulate(
 ) -> Result<Prediction, SimulationError> {
     let found = windows::simulate(cell, effort, false)?;
     let one = bounds(cell.variant).count() == 1 && cell.variant.guests.is_none();
-    // If every run has fallen by itself, they are as long runs are.
+    // If every run has fallen by itself, they behave as long runs do.
     let (Some(seconds), Some(until), true) = (seconds, found.without_fallbacks, one) else {
         return Ok(found);
     };
@@ -45,8 +46,8 @@ pub(super) fn simulate(
     if interval.map_or(rate, |(_, greatest)| greatest) * seconds < RARE {
         return Ok(found);
     }
-    // Until every task has begun; they do so in a random order. A queue keeps the order in which it
-    // began, and that of a run of seconds has been shuffled by interrupts.
+    // Until every task has begun; they begin in a random order. A queue keeps the order in which it
+    // began, and interrupts have shuffled that of a run of seconds.
     let round = cell.threads as f64 / until * 1e9;
     let effort = SimulationEffort { warm_up_ns: effort.warm_up_ns + 2.0 * round, ..effort };
     let fallen = windows::simulate(cell, effort, true)?;
@@ -74,7 +75,7 @@ mod tests {
     use lockyard_scenarios::{ObjectKind, Script};
     use lockyard_sim::Machine;
 
-    /// 96 tasks of `fstat2` on a Cascade Lake.
+    /// Returns a cell with 96 tasks of `fstat2` on a Cascade Lake.
     fn of_96_tasks(variant: &str, trywait: bool, seconds: Option<f64>) -> Prediction {
         let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
         let script = Script::shipped("fstat2").expect("it is shipped");

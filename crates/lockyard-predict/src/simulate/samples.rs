@@ -1,4 +1,4 @@
-//! The samples of a run on a simulated machine, with what other tasks do meanwhile.
+//! Samples of a run on a simulated machine, with disturbances by other tasks.
 
 use super::SimulationEffort;
 use super::objects::{DRAIN_NS, objects, simulation};
@@ -10,17 +10,16 @@ use lockyard_scenarios::Samples;
 use lockyard_sim::RunEnd;
 use std::rc::Rc;
 
-/// How often a run is simulated, each with a seed of its own. Samples are long, and their totals
-/// differ little from seed to seed.
+/// Number of simulated runs, each with a seed of its own. Samples are long, so their totals differ
+/// little from seed to seed.
 pub const SEEDS: usize = 3;
 
-/// Operations a second in each sample, of the means over the seeds. Each disturbance has a task of
-/// its own, on a hardware thread after those of the tasks; where the machine has none left, it has
-/// none, and that is an error.
+/// Returns the operations a second in each sample: the means over the seeds. Each disturbance has a
+/// task of its own, on a hardware thread after those of the tasks.
 ///
 /// # Errors
 ///
-/// As [`super::simulate`]; and if there is no hardware thread for a disturbance.
+/// As [`super::simulate`]; and if the machine has no hardware thread for a disturbance.
 ///
 /// # Panics
 ///
@@ -41,7 +40,7 @@ pub fn samples(cell: &CellSpec, samples: Samples) -> Result<Vec<SampleFigures>, 
     Ok(sums)
 }
 
-/// Operations of each task in each sample.
+/// Returns the operations of each task in each sample.
 fn run(cell: &CellSpec, samples: Samples, seed: u64) -> Result<Vec<Vec<u64>>, String> {
     let CellSpec { machine, variant, placement, threads: tasks, .. } = *cell;
     let mut simulation = simulation(cell, seed);

@@ -1,4 +1,4 @@
-//! What is simulated: a cell, and how its runs are made.
+//! Specification of a simulation: a cell, and the plan of its runs.
 
 use super::SimulationEffort;
 use crate::placement::MachinePlacement;
@@ -12,7 +12,7 @@ pub struct CellSpec<'a> {
     pub machine: &'a Machine,
     /// The variant.
     pub variant: &'a Variant,
-    /// Where the tasks run; those of each guest alike.
+    /// Placement of the tasks; each guest has the same one.
     pub placement: &'a MachinePlacement,
     /// Socket that is the home of the objects; the last one on a machine that has fewer.
     pub home: usize,
@@ -22,19 +22,19 @@ pub struct CellSpec<'a> {
     pub local_work: f64,
 }
 
-/// How the runs of a cell are made.
+/// Plan of the runs of a cell.
 #[derive(Clone, Copy, Debug)]
 pub struct RunPlan {
     /// Length of a run, and number of runs.
     pub effort: SimulationEffort,
     /// Time each task until it has done its operations, instead of counting while all go on.
     pub until_each_is_done: bool,
-    /// Seconds of a run over which the figure is the mean; the moment if it is not given.
+    /// Seconds of a run over which the figure is the mean; `None` for a figure of the moment.
     pub mean_over: Option<f64>,
     /// Samples to simulate beside the figure.
     pub samples: Option<Samples>,
     /// Simulate a cell whose cores have two tasks once more, as if the threads of a core shared
-    /// nothing of an ownership. What they share is not settled; this is the other end.
+    /// nothing of an ownership. How much they share is not settled; this is the other extreme.
     pub siblings_apart: bool,
 }
 

@@ -1,8 +1,7 @@
-//! A simulated machine as a scenario sees it, and what it records: how long steps wait and locks
-//! are held.
+//! A simulated machine as a scenario sees it, and its records: waits of steps, and use of locks.
 //!
-//! Recording costs no simulated time. A simulation stays on its OS thread, so the record is the OS
-//! thread's.
+//! Recording costs no simulated time. A simulation stays on its OS thread, so the record belongs to
+//! that thread.
 
 use super::locks::{Locks, Now};
 use crate::explain::LockTime;
@@ -17,17 +16,17 @@ use std::cell::RefCell;
 #[derive(Debug)]
 pub(super) struct OnMachine(());
 
-/// What a run recorded.
+/// Record of a run.
 pub(super) struct Record {
     /// Waits, in cycles of the machine at first, in nanoseconds when the record is ended.
     pub waits: Histogram<u64>,
-    /// Use of each object's lock, all guests together; nothing of an object without one.
+    /// Use of each object's lock, all guests together; empty for an object without a lock.
     pub locks: Vec<LockTime>,
     /// Cycles of all threads in steps of the region `user`.
     pub user: u64,
     /// Cycles of all threads in steps of the region `idle`.
     pub idle: u64,
-    /// When each thread's current wait began.
+    /// Beginning of each thread's current wait.
     waiting_since: Vec<u64>,
     /// The locks of all guests' objects, guest by guest.
     using: Locks,
@@ -39,12 +38,12 @@ thread_local! {
     static RECORD: RefCell<Option<Record>> = const { RefCell::new(None) };
 }
 
-/// A record that has begun. Dropped before its end, as by a run that failed, it is forgotten: the
-/// next run of the OS thread, which may have more threads, records nothing into it.
+/// A record that has begun. It is discarded if it is dropped before its end, as by a run that
+/// failed: the next run of the OS thread may have more threads, and must not record into it.
 pub(super) struct Recording(());
 
-/// Begins a record of `guests` guests, each with `threads` threads and `objects` objects. How locks
-/// are used is followed from now on; figures are of the [window](Recording::begin_window).
+/// Begins a record of `guests` guests, each with `threads` threads and `objects` objects. It
+/// follows the use of locks from now on. Figures come from the [window](Recording::begin_window).
 pub(super) fn begin(guests: usize, threads: usize, objects: usize) -> Recording {
     let all = guests * threads;
     let record = Record {
@@ -62,7 +61,7 @@ pub(super) fn begin(guests: usize, threads: usize, objects: usize) -> Recording 
 }
 
 impl Recording {
-    /// Forgets what was recorded: figures are of what comes from `time` on.
+    /// Discards the record so far: figures begin at `time`.
     pub(super) fn begin_window(&self, time: u64) {
         RECORD.with_borrow_mut(|record| {
             let record = record.as_mut().expect("a record was begun");
@@ -97,7 +96,7 @@ fn recording(with: impl FnOnce(&mut Record, usize, u64)) {
     });
 }
 
-/// What the running thread knows of itself.
+/// The running thread's own record.
 fn now(time: u64) -> Now {
     Now {
         time,

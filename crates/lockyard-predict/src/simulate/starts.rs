@@ -1,28 +1,28 @@
-//! When the tasks of a simulated run begin, and whether it matters.
+//! Start times of the tasks of a simulated run, and whether the figure depends on their order.
 //!
-//! Tasks begin in a random order, microseconds apart, unless a script says otherwise: a queue of
-//! tasks that all come back keeps its first order for ever. Each seed has another order. So the
-//! runs of a cell are also a check: if they differ by more than each of them varies in its own
-//! window, the figure depends on an order that nobody chose, and the row says so.
+//! Tasks begin in a random order, microseconds apart, unless a script says otherwise. The reason: a
+//! queue of tasks that all come back keeps its first order for ever. Each seed has another order.
+//! So the runs of a cell are also a check. If they differ by more than each of them varies in its
+//! own window, the figure depends on an arbitrary order, and the row says so.
 
 use lockyard_results::statistics;
 use lockyard_scenarios::Starts;
 use lockyard_sim::Simulation;
 
-/// Parts of a window, from which a run's own interval is taken.
+/// Number of parts of a window, from which a run's own interval is computed.
 pub(super) const PARTS: usize = 8;
 
-/// Runs whose figures differ by less than this share of the lower one agree.
+/// Share of the lower figure; runs whose figures differ by less agree.
 pub const NEAR: f64 = 0.05;
 
-/// When the tasks of one run begin.
+/// Start times of the tasks of one run.
 pub(super) struct Beginnings {
     /// Cycles, one for each task; empty if they begin together.
     moments: Vec<u64>,
 }
 
 impl Beginnings {
-    /// Draws when `tasks` tasks begin.
+    /// Draws the start times of `tasks` tasks.
     pub(super) fn draw(simulation: &mut Simulation, starts: Starts, tasks: usize) -> Beginnings {
         let moments = match starts {
             Starts::Random => simulation.random_starts(tasks),
@@ -46,7 +46,7 @@ impl Beginnings {
         }
     }
 
-    /// The cycle at which the last task begins. Of tasks that begin together it is 0: their first
+    /// Cycle at which the last task begins. It is 0 for tasks that begin together: their first
     /// hundred nanoseconds are part of the warm-up.
     pub(super) fn end(&self) -> u64 {
         self.moments.iter().copied().max().unwrap_or(0)
@@ -57,25 +57,25 @@ impl Beginnings {
         (0..self.moments.len()).min_by_key(|&task| self.moments[task]).unwrap_or(0)
     }
 
-    /// Cycles from the beginning of task number `task` to that of the last one.
+    /// Cycles from the start of task number `task` to that of the last one.
     pub(super) fn until_all_have_begun(&self, task: usize) -> u64 {
         self.moments.get(task).map_or(0, |moment| self.end() - moment)
     }
 }
 
-/// What the runs of a cell say of their start orders.
+/// Agreement of the start orders of a cell's runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Orders {
-    /// The highest throughput of an order over the lowest one, less 1.
+    /// Highest throughput of an order over the lowest one, less 1.
     pub spread: f64,
-    /// Whether the two agree: they differ by less than 5 %, or their intervals overlap.
+    /// True if the two agree: they differ by less than 5 %, or their intervals overlap.
     pub agree: bool,
 }
 
 impl Orders {
-    /// Of runs that began in different orders, each with the figures of equal parts of its window.
-    /// A run's interval has 95 % confidence, were its parts independent. `None` of fewer than two
-    /// runs.
+    /// Compares runs that began in different orders, each with the figures of equal parts of its
+    /// window. A run's interval has 95 % confidence if its parts are independent. Returns `None`
+    /// with fewer than two runs.
     pub(super) fn of(runs: &[[f64; PARTS]]) -> Option<Orders> {
         // The lower end, the mean, the upper end.
         let interval = |parts: &[f64; PARTS]| {
@@ -104,7 +104,7 @@ mod tests {
     use std::cell::RefCell;
     use std::rc::Rc;
 
-    /// The moments at which eight tasks really begin, in the order of their numbers.
+    /// Moments at which eight tasks really begin, in the order of their numbers.
     fn begun(starts: Starts, seed: u64) -> (Beginnings, Vec<u64>) {
         let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
         let mut simulation = Simulation::new(&machine, seed);

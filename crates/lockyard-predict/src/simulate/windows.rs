@@ -1,4 +1,4 @@
-//! Runs of which a window is counted while all tasks go on.
+//! Runs that are counted for a window while all tasks go on.
 //!
 //! A run warms up, is counted for a window, and is then stopped and verified. Several runs, each
 //! with a seed of its own, make a prediction.
@@ -22,27 +22,26 @@ use lockyard_scenarios::{Object, ObjectKind, Prepared, Starts};
 use lockyard_sim::{CycleAttribution, RunEnd, RunStatistics, Simulation};
 use std::rc::Rc;
 
-/// Operations of all tasks that a window holds at least: it is doubled until it does, so that slow
-/// operations are not counted in steps of a large part of the figure.
+/// Minimum number of operations of all tasks in a window. A window with fewer is doubled, so that
+/// one slow operation is a small part of the figure.
 const ENOUGH_OPERATIONS: u64 = 200;
 
-/// Operations of each task that a window holds at least, since tasks may be in step.
+/// Minimum number of operations of each task in a window, because tasks may be in step.
 const ENOUGH_OF_EACH: u64 = 20;
 
 /// Longest window, in simulated nanoseconds.
 const LONGEST_WINDOW_NS: f64 = 2e9;
 
-/// The last task has come by a lock this long after its beginning, in simulated nanoseconds.
+/// Time after its start at which the last task has come by a lock, in simulated nanoseconds.
 const COMES_BY_NS: f64 = 1000.0;
 
-/// Simulates a cell. If its runs are to begin `fallen`, the task that begins first holds the locks
-/// of all lockrefs until the others have begun, so that they queue in a random order. Such a
-/// variant has no guests.
+/// Simulates a cell. With `fallen`, the task that begins first holds the locks of all lockrefs
+/// until the others have begun, so that they queue in a random order. Such a variant has no guests.
 ///
 /// # Errors
 ///
-/// If a run is stuck, a thread panics, or the objects are not as they ought to be afterwards: a
-/// primitive is broken, and the message says how.
+/// If a run is stuck, a thread panics, or the objects are in a wrong state afterwards. Then a
+/// primitive is broken, and the message describes how.
 ///
 /// # Panics
 ///
@@ -54,7 +53,7 @@ pub(super) fn simulate(
 ) -> Result<Prediction, SimulationError> {
     let guests = cell.variant.guests.unwrap_or(1);
     let effort = effort.for_guests(guests).for_tables(cell.variant);
-    // A run of seconds has been shuffled by interrupts, however it began.
+    // Interrupts have shuffled a run of seconds, whatever its first order.
     let starts = if fallen { Starts::Random } else { cell.variant.starts };
     let mut sums = Sums::new(cell);
     for seed in 1..=effort.seeds {
@@ -69,11 +68,11 @@ pub(super) fn simulate(
     sums.prediction(starts)
 }
 
-/// Why a run failed.
+/// Reason why a run failed.
 enum Failed {
     /// The objects could not be laid out.
     Setup(&'static str),
-    /// What happened in the run.
+    /// Failure in the run.
     Run(String),
 }
 
@@ -178,7 +177,7 @@ impl<'a> Run<'a> {
         let window = self.window(begin, effort.window_ns, &before.operations)?;
         let end = begin + machine.cycles(window.nanoseconds);
         sums.add(&mut self, &before, window, recording, end);
-        // Drain, and look whether everything is as it ought to be.
+        // Drain, and check the state of everything.
         self.simulation.request_stop();
         let outcome = self.simulation.run_until(end + machine.cycles(DRAIN_NS));
         if !matches!(outcome, RunEnd::Finished) {
@@ -328,7 +327,7 @@ impl<'a> Sums<'a> {
         let _ = self.waits.add(&record.waits);
         let spent = run.simulation.attribution().since(&before.spent);
         let names = run.objects[0].places().map(|(name, ..)| name);
-        // Of one guest.
+        // Counts of one guest.
         let locks = record.locks.into_iter().map(|lock| lock / self.guests as u64);
         let locks: Vec<(&str, LockTime)> = names.zip(locks).collect();
         let cycles = machine.cycles(window.nanoseconds);
@@ -393,7 +392,7 @@ impl<'a> Sums<'a> {
         })
     }
 
-    /// Says in the costs what explains them beside the cycles.
+    /// Adds to the costs what explains them beside the cycles.
     fn describe_costs(&mut self) {
         self.costs.operations = self.operations;
         self.costs.guests = self.guests as u64;
