@@ -146,7 +146,14 @@ pub fn run(
     let environment = environment(request, &placement);
     let measured = rounds::run(&tasks, request.effort, done);
     let places = placement.cpus(&cpus);
-    let cells = Cells { request, tasks: &tasks, measured: &measured, places };
+    let cells = Cells {
+        script,
+        relative_to: request.relative_to.as_deref(),
+        waits: request.effort.waits,
+        tasks: &tasks,
+        measured: &measured,
+        places,
+    };
     let (mut rows, mut listings, mut pictures) = (Vec::new(), Vec::new(), Vec::new());
     for (task, result) in tasks.iter().zip(&measured.results) {
         let Some(result) = result else { continue };

@@ -1,6 +1,7 @@
 //! Explanation of a predicted figure: the cycles of all threads by phase, by lock and by line, the
 //! throughput with ideal locks, and a few sentences that name the dominating cost ([`Cause`]).
 
+mod bound;
 mod cause;
 mod costs;
 mod ideal;
@@ -8,8 +9,9 @@ mod lock_time;
 mod locks;
 mod sentence;
 
+pub use bound::Bound;
 pub use cause::Cause;
 pub use costs::{Costs, legend};
-pub use ideal::{Bound, LITTLE};
+pub use ideal::LITTLE;
 pub use lock_time::LockTime;
 pub use locks::SATURATED;

@@ -4,6 +4,7 @@
 //! The table is primitive x wrong step x back-end. Each cell runs one program, from one source of
 //! the primitive. Only the host differs. Without a wrong step no back-end finds anything.
 
+use crate::alone::alone;
 use lockyard_check::backends::{Search, Verdict, check_model, check_natively, check_simulated};
 use lockyard_check::finding::Finding;
 use lockyard_check::hooks::{
@@ -99,55 +100,58 @@ const ONLY_A_HINT: Expected = Expected {
 
 #[test]
 fn every_back_end_notices_a_wrong_step_in_every_primitive() {
-    println!("| primitive | wrong step | back-end | found | runs |");
-    println!("|---|---|---|---|---|");
-    let wrong: usize = [
-        // These come first. A thread that is stopped while it waits leaves its node in use, for the
-        // next thread with its slot.
-        row::<QueuedStore, NoFault>(RIGHT),
-        row::<QueuedCmpxchg, NoFault>(RIGHT),
-        row::<QueuedPortable, NoFault>(RIGHT),
-        row::<McsOfFour, NoFault>(RIGHT),
-        row::<ClhOfFour, NoFault>(RIGHT),
-        row::<PvTicketLock, NoFault>(RIGHT),
-        row::<PvQueuedLock, NoFault>(RIGHT),
-        row::<LockrefQueued, NoFault>(RIGHT),
-        row::<McsOfFour, LostRelease>(STUCK),
-        row::<ChosenLate, NoFault>(RIGHT),
-        row::<ChosenLate, LostChoice>(TWO_KINDS),
-        row::<Ticket16, NoFault>(RIGHT),
-        row::<Ticket16, LostRelease>(STUCK),
-        row::<Ticket16, SkippedWait>(ENTERED),
-        row::<Ticket8, NoFault>(RIGHT),
-        row::<Ticket8, LostRelease>(STUCK),
-        row::<Ticket8, SkippedWait>(ENTERED),
-        row::<TicketAsm, NoFault>(RIGHT),
-        row::<TicketAsm, LostRelease>(STUCK),
-        row::<TicketAsm, SkippedWait>(ENTERED),
-        row::<Tas, NoFault>(RIGHT),
-        row::<Tas, LostRelease>(STUCK),
-        row::<Tas, SkippedWait>(ONLY_A_HINT),
-        row::<Tas, LostSet>(ENTERED),
-        row::<QueuedStore, LostRelease>(STUCK),
-        row::<QueuedStore, SkippedWait>(QUEUE_BROKEN),
-        row::<QueuedStore, LostExchange>(QUEUE_BROKEN),
-        row::<QueuedCmpxchg, LostRelease>(STUCK),
-        row::<LockrefQueued, LostRelease>(STUCK),
-        row::<LockrefQueued, LostExchange>(QUEUE_BROKEN_OR_MISCOUNTED),
-        row::<PvTicketLock, LostSet>(WAKE_UP_LOST),
-        row::<PvTicketLock, LostAddition>(STUCK),
-        row::<PvQueuedLock, LostAddition>(STUCK),
-        row::<LockrefTicket, NoFault>(RIGHT),
-        row::<LockrefTicket, LostRelease>(STUCK),
-        row::<LockrefTicket, SkippedWait>(ENTERED),
-        row::<LockrefTicket, LostExchange>(MISCOUNTED),
-        row::<LockrefTas, NoFault>(RIGHT),
-        row::<LockrefTas, LostRelease>(STUCK),
-        row::<LockrefTas, SkippedWait>(ONLY_A_HINT),
-        row::<LockrefTas, LostSet>(ENTERED),
-        row::<LockrefTas, LostExchange>(MISCOUNTED),
-    ]
-    .into_iter()
-    .sum();
-    assert!(wrong == 0, "{wrong} back-ends did not say what they should; see the table");
+    const NAME: &str = "faults::every_back_end_notices_a_wrong_step_in_every_primitive";
+    alone(NAME, || {
+        println!("| primitive | wrong step | back-end | found | runs |");
+        println!("|---|---|---|---|---|");
+        let wrong: usize = [
+            // These come first. A thread that is stopped while it waits leaves its node in use, for the
+            // next thread with its slot.
+            row::<QueuedStore, NoFault>(RIGHT),
+            row::<QueuedCmpxchg, NoFault>(RIGHT),
+            row::<QueuedPortable, NoFault>(RIGHT),
+            row::<McsOfFour, NoFault>(RIGHT),
+            row::<ClhOfFour, NoFault>(RIGHT),
+            row::<PvTicketLock, NoFault>(RIGHT),
+            row::<PvQueuedLock, NoFault>(RIGHT),
+            row::<LockrefQueued, NoFault>(RIGHT),
+            row::<McsOfFour, LostRelease>(STUCK),
+            row::<ChosenLate, NoFault>(RIGHT),
+            row::<ChosenLate, LostChoice>(TWO_KINDS),
+            row::<Ticket16, NoFault>(RIGHT),
+            row::<Ticket16, LostRelease>(STUCK),
+            row::<Ticket16, SkippedWait>(ENTERED),
+            row::<Ticket8, NoFault>(RIGHT),
+            row::<Ticket8, LostRelease>(STUCK),
+            row::<Ticket8, SkippedWait>(ENTERED),
+            row::<TicketAsm, NoFault>(RIGHT),
+            row::<TicketAsm, LostRelease>(STUCK),
+            row::<TicketAsm, SkippedWait>(ENTERED),
+            row::<Tas, NoFault>(RIGHT),
+            row::<Tas, LostRelease>(STUCK),
+            row::<Tas, SkippedWait>(ONLY_A_HINT),
+            row::<Tas, LostSet>(ENTERED),
+            row::<QueuedStore, LostRelease>(STUCK),
+            row::<QueuedStore, SkippedWait>(QUEUE_BROKEN),
+            row::<QueuedStore, LostExchange>(QUEUE_BROKEN),
+            row::<QueuedCmpxchg, LostRelease>(STUCK),
+            row::<LockrefQueued, LostRelease>(STUCK),
+            row::<LockrefQueued, LostExchange>(QUEUE_BROKEN_OR_MISCOUNTED),
+            row::<PvTicketLock, LostSet>(WAKE_UP_LOST),
+            row::<PvTicketLock, LostAddition>(STUCK),
+            row::<PvQueuedLock, LostAddition>(STUCK),
+            row::<LockrefTicket, NoFault>(RIGHT),
+            row::<LockrefTicket, LostRelease>(STUCK),
+            row::<LockrefTicket, SkippedWait>(ENTERED),
+            row::<LockrefTicket, LostExchange>(MISCOUNTED),
+            row::<LockrefTas, NoFault>(RIGHT),
+            row::<LockrefTas, LostRelease>(STUCK),
+            row::<LockrefTas, SkippedWait>(ONLY_A_HINT),
+            row::<LockrefTas, LostSet>(ENTERED),
+            row::<LockrefTas, LostExchange>(MISCOUNTED),
+        ]
+        .into_iter()
+        .sum();
+        assert!(wrong == 0, "{wrong} back-ends did not say what they should; see the table");
+    });
 }

@@ -5,6 +5,7 @@
 //! For the checks see [`ChoiceProgram`]. The words of choices have no ordering stronger than
 //! relaxed, so there is none to weaken.
 
+use crate::alone::alone;
 use lockyard::Native;
 use lockyard::platform::checked::Checked;
 use lockyard::platform::hooked::Hooked;
@@ -57,16 +58,22 @@ fn each_side_wins_in_some_execution() {
 /// even its last holder.
 #[test]
 fn a_used_ticket_word_that_is_taken_for_a_queued_one_is_stuck_in_every_harness() {
-    const USES: [LockOp; 3] = [LockOp::LockTwice; 3];
-    let modelled = model::<LockProgram<TicketAsQueued, InModel>>(&USES, Bounds::stepping_back(1));
-    let on_a_machine = simulated::<LockProgram<TicketAsQueued, Simulated>>(&USES, 1, 1);
-    let in_threads = native::<LockProgram<TicketAsQueued, InThreads>>(&USES, 1, 1);
-    for (name, found) in
-        [("model", verdict(modelled)), ("simulated", on_a_machine), ("threads", in_threads)]
-    {
-        let caught = found.caught.as_ref().map_or("nothing".into(), |caught| caught.to_string());
-        println!("ticket as queued, {name}: {caught}, {} runs", found.runs);
-        assert_eq!(found.finding(), Some(Finding::Stuck), "{name}: {caught}");
-        assert_eq!(found.runs, 1, "{name}: it needs no luck");
-    }
+    const NAME: &str =
+        "kinds::a_used_ticket_word_that_is_taken_for_a_queued_one_is_stuck_in_every_harness";
+    alone(NAME, || {
+        const USES: [LockOp; 3] = [LockOp::LockTwice; 3];
+        let modelled =
+            model::<LockProgram<TicketAsQueued, InModel>>(&USES, Bounds::stepping_back(1));
+        let on_a_machine = simulated::<LockProgram<TicketAsQueued, Simulated>>(&USES, 1, 1);
+        let in_threads = native::<LockProgram<TicketAsQueued, InThreads>>(&USES, 1, 1);
+        for (name, found) in
+            [("model", verdict(modelled)), ("simulated", on_a_machine), ("threads", in_threads)]
+        {
+            let caught =
+                found.caught.as_ref().map_or("nothing".into(), |caught| caught.to_string());
+            println!("ticket as queued, {name}: {caught}, {} runs", found.runs);
+            assert_eq!(found.finding(), Some(Finding::Stuck), "{name}: {caught}");
+            assert_eq!(found.runs, 1, "{name}: it needs no luck");
+        }
+    });
 }

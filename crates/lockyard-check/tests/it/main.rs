@@ -1,5 +1,6 @@
 //! The model checks, in one binary.
 
+mod alone;
 mod buffers;
 mod checked_host;
 mod connections;

@@ -322,7 +322,7 @@ fn the_command_refuses_what_is_no_result_file_in_a_line() {
     assert_eq!(bad("binary.json", b"{\n\xff\xfe"), "2: not UTF-8 text; a result file is JSON");
     assert!(bad("csv.json", b"experiment,machine\n").starts_with("1: column 1: not JSON: "));
     assert!(bad("older.json", FILE.replace("results-2", "results-1").as_bytes()).contains("older"));
-    assert!(bad("newer.json", FILE.replace("results-1", "results-2").as_bytes()).contains("newer"));
+    assert!(bad("newer.json", FILE.replace("results-2", "results-3").as_bytes()).contains("newer"));
     assert!(refusal(&["compare", &good, "none.json"]).contains("none.json: cannot be read"));
     assert!(refusal(&["compare", env!("CARGO_TARGET_TMPDIR"), &good]).ends_with(": is not a file"));
     // The file is sparse: it has the size, and takes no room.

@@ -118,7 +118,7 @@ fn what_cannot_be_measured_is_refused_in_a_line() {
         (&["--objects", "0"], "--objects is 0; allowed: 1 to 16777216"),
         (&["--objects", "16777217"], "--objects is 16777217; allowed: 1 to 16777216"),
         (&["--seconds", "0"], "--seconds is 0; allowed: 0.001 to 3600 seconds"),
-        (&["--placement", "nowhere"], "--placement: `nowhere` is no placement"),
+        (&["--placement", "nowhere"], "--placement: `nowhere` is not a placement"),
         (&["--stalled-after", "-1"], "--stalled-after is -1; allowed: 0.1 to 3600 seconds"),
     ] {
         let why = refusal(arguments);

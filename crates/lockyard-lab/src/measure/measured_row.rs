@@ -1,6 +1,5 @@
 //! The row of a measured figure: its names, and everything that is known beside it.
 
-use super::MeasureRequest;
 use lockyard_measure::peers;
 use lockyard_measure::scenario::detail::detail;
 use lockyard_measure::scenario::rounds::{Result as Measurement, Results, Task};
@@ -19,8 +18,12 @@ pub(super) fn key(script: &Script, task: &Task, metric: &str, unit: &str) -> Cel
 /// Cells that were measured together.
 #[derive(Clone, Copy)]
 pub(super) struct Cells<'a> {
-    /// Request that they come from.
-    pub(super) request: &'a MeasureRequest,
+    /// Scenario.
+    pub(super) script: &'a Script,
+    /// Variant to which figures are related.
+    pub(super) relative_to: Option<&'a str>,
+    /// True if waits were timed.
+    pub(super) waits: bool,
     /// Tasks, one for each cell.
     pub(super) tasks: &'a [Task],
     /// Results, in the order of the tasks.
@@ -32,27 +35,26 @@ pub(super) struct Cells<'a> {
 impl Cells<'_> {
     /// Returns the row of a task.
     pub(super) fn row(&self, task: &Task, result: &Measurement) -> Row {
-        let Cells { request, tasks, measured, places } = *self;
+        let Cells { script, relative_to, waits, tasks, measured, places } = *self;
         let mut beside = detail(result, Metric::OPERATIONS, task.threads);
         beside.clock_ns = measured.clock_ns;
         beside.peer = peers::described(&task.variant);
         let reference = tasks.iter().zip(&measured.results).find(|(other, _)| {
-            Some(&other.variant.name) == request.relative_to.as_ref()
-                && other.threads == task.threads
+            Some(other.variant.name.as_str()) == relative_to && other.threads == task.threads
         });
         beside.ratio = reference
             .and_then(|(other, of_other)| ratio(result, &other.variant, of_other.as_ref()?));
         if measured.no_counters.is_some() {
             beside.counters_not_available.clone_from(&measured.no_counters);
         }
-        if request.effort.waits && result.handovers.is_none() {
+        if waits && result.handovers.is_none() {
             let reason = "no step of an operation takes a lock".to_owned();
             beside.handovers_not_available = Some(reason);
         }
         beside.placement_cpus = Some(places as u64);
         beside.warnings = warnings::of_cell(result, places);
         let details = Details { measured: Some(beside), ..Details::of_local_work(task.local_work) };
-        let key = key(&request.script, task, "throughput", "op/s");
+        let key = key(script, task, "throughput", "op/s");
         Row::measured(key, result.measured, details)
     }
 }

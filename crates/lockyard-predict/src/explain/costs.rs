@@ -1,6 +1,6 @@
 //! Cycles of a cell by cause: sums over its runs, as tables and details.
 
-use super::ideal::Bound;
+use super::bound::Bound;
 use super::lock_time::LockTime;
 use lockyard_results::details::{
     CostsDetail, GainDetail, IdealLocksDetail, LineDetail, LockDetail, TransfersDetail,

@@ -17,23 +17,13 @@
 //! value analysis, which is the same with one lock (M. Reiser and S. Lavenberg, *Journal of the
 //! ACM* 27, 1980).
 
+use super::bound::Bound;
 use super::costs::Costs;
 use super::lock_time::LockTime;
 
 /// Gain of an ideal lock, as a share of the throughput, below which a faster lock changes little:
 /// predictions of published figures are wrong by about as much (the README's median of errors).
 pub const LITTLE: f64 = 0.1;
-
-/// Throughput with other locks or sections.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Bound {
-    /// Operations a second, of all threads of one guest.
-    pub throughput: f64,
-    /// Upper bound: no operation ever waits for another one, or a lock is never free.
-    pub at_most: f64,
-    /// Gain over the present throughput, as a share of it.
-    pub gain: f64,
-}
 
 impl Costs {
     /// Returns the throughput with ideal locks. Returns `None` where the times do not determine it:

@@ -1,9 +1,10 @@
 //! Explanation of a cell for people, in a few sentences.
 
+use super::bound::Bound;
 use super::cause::Cause;
 use super::cause::transfers;
 use super::costs::Costs;
-use super::ideal::{Bound, LITTLE};
+use super::ideal::LITTLE;
 use super::lock_time::LockTime;
 use lockyard_sim::CyclePhase;
 

@@ -1,7 +1,7 @@
 //! Details of a measured figure.
 
-use super::Range;
 use super::native::{CallPathDetail, SyscallsDetail, TablesDetail};
+use super::range::Range;
 use crate::fairness::{Fairness, Waits};
 use crate::histogram::Bucket;
 use serde::Serialize;

@@ -7,6 +7,7 @@
 mod costs;
 mod measured;
 mod native;
+mod range;
 mod simulated;
 
 pub use costs::{
@@ -17,6 +18,7 @@ pub use measured::{
     PhaseShare, PresenceDetail, RatioDetail,
 };
 pub use native::{CallPathDetail, SyscallsDetail, TablesDetail};
+pub use range::Range;
 pub use simulated::{
     EffectDetail, FallbacksDetail, LongRunDetail, SensitivityDetail, SimulatedDetail,
     StartOrdersDetail, ThreadOperations,
@@ -83,21 +85,6 @@ fn remove_unknown(value: &mut Value) {
             elements.iter_mut().filter(|e| e.is_object()).for_each(remove_unknown);
         }
         _ => {}
-    }
-}
-
-/// Two ends of a range.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct Range {
-    /// Lower end.
-    pub low: f64,
-    /// Upper end.
-    pub high: f64,
-}
-
-impl From<(f64, f64)> for Range {
-    fn from((low, high): (f64, f64)) -> Range {
-        Range { low, high }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Details of a simulated figure.
 
-use super::{CostsDetail, Range};
+use super::costs::CostsDetail;
+use super::range::Range;
 use crate::fairness::{Fairness, Waits};
 use serde::Serialize;
 

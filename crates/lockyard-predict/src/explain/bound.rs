@@ -1,0 +1,12 @@
+//! Throughput of a changed program.
+
+/// Throughput with other locks or sections.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Bound {
+    /// Operations a second, of all threads of one guest.
+    pub throughput: f64,
+    /// Upper bound: no operation ever waits for another one, or a lock is never free.
+    pub at_most: f64,
+    /// Gain over the present throughput, as a share of it.
+    pub gain: f64,
+}
