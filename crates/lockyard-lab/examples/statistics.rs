@@ -237,7 +237,8 @@ fn main() {
         println!();
     }
     println!(
-        "bytes: atomic 16, per-thread 128 a thread, shared 64, per-cpu (64) 4104, per-node (8) 136 for one node\n"
+        "bytes: atomic 16, per-thread 128 a thread, shared 64, per-cpu (64) 4104, \
+         per-node (8) 136 for one node\n"
     );
     predict();
 }

@@ -149,7 +149,8 @@ fn assert_alike(found: &Tally, expected: [f64; 3], samples: f64) {
 /// of samples allows.
 fn assert_near(found: &Tally, shares: [f64; 3], expected: [f64; 3], samples: f64) {
     println!(
-        "found {shares:.4?}, expected {expected:.4?}; {:.2} s, {} samples worth {:.0}, sampler {:.1} ms",
+        "found {shares:.4?}, expected {expected:.4?}; {:.2} s, {} samples worth {:.0}, \
+         sampler {:.1} ms",
         found.cpu().as_secs_f64(),
         found.samples(),
         found.effective_samples(),

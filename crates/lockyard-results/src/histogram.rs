@@ -158,7 +158,9 @@ mod tests {
 
     proptest! {
         #[test]
-        fn buckets_hold_every_value_once(values in prop::collection::vec(0u64..10_000_000_000, 0..200)) {
+        fn buckets_hold_every_value_once(
+            values in prop::collection::vec(0u64..10_000_000_000, 0..200),
+        ) {
             let mut histogram = crate::fairness::histogram();
             values.iter().for_each(|&value| histogram.saturating_record(value));
             let buckets = buckets(&histogram);

@@ -77,8 +77,8 @@ pub fn take() -> Option<u64> {
     ENTRY.get_not_dead().then_some(*pages)
 }
 
-/// Names that need slots are not at the libraries' roots without `std`. Each would be ambiguous here,
-/// where all modules have all their names imported.
+/// Names that need slots are not at the libraries' roots without `std`. Each would be ambiguous
+/// here, where all modules have all their names imported.
 #[cfg(not(feature = "std"))]
 pub mod absent {
     mod names {

@@ -1,7 +1,7 @@
 //! Tests that run in a process of their own.
 //!
-//! A lock that is broken on purpose may take another thread's queue node for its own. In one process
-//! that thread may belong to another test.
+//! A lock that is broken on purpose may take another thread's queue node for its own. In one
+//! process that thread may belong to another test.
 
 use std::process::Command;
 

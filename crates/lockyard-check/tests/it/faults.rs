@@ -105,8 +105,8 @@ fn every_back_end_notices_a_wrong_step_in_every_primitive() {
         println!("| primitive | wrong step | back-end | found | runs |");
         println!("|---|---|---|---|---|");
         let wrong: usize = [
-            // These come first. A thread that is stopped while it waits leaves its node in use, for the
-            // next thread with its slot.
+            // These come first. A thread that is stopped while it waits leaves its node in use, for
+            // the next thread with its slot.
             row::<QueuedStore, NoFault>(RIGHT),
             row::<QueuedCmpxchg, NoFault>(RIGHT),
             row::<QueuedPortable, NoFault>(RIGHT),

@@ -124,7 +124,8 @@ fn a_scenario_without_a_lock_of_its_own_has_no_place_for_a_peer() {
         let why = refusal(&["measure", scenario, "--threads", "1", "--peers"]);
         let expected = format!(
             "lockyard: --peers: scenario `{scenario}` has no lock that a peer could replace; \
-             allowed: scenarios with an object of kind `lock`, such as spin-loop/same-node/standalone, "
+             allowed: scenarios with an object of kind `lock`, such as \
+             spin-loop/same-node/standalone, "
         );
         assert!(why.starts_with(&expected), "{why}");
     }

@@ -177,7 +177,8 @@ mod tests {
     use super::*;
     use lockyard_sim::Machine;
 
-    const EMERALD: &str = "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 207\nmodel name\t: Intel(R) \
+    const EMERALD: &str = "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 207\n\
+                           model name\t: Intel(R) \
                            Xeon(R) Processor\nflags\t\t: fpu hypervisor sse\n";
 
     #[test]

@@ -275,7 +275,8 @@ fn another_host_is_refused_unless_it_is_wanted_anyway() {
     let a = || file("A", &HOST, vec![measured("v", RATE, &[5.0; 9])]);
     assert_eq!(
         refusal(a(), changed("cpu", "Slow")),
-        "A and B: not comparable: another host: cpu: A `Fast`, B `Slow`; --anyway compares them all the same"
+        "A and B: not comparable: another host: cpu: A `Fast`, B `Slow`; \
+         --anyway compares them all the same"
     );
     assert!(refusal(a(), changed("kernel", "6.2")).contains("kernel: A `6.1`, B `6.2`"));
     let anyway = Options { anyway: true, ..OPTIONS };
@@ -321,7 +322,8 @@ fn what_is_not_the_same_question_is_refused() {
     let rate = || file("A", &[], vec![measured("v", RATE, &[5.0; 9])]);
     assert_eq!(
         refusal(rate(), file("B", &[], vec![measured("v", TIME, &[5.0; 9])])),
-        "A and B: e on this-host, v, 2 threads: A has throughput in op/s, B elapsed in ms; only figures of the same metric \
+        "A and B: e on this-host, v, 2 threads: A has throughput in op/s, B elapsed in ms; \
+         only figures of the same metric \
          and unit are compared"
     );
     let mut predicted = simulated("v", RATE, 5.0);

@@ -16,8 +16,10 @@ fn machine() -> Machine {
 /// Returns the cycles by cause of a script's only variant.
 fn costs(objects_and_steps: &str, order: Order, threads: usize) -> Costs {
     let text = format!(
-        "name = \"fixture\"\ntitle = \"t\"\noperation = \"o\"\nmetric = \"throughput\"\nunit = \"op/s\"\n\
-         {objects_and_steps}\n[[variants]]\nname = \"v\"\ntitle = \"v\"\n[placement]\norder = \"{}\"\n",
+        "name = \"fixture\"\ntitle = \"t\"\noperation = \"o\"\nmetric = \"throughput\"\n\
+         unit = \"op/s\"\n\
+         {objects_and_steps}\n[[variants]]\nname = \"v\"\ntitle = \"v\"\n[placement]\n\
+         order = \"{}\"\n",
         order.name()
     );
     let script = Script::parse("fixture.toml", &text).expect("it is a script");
@@ -168,8 +170,10 @@ fn pauses_that_wait_for_nothing_are_no_work_of_the_threads() {
 fn a_line_with_one_word_never_moves_needlessly() {
     // Loads are followed by compare-exchanges. While a load is on its way, a thread that asked for
     // the line earlier takes it.
-    let entry = "[[objects]]\nname = \"entry\"\nkind = \"lockref\"\nlock = \"queued\"\nline = \"a\"\n\
-                 [[steps]]\ndo = \"get\"\nobject = \"entry\"\n[[steps]]\ndo = \"put\"\nobject = \"entry\"\n";
+    let entry = "[[objects]]\nname = \"entry\"\nkind = \"lockref\"\nlock = \"queued\"\n\
+        line = \"a\"\n\
+                 [[steps]]\ndo = \"get\"\nobject = \"entry\"\n[[steps]]\ndo = \"put\"\n\
+                 object = \"entry\"\n";
     for threads in [2, 8] {
         let line = costs(entry, Order::SiblingsLast, threads).lines["entry"];
         assert!(line.moves > 1000, "{line:?}");
@@ -188,7 +192,8 @@ fn additions_to_one_word_are_no_false_sharing() {
     assert_cause(&costs, Cause::HandOver, Some("word"), "within a socket");
 }
 
-const LOCK: &str = "[[objects]]\nname = \"lock\"\nkind = \"lock\"\nlock = \"queued\"\nline = \"a\"\n\
+const LOCK: &str = "[[objects]]\nname = \"lock\"\nkind = \"lock\"\nlock = \"queued\"\n\
+    line = \"a\"\n\
      [[steps]]\ndo = \"lock\"\nobject = \"lock\"\n[[steps]]\ndo = \"work\"\nns = 20\n\
      [[steps]]\ndo = \"unlock\"\nobject = \"lock\"\n";
 
@@ -203,8 +208,10 @@ fn remote_hand_overs() {
 #[test]
 fn failed_compare_exchanges() {
     let costs = costs(
-        "[[objects]]\nname = \"entry\"\nkind = \"lockref\"\nlock = \"queued\"\ncount = 1\npause = true\n\
-         line = \"a\"\n[[steps]]\ndo = \"get\"\nobject = \"entry\"\n[[steps]]\ndo = \"work\"\nns = 50\n\
+        "[[objects]]\nname = \"entry\"\nkind = \"lockref\"\nlock = \"queued\"\ncount = 1\n\
+         pause = true\n\
+         line = \"a\"\n[[steps]]\ndo = \"get\"\nobject = \"entry\"\n[[steps]]\ndo = \"work\"\n\
+         ns = 50\n\
          [[steps]]\ndo = \"put\"\nobject = \"entry\"\n",
         Order::SiblingsLast,
         24,
@@ -236,7 +243,8 @@ fn a_critical_section() {
 fn a_hot_lock_and_four_that_are_held(threads: usize) -> Costs {
     let lock = |name: &str, kind: &str| {
         format!(
-            "[[objects]]\nname = \"{name}\"\nkind = \"lock\"\nlock = \"{kind}\"\nline = \"{name}\"\n"
+            "[[objects]]\nname = \"{name}\"\nkind = \"lock\"\nlock = \"{kind}\"\n\
+             line = \"{name}\"\n"
         )
     };
     let step =

@@ -13,7 +13,8 @@ fn script(steps: &str, guests: &str) -> Script {
     let text = format!(
         "name = \"s\"\ntitle = \"t\"\noperation = \"o\"\nmetric = \"throughput\"\nunit = \"op/s\"\n\
          [[objects]]\nname = \"lock\"\nkind = \"lock\"\nlock = \"ticket\"\nline = \"l\"\n{steps}\n\
-         [[variants]]\nname = \"v\"\ntitle = \"t\"\n{guests}\n[placement]\norder = \"siblings-last\"\n"
+         [[variants]]\nname = \"v\"\ntitle = \"t\"\n{guests}\n[placement]\n\
+         order = \"siblings-last\"\n"
     );
     Script::parse("s.toml", &text).expect("it is a script")
 }
@@ -38,8 +39,10 @@ fn cell(script: &Script) -> Prediction {
 }
 
 const WORK: &str = "[[steps]]\ndo = \"work\"\nns = 50000.0";
-const LOCKED: &str = "[[steps]]\ndo = \"lock\"\nobject = \"lock\"\n[[steps]]\ndo = \"work\"\nns = 2000.0\n\
-                      [[steps]]\ndo = \"unlock\"\nobject = \"lock\"\n[[steps]]\ndo = \"work\"\nns = 40000.0";
+const LOCKED: &str = "[[steps]]\ndo = \"lock\"\nobject = \"lock\"\n[[steps]]\ndo = \"work\"\n\
+    ns = 2000.0\n\
+                      [[steps]]\ndo = \"unlock\"\nobject = \"lock\"\n[[steps]]\ndo = \"work\"\n\
+                      ns = 40000.0";
 const WAIT: &str = "[[steps]]\ndo = \"wait-for-others\"\n[[steps]]\ndo = \"work\"\nns = 500.0";
 
 #[test]

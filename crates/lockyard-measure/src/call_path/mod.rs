@@ -9,7 +9,7 @@
 //! | `inlined` | no call |
 //! | `direct` | a direct call of each operation: the reference of the others |
 //! | `indirect` | a call through a table in memory |
-//! | `patched` | a call through a table that was overwritten by a direct call at start-up (`page.rs`) |
+//! | `patched` | a call through a table, overwritten by a direct call at start-up (`page.rs`) |
 //! | `nested` | a direct call of a function whose own call was patched like this: how a kernel with
 //! hooks calls its locks |
 

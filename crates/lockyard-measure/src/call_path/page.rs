@@ -129,7 +129,7 @@ impl Code {
         self.instruction("push rbx", &[0x53]);
         self.instruction("push rax", &[0x50]);
         self.instruction("mov rbx, rsi", &[0x48, 0x89, 0xf3]); // times
-        self.instruction("mov r14, rdi", &[0x49, 0x89, 0xfe]); // the section, whose word comes first
+        self.instruction("mov r14, rdi", &[0x49, 0x89, 0xfe]); // the section
         let again = self.align();
         self.instruction("mov rdi, r14", &[0x4c, 0x89, 0xf7]);
         lock(self, Entry::Lock);

@@ -56,7 +56,9 @@ pub fn why(error: i32, host: Surroundings) -> String {
                  2 or less: sysctl kernel.perf_event_paranoid=2; \
                  or with the capability CAP_PERFMON)"
             ),
-            _ => "this process may not count: a sandbox or container forbids perf_event_open (allow it there)".to_owned(),
+            _ => "this process may not count: \
+              a sandbox or container forbids perf_event_open (allow it there)"
+                .to_owned(),
         },
         ENOENT | ENODEV | EOPNOTSUPP if !host.unit && host.virtualised => {
             "this is a virtual machine without a performance monitoring unit (its host can give \

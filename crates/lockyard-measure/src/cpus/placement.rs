@@ -41,7 +41,8 @@ impl Placement {
                 let hint = hint(text, &Order::ALL.map(Order::name), "allowed");
                 let text = printable(text);
                 return Err(InputError(format!(
-                    "--placement: `{text}` is not a placement; {hint} (or a list of CPUs, such as 0,1)"
+                    "--placement: `{text}` is not a placement; \
+                     {hint} (or a list of CPUs, such as 0,1)"
                 )));
             };
             if !cpus.all().contains(&cpu) {

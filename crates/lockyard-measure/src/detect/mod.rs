@@ -4,7 +4,8 @@
 //! | file | what |
 //! | --- | --- |
 //! | `tree.rs`, `list.rs` | reading the kernel's files, below any directory |
-//! | `topology.rs`, `caches.rs`, `processor.rs`, `clock.rs`, `virtualisation.rs`, `limits.rs`, `load.rs`, `kernel.rs` | one concern each |
+//! | `topology.rs`, `caches.rs`, `processor.rs`, `clock.rs` | one concern each |
+//! | `virtualisation.rs`, `limits.rs`, `load.rs`, `kernel.rs` | one concern each |
 //! | `warnings.rs` | what spoils a measurement, and the remedy |
 //! | `environment.rs` | the description of the host in results |
 //! | `report.rs`, `picture.rs` | the description for people and programs |

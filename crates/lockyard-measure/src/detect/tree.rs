@@ -133,7 +133,12 @@ pub(super) fn clean(text: &str) -> Option<String> {
 
 fn printed(text: &str) -> String {
     // Some characters reverse the direction of the text after them.
-    let turns = |c| matches!(c, '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let turns = |c| {
+        matches!(
+            c,
+            '\u{200e}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        )
+    };
     let shown = |c: char| if c.is_control() || turns(c) { '?' } else { c };
     text.chars().take(MOST_CHARACTERS).map(shown).collect()
 }

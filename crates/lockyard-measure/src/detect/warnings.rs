@@ -110,7 +110,8 @@ fn quota(host: &Description) -> Found {
 }
 
 fn load(host: &Description) -> Found {
-    let to_do = "End them or wait (`top` shows them), or place the threads on CPUs that are idle (`--placement`).";
+    let to_do = "End them or wait (`top` shows them), \
+                 or place the threads on CPUs that are idle (`--placement`).";
     let cpus = host.topology.allowed.len() as f64;
     if let Some(busy) = host.load.busy_cpus {
         let what = format!(
@@ -142,7 +143,8 @@ fn steal(host: &Description) -> Found {
          A thread that is stopped while it holds a lock makes all others wait.",
         said.join(", ")
     );
-    let to_do = "Use CPUs that are not shared (dedicated or pinned ones, or bare metal), or measure at a quieter time and \
+    let to_do = "Use CPUs that are not shared (dedicated or pinned ones, or bare metal), \
+                 or measure at a quieter time and \
                  with more rounds (`--repeats`).";
     (share >= STEAL).then(|| (what, to_do.to_owned()))
 }

@@ -280,7 +280,8 @@ pub(super) const SPECS: &[Spec] = &[
     whole!("protocol", early_loads, "", 0..=1,
         "1: a load executes before an earlier locked operation on its line is complete"),
     whole!("protocol", early_stores, "", 0..=1,
-        "1: a store asks for its line when it can execute; 0: when all earlier stores are in cache"),
+        "1: a store asks for its line when it can execute; \
+         0: when all earlier stores are in cache"),
     real!("protocol", smt_slowdown, "", 1.0..=8.0,
         "factor on local work while another thread of the core is active"),
     real!("caches", first_kib, "KiB", 0.0..=65536.0,

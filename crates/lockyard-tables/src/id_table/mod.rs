@@ -30,9 +30,9 @@
 //! both.
 //!
 //! An object that was found is not freed under its reader. With `Rcu` its memory is retired to the
-//! table's own [`Domain`](lockyard::reclaim::Domain), and outlives everyone who looked for it before
-//! it was removed. With `Locked` a thread that waits for an object holds the table's lock, which the
-//! remover needs.
+//! table's own [`Domain`](lockyard::reclaim::Domain), and outlives everyone who looked for it
+//! before it was removed. With `Locked` a thread that waits for an object holds the table's lock,
+//! which the remover needs.
 //!
 //! # Faults
 //!

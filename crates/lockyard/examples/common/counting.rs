@@ -1,4 +1,5 @@
-//! What an example has in memory: a global allocator that counts what it was asked for, and the operating system's figure.
+//! What an example has in memory: a global allocator that counts what it was asked for, and the
+//! operating system's figure.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -25,7 +26,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Bytes requested from the allocator, and bytes that the process has in memory (0 where the system does not say).
+/// Bytes requested from the allocator, and bytes that the process has in memory (0 where the system
+/// does not say).
 pub(crate) fn memory() -> (usize, usize) {
     let requested = REQUESTED.load(Ordering::Relaxed);
     let pages = std::fs::read_to_string("/proc/self/statm").ok().and_then(|text| {
