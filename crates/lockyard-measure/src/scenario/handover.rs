@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Number of acquisitions by the distance from the previous holder.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Handovers {
-    /// Acquisitions by distance, in the order of [`Distance::ALL`].
+    /// Acquisitions by distance, in the order of [`CpuDistance::ALL`].
     pub by_distance: [u64; 5],
     /// Acquisitions of the same CPU that were by the same thread: the lock was not handed over.
     pub same_thread: u64,

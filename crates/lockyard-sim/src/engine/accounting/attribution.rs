@@ -25,10 +25,10 @@ pub struct LineCounts {
     pub cycles: [u64; PHASES],
     /// The same cycles, by [`Region`].
     pub regions: [u64; Region::COUNT],
-    /// Hand-overs by [`Distance`](crate::Distance).
+    /// Hand-overs by [`LineDistance`](crate::LineDistance).
     pub hand_overs: [u64; 4],
-    /// Loads that missed, by [`Distance`](crate::Distance) from the thread that last had the line
-    /// exclusively. Loads of a line that no other thread had are counted in `moves` only.
+    /// Loads that missed, by [`LineDistance`](crate::LineDistance) from the thread that last had
+    /// the line exclusively. Loads of a line that no other thread had are counted in `moves` only.
     pub reads: [u64; 4],
     /// Hand-overs and loads that missed.
     pub moves: u64,
