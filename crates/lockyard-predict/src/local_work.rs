@@ -51,7 +51,7 @@ impl LocalWork {
     }
 }
 
-/// Simulation of a cell with another local work.
+/// Simulates a cell with another local work.
 fn at(cell: &CellSpec, local_work: f64) -> Result<Prediction, SimulationError> {
     simulate(&CellSpec { local_work, ..*cell }, &RunPlan::of_windows(SimulationEffort::SEARCH))
 }

@@ -68,9 +68,9 @@ impl Costs {
         (self.without_waits() + handed_over) / service.max(self.cycle)
     }
 
-    /// Returns the lock that bounds the throughput, if one does. It is busy most of the time,
-    /// threads waited longest for it, and there are enough threads for its [knee](Self::knee). A
-    /// lock whose holders mostly wait for another lock is not the bottleneck.
+    /// Returns the lock that bounds the throughput, if one does. Among the locks that are busy for
+    /// the longest time, it is the one with the longest waits. The cell must have enough threads
+    /// for its [knee](Self::knee). Locks whose holders mostly wait for another lock do not count.
     pub fn bottleneck(&self) -> Option<(&str, &LockTime)> {
         let own = |lock: &LockTime| 2 * lock.nested < lock.busy;
         let locks = || self.locks.iter().filter(move |(_, lock)| own(lock));

@@ -44,8 +44,8 @@ const FEWEST: u64 = 3;
 const STUCK: f64 = 1e3;
 
 /// Simulates runs in which each task is timed until it is done. Only the throughput, its range and
-/// that of each run come from such runs. This throughput is the one at which all tasks would take
-/// the tasks' mean time.
+/// that of each run come from such runs. This throughput is the one at which all tasks, if they
+/// went on for ever, would take the tasks' mean time.
 ///
 /// # Errors
 ///
@@ -92,7 +92,7 @@ fn mean_time(cell: &CellSpec, each: u64, longest: u64, seed: u64) -> Result<f64,
     // Cycles.
     let times = Rc::new(RefCell::new(Vec::new()));
     // The harness lets all tasks begin together, and its runs are so long that a slightly earlier
-    // task gains nothing. So clocks start when all have begun, in a random order.
+    // task gains nothing. So clocks start when all have begun, in an order that favours no task.
     let beginnings = Beginnings::draw(&mut simulation, cell.variant.starts, cell.threads);
     let all_there = beginnings.end();
     let places = cell.placement.places(cell.machine, cell.threads, seed);
