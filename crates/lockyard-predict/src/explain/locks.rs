@@ -59,8 +59,8 @@ impl Costs {
         self.operations.max(1) as f64 / self.guests.max(1) as f64
     }
 
-    /// Number of threads at a lock's knee, with unchanged holds and hand-overs: the time of an
-    /// operation without queues, over the lock's part of it.
+    /// Number of threads at a lock's knee, with unchanged holds and hand-overs. It is the time of
+    /// an operation without queues, divided by the lock's service in it.
     pub fn knee(&self, lock: &LockTime) -> f64 {
         let handed_over: u64 = self.locks.values().map(LockTime::handed_over).sum();
         let handed_over = handed_over as f64 * self.cycle / self.operations_of_guest();

@@ -14,7 +14,7 @@ use std::rc::Rc;
 /// Number of lines over which the mean cost of a load is taken.
 const LINES: usize = 400;
 
-/// Number of loads of a walk, over its number of lines. There are at least [`LEAST_LOADS`].
+/// Number of loads of a walk for each of its lines; [`LEAST_LOADS`] in all if that is more.
 const ROUNDS: usize = 3;
 const LEAST_LOADS: usize = 20_000;
 
@@ -97,7 +97,8 @@ pub(crate) fn last_level(machine: &Machine) -> Option<f64> {
 }
 
 /// Nanoseconds of a load, by hardware thread 0, of a line that no cache has. The line's home is
-/// socket `home`. `None` if the file states nothing about memory, or the machine has no such socket.
+/// socket `home`. `None` if the file states nothing about memory, or if the machine has no such
+/// socket.
 pub(crate) fn memory(machine: &Machine, home: usize) -> Option<f64> {
     number(machine, "caches.dram")?;
     if home >= machine.sockets() {

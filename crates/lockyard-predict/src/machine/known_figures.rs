@@ -298,7 +298,7 @@ fn json_text(all: &[(&Machine, Vec<Checked>)], asked: Option<usize>) -> String {
     if let Some(asked) = asked {
         render::mark_partial(&mut object, "interrupted", rows.len(), asked);
     }
-    // Nothing in it can fail to be written.
+    // Every value of this object can be written as JSON.
     format!("{}\n", serde_json::to_string_pretty(&object).unwrap_or_default())
 }
 

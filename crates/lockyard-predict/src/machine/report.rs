@@ -34,7 +34,7 @@ fn for_programs(format: Format, columns: &[&str], rows: &[Vec<Value>], about: Va
             })
             .collect();
         let object = json!({ "schema": SCHEMA, "environment": about, "rows": rows });
-        // Nothing in it can fail to be written.
+        // Every value of this object can be written as JSON.
         return format!("{}\n", serde_json::to_string_pretty(&object).unwrap_or_default());
     }
     let mut writer = csv::Writer::from_writer(Vec::new());

@@ -4,11 +4,10 @@
 //! begin together, and stop a task's clock when it has done its own. The figure is the mean of the
 //! tasks' times.
 //!
-//! Where tasks are served unevenly, this differs from the rate at which all tasks together work
-//! while all go on. Faster tasks are done first, and the others go on with less contention. But the
-//! time of a slow task counts as much as that of a fast one. Such a run is simulated from its
-//! beginning to its end. Everything else that is said of the cell describes the time while all
-//! tasks go on.
+//! If tasks are served unevenly, this differs from a figure from the throughput while all tasks go
+//! on. Faster tasks are done first, and the others go on with less contention. But the time of a
+//! slow task counts as much as that of a fast one. Such a run is simulated from its beginning to
+//! its end. All other results of the cell describe the time while all tasks go on.
 
 use super::objects::{objects, simulation};
 use super::prediction::{Prediction, SimulationError, range};

@@ -38,7 +38,7 @@ pub struct Prediction {
     pub orders: Option<Orders>,
     /// Throughput if threads of a core share nothing of an ownership; `None` if no core has two.
     pub siblings_apart: Option<f64>,
-    /// How evenly threads were served; each run is a round.
+    /// Fairness among threads; each run is a round.
     pub fairness: Fairness,
     /// Waits of the steps that take a lock, or take or drop a reference.
     pub waits: Option<Waits>,

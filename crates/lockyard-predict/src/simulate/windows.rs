@@ -352,7 +352,7 @@ impl<'a> Sums<'a> {
         self.transfers.add(&before.statistics, &run.simulation.statistics());
     }
 
-    /// Returns the prediction from runs whose tasks began as `starts` says.
+    /// Returns the prediction. `starts` says how the tasks of its runs began.
     fn prediction(mut self, starts: Starts) -> Result<Prediction, SimulationError> {
         let alike = places_are_alike(self.cell.machine, self.cell.placement);
         let order_alone = self.tasks > 1 && starts == Starts::Random && alike;
