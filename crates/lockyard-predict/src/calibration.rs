@@ -123,7 +123,7 @@ fn per_operation(
     check_threads(&machine, tasks)?;
     let placement = MachinePlacement::Order(of.order);
     let effort = SimulationEffort::usual(&machine, &placement, tasks);
-    // The parts taken from another script, as far as that has work to calibrate.
+    // Without work of its own: the local work of the calibrating script, if it calibrates any.
     let work = if own.is_some() {
         own
     } else if of.calibration.as_ref().is_some_and(Calibration::gives_local_work) {

@@ -1,4 +1,4 @@
-//! Details of a predicted row: what is known beside its figure.
+//! Details of a predicted row beside its figure.
 
 use crate::local_work::LocalWork;
 use crate::simulate::{self, Prediction};
@@ -9,7 +9,8 @@ use lockyard_results::details::{
 use lockyard_scenarios::{Figure, Metric, Script};
 use lockyard_sim::Machine;
 
-/// Adds what a figure of a script's run was simulated with: the machine and the number of `seeds`.
+/// Adds the machine and the number of `seeds` with which a figure of a script's run was simulated.
+/// A figure from samples has their number of seeds instead.
 pub fn identify_figure(
     script: &Script,
     machine: &Machine,
@@ -125,7 +126,7 @@ fn notes(prediction: &Prediction, work: Option<LocalWork>) -> Vec<String> {
     notes
 }
 
-/// Returns notes where the calibration cell is missed, or leaves the local work open.
+/// Returns a note if the calibration cell is missed, and one if it does not determine the work.
 fn of_work(work: LocalWork) -> Vec<String> {
     let mut notes = Vec::new();
     if !work.is_met() {

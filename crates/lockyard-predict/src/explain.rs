@@ -1,5 +1,6 @@
 //! Explanation of a predicted figure: the cycles of all threads by phase, by lock and by line, the
-//! throughput with ideal locks, and a few sentences that name the dominating cost ([`Cause`]).
+//! throughput with ideal locks, and a few sentences that name the dominating cost.
+//! [`Cause`] states the rules.
 
 mod bound;
 mod cause;

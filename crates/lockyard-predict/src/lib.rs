@@ -1,15 +1,15 @@
-//! Predictions: cells of scenarios on simulated machines, and why a prediction is what it is.
+//! Predictions: cells of scenarios on simulated machines, and explanations of their figures.
 //!
-//! | module | what |
+//! | module | contents |
 //! | --- | --- |
 //! | [`request`] | the cells of a scenario on a machine, as rows |
 //! | [`simulate`] | one cell |
-//! | [`placement`] | where its tasks run |
-//! | [`calibration`], [`local_work`] | what a script's calibration cell gives |
-//! | [`detail`] | what a predicted row says beside its figure |
-//! | [`explain`] | where the cycles went, and which cost dominates |
-//! | [`sensitivity`] | which input moves a prediction most |
-//! | [`machine`] | machines: pictures, caches, figures that are no inputs of their files |
+//! | [`placement`] | places of its tasks |
+//! | [`calibration`], [`local_work`] | calibration by a script's calibration cell |
+//! | [`detail`] | details of a predicted row beside its figure |
+//! | [`explain`] | cycles by phase, lock and line, and the dominating cost |
+//! | [`sensitivity`] | inputs that move a prediction most |
+//! | [`machine`] | machines: pictures, caches, known figures that are not inputs of their files |
 //! | [`names`] | finding machines and scenarios, by name or path |
 
 pub mod calibration;

@@ -51,7 +51,7 @@ impl LocalWork {
     }
 }
 
-/// Simulation of a cell with another local work.
+/// Simulates a cell with another local work.
 fn at(cell: &CellSpec, local_work: f64) -> Result<Prediction, SimulationError> {
     simulate(&CellSpec { local_work, ..*cell }, &RunPlan::of_windows(SimulationEffort::SEARCH))
 }
@@ -105,8 +105,8 @@ pub fn solve(cell: &CellSpec, throughput: f64) -> Result<LocalWork, SimulationEr
     Ok(LocalWork { nanoseconds: best.0, miss: best.1, as_good: as_good(best.0, &tried) })
 }
 
-/// Returns the least and the greatest work of `tried` (work and miss) and `best` that meet the cell
-/// about as well.
+/// Returns the least and the greatest work that meet the cell about as well as `best`, among `best`
+/// itself and those in `tried` (work and miss).
 fn as_good(best: f64, tried: &[(f64, f64)]) -> (f64, f64) {
     let good = tried.iter().filter(|(_, miss)| miss.abs() <= AS_GOOD).map(|(work, _)| *work);
     good.fold((best, best), |(least, greatest), work| (least.min(work), greatest.max(work)))
@@ -225,7 +225,7 @@ mod tests {
         let found = solve_cpu_time(&cell, Region::System, run.cpu.system).expect("it runs");
         assert!(found.is_met(), "{found:?}");
         assert!((found.nanoseconds / known - 1.0).abs() < 0.1, "{found:?}");
-        // More than tasks can wait: the least work is nearest, and does not meet it.
+        // Tasks cannot wait for this share: the least work is nearest, and does not meet it.
         let found = solve_cpu_time(&cell, Region::System, 20.0).expect("it runs");
         assert!((found.nanoseconds - WORKS.0).abs() < 1e-6 && !found.is_met(), "{found:?}");
     }
@@ -244,7 +244,7 @@ mod tests {
         };
         let work = solve(&cell, 3e6).expect("it runs");
         assert!(work.is_met() && work.is_determined(), "{work:?}");
-        // More than an operation can do: no work at all is nearest.
+        // Operations cannot be this fast: no work at all is nearest, and does not meet it.
         let work = solve(&cell, 1e9).expect("it runs");
         assert!(work.nanoseconds == 0.0 && !work.is_met(), "{work:?}");
     }

@@ -1,4 +1,4 @@
-//! Predicting cells of a scenario on a machine.
+//! Prediction of the cells of a scenario on a machine.
 
 use crate::calibration::{Calibrated, calibrated, calibration_cell};
 use crate::detail::{detail, identify_figure};
@@ -46,7 +46,7 @@ pub struct Predictions {
     pub rows: Vec<Row>,
     /// Number of rows that were asked for.
     pub asked: usize,
-    /// Cycles of each row's cell by cause.
+    /// Cycles of each cell by phase, activity, line and lock.
     pub costs: Vec<Costs>,
     /// Rows of the figures that the runs have beside the script's metric.
     pub figures: Vec<Row>,
@@ -95,7 +95,7 @@ pub fn run(
                 threads,
                 local_work: calibrated.nanoseconds(),
             };
-            // A figure that was published for other places, in some run, is not comparable.
+            // A published figure is comparable only if all runs have the script's places.
             let places = |of: &MachinePlacement, seed| of.places(&request.machine, threads, seed);
             let as_scripted = |seed| places(placement, seed) == places(&scripted, seed);
             Cell { request, spec, calibrated, is_as_published: (1..=2).all(as_scripted) }

@@ -6,7 +6,8 @@
 //!
 //! - One takes the changes as independent. Its ends are the roots of the sums of squares of all
 //!   changes downwards, and of all upwards.
-//! - The other is for one wrong input, whichever it is. Its ends are the largest single changes.
+//! - The other is for one wrong input, whichever it is. Its ends are the largest single change
+//!   downwards, and the largest upwards.
 //!
 //! Numbers of a family were fitted together, so they may all be wrong together. The row
 //! `family.scale` shows the effect of that. It is in the second interval only, because the first
@@ -86,12 +87,12 @@ fn inputs(machine: &Machine, local_work: f64) -> Vec<(String, f64)> {
     inputs
 }
 
-/// Returns the sensitivity of a cell, in the terms of a metric, by runs of the plan. Calls `done`
-/// after each simulation.
+/// Returns the sensitivity of a cell, in the terms of a metric, by runs of the plan. Returns `None`
+/// after an interrupt. Calls `done` after each simulation.
 ///
 /// # Errors
 ///
-/// If a run fails. `None` after an interrupt.
+/// If a run fails.
 pub fn of(
     cell: &CellSpec,
     plan: &RunPlan,
@@ -155,7 +156,7 @@ pub fn of(
     Ok(Some(Sensitivity { figure: base, effects, interval, single, unchanged, coarse }))
 }
 
-/// Minimum share of a change that counts as one by 20 %.
+/// Maximum difference from 20 % of a change that still counts as one by 20 %.
 const NEARLY: f64 = 0.05;
 
 /// Returns the inputs of a machine that a change of 20 % leaves the same, after rounding and limits

@@ -1,15 +1,15 @@
 //! One cell on a simulated machine: a variant, a number of threads, some seeds.
 //!
-//! | file | what |
+//! | file | contents |
 //! | --- | --- |
-//! | `spec` | the cell, and how its runs are made |
-//! | `windows` | runs of which a window is counted while all tasks go on |
+//! | `spec` | the cell, and the plan of its runs |
+//! | `windows` | runs that are counted for a window while all tasks go on |
 //! | `per_task` | runs in which each task is timed until it is done |
 //! | `rare_events`, `fallbacks` | runs of seconds, of which a millisecond is simulated |
 //! | `samples` | samples of a run, with disturbances |
 //! | `effort` | length of a run, and number of runs |
-//! | `starts` | when tasks begin, and whether it matters |
-//! | `stage`, `locks` | the machine as a scenario sees it, and what it records |
+//! | `starts` | start times of tasks, and whether their order matters |
+//! | `stage`, `locks` | the machine as a scenario sees it, and its records |
 //! | `objects` | a cell's objects in a simulation |
 //! | `prediction` | results |
 
@@ -34,22 +34,22 @@ pub use samples::{SEEDS as SEEDS_OF_SAMPLES, samples};
 pub use spec::{CellSpec, RunPlan};
 pub use starts::{NEAR, Orders};
 
-/// A turn of a sibling that is longer than any ownership, in cycles.
+/// Turn of a sibling that is longer than any ownership, in cycles.
 const APART: f64 = 500.0;
 
 /// Simulates a cell as its plan says.
 ///
 /// # Errors
 ///
-/// If a run is stuck, a thread panics, or the objects are not as they ought to be afterwards: a
-/// primitive is broken, and the message says how. Also if there is no hardware thread for a
-/// disturbance of the samples.
+/// If a run is stuck, a thread panics, or the objects are in a wrong state afterwards. Then a
+/// primitive is broken, and the message describes how. Also if the machine has no hardware thread
+/// for a disturbance of the samples.
 ///
 /// # Panics
 ///
 /// If the placement has no room for the threads.
 pub fn simulate(cell: &CellSpec, plan: &RunPlan) -> Result<Prediction, SimulationError> {
-    // One task takes as long, whether it ends or not.
+    // A single task is equally fast in both kinds of run.
     let mut found = if plan.until_each_is_done && cell.threads > 1 {
         per_task::simulate(cell, plan.effort)?
     } else {
@@ -69,7 +69,7 @@ pub fn simulate(cell: &CellSpec, plan: &RunPlan) -> Result<Prediction, Simulatio
     Ok(found)
 }
 
-/// Returns whether two of the cell's tasks are siblings of a core.
+/// Returns true if two of the cell's tasks are siblings of a core.
 fn has_siblings(cell: &CellSpec) -> bool {
     let places = cell.placement.places(cell.machine, cell.threads, 1);
     let mut cores: Vec<usize> =

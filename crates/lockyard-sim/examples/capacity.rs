@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Objects of 80 bytes are laid out in chains of 256 before threads run. Then each core's first
-//! thread walks along chains at random. Printed are:
+//! thread walks along chains at random. The program prints:
 //! - the host's time to lay them out
 //! - the cost of a step
 //! - the sources of the lines

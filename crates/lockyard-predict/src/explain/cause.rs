@@ -7,10 +7,10 @@ use lockyard_sim::{CyclePhase, LineCounts, LineDistance};
 /// Dominating cost. These rules decide, in this order. Shares are shares of the cycles in which
 /// threads had a CPU.
 ///
-/// 1. A lock is the [bottleneck](Costs::bottleneck), however much its holder or others work. The
-///    cause is *critical section* if the lock is held for at least half of the time in which it is
-///    held or handed over. It is *late holder* if its holders had no CPU for half of the holds.
-///    Otherwise it is the hand-over: rules 4 to 6 on the lock's lines.
+/// 1. A lock is the [bottleneck](Costs::bottleneck), however much its holder or others work. If it
+///    is held for at least half of the time in which it is held or handed over, the cause is
+///    *critical section*. It is *late holder* if the holders had no CPU for at least half of the
+///    held time. Otherwise the cause is the hand-over: rules 4 to 6 on the lock's lines.
 /// 2. *Local work*: at least 60 % is the threads' own work.
 /// 3. Otherwise the largest share of the rest decides. *Waiting for answers*: of other processors.
 ///    *Draining stores*: operations wait for the store buffer.
@@ -22,7 +22,6 @@ use lockyard_sim::{CyclePhase, LineCounts, LineDistance};
 ///    succeeds. Else the hand-over.
 /// 6. A hand-over is *remote* if at least half of the line's transfers (hand-overs, and loads that
 ///    missed) come from another socket.
-///    missed) are from another socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// The threads' own work.
@@ -50,7 +49,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// For results.
+    /// Returns the name for results.
     pub fn name(self) -> &'static str {
         match self {
             Cause::LocalWork => "local work",
@@ -68,14 +67,14 @@ impl Cause {
     }
 }
 
-/// Transfers of a line from another socket, and all.
+/// Returns the number of transfers of a line from another socket, and of all its transfers.
 pub(super) fn transfers(line: &LineCounts) -> (u64, u64) {
     let remote = LineDistance::Remote as usize;
     let all = line.hand_overs.iter().chain(&line.reads).sum();
     (line.hand_overs[remote] + line.reads[remote], all)
 }
 
-/// Compare-exchanges of the line fail at least as often as they succeed.
+/// Returns true if compare-exchanges of the line fail at least as often as they succeed.
 fn mostly_fails(line: &LineCounts) -> bool {
     line.failed >= line.exchanged.max(1)
 }

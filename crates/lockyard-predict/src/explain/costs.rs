@@ -1,4 +1,4 @@
-//! Cycles of a cell by cause: sums over its runs, as tables and details.
+//! Cycles of a cell by phase, activity, line and lock: sums over its runs, as tables and details.
 
 use super::bound::Bound;
 use super::lock_time::LockTime;
@@ -15,7 +15,7 @@ const SHOWN: usize = 6;
 /// Number of columns of prose.
 const COLUMNS: usize = 80;
 
-/// Cycles of a cell by cause, all runs together.
+/// Cycles of a cell by phase, activity, line and lock, all runs together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Costs {
     /// Nanoseconds of all threads by [`CyclePhase`].
@@ -32,7 +32,7 @@ pub struct Costs {
     pub operations: u64,
     /// Nanoseconds of a cycle.
     pub cycle: f64,
-    /// Number of guests; locks are those of one guest. 0 without guests.
+    /// Number of guests; 0 counts as 1. The times in `locks` are those of one guest.
     pub guests: u64,
     /// True if the operations of a thread differ in their local work.
     pub work_varies: bool,

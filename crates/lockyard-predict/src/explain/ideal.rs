@@ -2,20 +2,20 @@
 //!
 //! It is computed from counted times, not simulated. An operation of a thread takes *Z* nanoseconds
 //! outside of locks, and *D* nanoseconds in the sections of each lock. Work that the thread did
-//! while it waited for a lock counts with the section, or with *Z*: without the wait it would take
-//! its time. *N* threads then do at most
+//! while it waited for a lock counts with the section, or with *Z*: behind an ideal lock this work
+//! takes time of its own. *N* threads then do at most
 //!
 //! ```text
 //! min(N / (Z + sum of D), 1 / largest D)
 //! ```
 //!
-//! operations a second, whatever the times' distribution. These are the asymptotic bounds (E.
-//! Lazowska and others, *Quantitative System Performance*, 1984, chapter 5). They are reached with
-//! one lock and operations that all take the same time, because the threads fall into step. Where
-//! the script says that operations differ (`work_varies`), they collide below the knee too. The
-//! estimate is then that of the machine repairman, M/M/1//N. With several locks it is that of mean
-//! value analysis, which is the same with one lock (M. Reiser and S. Lavenberg, *Journal of the
-//! ACM* 27, 1980).
+//! operations a second, whatever the times' distribution. These are the asymptotic bounds
+//! (E. Lazowska and others, *Quantitative System Performance*, 1984, chapter 5). They are reached
+//! with one lock and operations that all take the same time, because the threads fall into step.
+//! Where the script says that operations differ (`work_varies`), they collide below the knee too.
+//! The estimate is then that of the machine repairman, M/M/1//N. With several locks it is that of
+//! mean value analysis, which is the same with one lock (M. Reiser and S. Lavenberg, *Journal of
+//! the ACM* 27, 1980).
 
 use super::bound::Bound;
 use super::costs::Costs;
@@ -86,8 +86,8 @@ fn bound(threads: f64, cycle: f64, sections: &[f64]) -> f64 {
     if longest > 0.0 { by_threads.min(1.0 / longest) } else { by_threads }
 }
 
-/// Operations a nanosecond, with exponentially distributed times: exact mean value analysis of a
-/// closed network of one queue for each lock, and delays.
+/// Returns the operations a nanosecond, with exponentially distributed times. The method is exact
+/// mean value analysis of a closed network with one queue for each lock, and delays.
 fn mean_value(threads: usize, cycle: f64, sections: &[f64]) -> f64 {
     let outside = cycle - sections.iter().sum::<f64>();
     let mut queues = vec![0.0; sections.len()];

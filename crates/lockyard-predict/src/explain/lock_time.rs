@@ -35,7 +35,7 @@ impl LockTime {
         self.busy.saturating_sub(self.held)
     }
 
-    /// Cycles of sections without waits for other locks, were the lock free at once.
+    /// Cycles of sections without waits for other locks, if the lock is free at once.
     pub(super) fn section(&self) -> u64 {
         self.held.saturating_sub(self.nested) + self.hidden
     }

@@ -59,8 +59,8 @@ impl Costs {
         self.operations.max(1) as f64 / self.guests.max(1) as f64
     }
 
-    /// Number of threads at a lock's knee, with unchanged holds and hand-overs: the time of an
-    /// operation without queues, over the lock's part of it.
+    /// Number of threads at a lock's knee, with unchanged holds and hand-overs. It is the time of
+    /// an operation without queues, divided by the lock's service in it.
     pub fn knee(&self, lock: &LockTime) -> f64 {
         let handed_over: u64 = self.locks.values().map(LockTime::handed_over).sum();
         let handed_over = handed_over as f64 * self.cycle / self.operations_of_guest();
@@ -68,9 +68,9 @@ impl Costs {
         (self.without_waits() + handed_over) / service.max(self.cycle)
     }
 
-    /// Returns the lock that bounds the throughput, if one does. It is busy most of the time,
-    /// threads waited longest for it, and there are enough threads for its [knee](Self::knee). A
-    /// lock whose holders mostly wait for another lock is not the bottleneck.
+    /// Returns the lock that bounds the throughput, if one does. Among the locks that are busy for
+    /// the longest time, it is the one with the longest waits. The cell must have enough threads
+    /// for its [knee](Self::knee). Locks whose holders mostly wait for another lock do not count.
     pub fn bottleneck(&self) -> Option<(&str, &LockTime)> {
         let own = |lock: &LockTime| 2 * lock.nested < lock.busy;
         let locks = || self.locks.iter().filter(move |(_, lock)| own(lock));

@@ -1,9 +1,8 @@
-//! The caches of a simulated machine: what a load costs at each level, and a table of them for
-//! people.
+//! Caches of a simulated machine: the cost of a load at each level, and a table of them for people.
 //!
-//! Each figure is simulated as the tools behind published ones work: loads that depend on each
-//! other, so that one begins when the one before it has ended, at random places, so that no
-//! prefetcher would help (the simulated machine has none).
+//! Each figure is simulated as the tools behind published ones work. Loads depend on each other, so
+//! one begins when the one before it has ended. They go to random places, so a prefetcher would not
+//! help (the simulated machine has none).
 
 use crate::interruptible;
 use lockyard::platform::{Ordering, Word};
@@ -12,27 +11,27 @@ use lockyard_sim::{Machine, Placed, RunEnd, SimulatedU64, Simulation, now, rando
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Lines of which the mean cost of a load is taken.
+/// Number of lines over which the mean cost of a load is taken.
 const LINES: usize = 400;
 
-/// Loads of a walk are so many times its lines, and at least [`LEAST_LOADS`].
+/// Number of loads of a walk for each of its lines; [`LEAST_LOADS`] in all if that is more.
 const ROUNDS: usize = 3;
 const LEAST_LOADS: usize = 20_000;
 
-/// The largest working set of a walk, in KiB: of what a published curve has beyond, the simulation
-/// would take a gigabyte.
+/// Largest working set of a walk, in KiB. Published curves go further, but simulating that would
+/// take a gigabyte.
 pub(crate) const LARGEST_WALK: usize = 32 * 1024;
 
 type Words = Vec<Placed<SimulatedU64>>;
 
-/// Words in lines of their own, whose home is socket `home`.
+/// Places words in lines of their own, whose home is socket `home`.
 fn words(simulation: &mut Simulation, lines: usize, home: usize) -> Words {
     let bytes = simulation.machine().line_bytes();
     (0..lines).map(|_| simulation.place(SimulatedU64::new(0), bytes, home)).collect()
 }
 
-/// Runs `code` on hardware thread `place` after all that ran before; the cycles that it says. After
-/// an interrupt they are of no meaning: the caller looks.
+/// Runs `code` on hardware thread `place` after all that ran before. Returns the cycles that `code`
+/// returns. After an interrupt they have no meaning; the caller checks for that.
 fn on(simulation: &mut Simulation, place: usize, code: impl FnOnce() -> u64 + 'static) -> u64 {
     let cycles = Rc::new(Cell::new(0));
     let out = Rc::clone(&cycles);
@@ -43,7 +42,7 @@ fn on(simulation: &mut Simulation, place: usize, code: impl FnOnce() -> u64 + 's
     cycles.get()
 }
 
-/// Loads all words, one after the other: the cycles of all.
+/// Loads all words, one after the other. Returns the cycles of all loads.
 fn load_all(words: &Words) -> u64 {
     let begin = now();
     for word in words {
@@ -67,8 +66,8 @@ pub(crate) fn first_level(machine: &Machine) -> f64 {
     mean(machine, cycles)
 }
 
-/// Nanoseconds of a load that hits in the second level: of a machine whose first level holds one
-/// line. `None` if the second level is not said.
+/// Nanoseconds of a load that hits in the second level. The simulated first level holds only one
+/// line. `None` if the file does not state the second level's size.
 pub(crate) fn second_level(machine: &Machine) -> Option<f64> {
     let kib = |name: &str| number(machine, name).filter(|&kib| kib > 0.0);
     let line = machine.line_bytes() as f64 / 1024.0;
@@ -83,8 +82,8 @@ pub(crate) fn second_level(machine: &Machine) -> Option<f64> {
     Some(mean(machine, cycles))
 }
 
-/// Nanoseconds of a load of a line that the complex's last level has, and of its cores only one
-/// that has not changed it.
+/// Nanoseconds of a load of a line that the complex's last level has. One other core of the complex
+/// has it too, unchanged.
 pub(crate) fn last_level(machine: &Machine) -> Option<f64> {
     if machine.cores_per_complex() < 2 {
         return None;
@@ -97,8 +96,9 @@ pub(crate) fn last_level(machine: &Machine) -> Option<f64> {
     Some(mean(machine, cycles))
 }
 
-/// Nanoseconds of a load, by hardware thread 0, of a line that no cache has and whose home is
-/// socket `home`; `None` if the file says nothing of memory, or the machine has no such socket.
+/// Nanoseconds of a load, by hardware thread 0, of a line that no cache has. The line's home is
+/// socket `home`. `None` if the file states nothing about memory, or if the machine has no such
+/// socket.
 pub(crate) fn memory(machine: &Machine, home: usize) -> Option<f64> {
     number(machine, "caches.dram")?;
     if home >= machine.sockets() {
@@ -137,7 +137,7 @@ pub(crate) fn walk(machine: &Machine, kib: usize) -> Option<f64> {
     Some(machine.nanoseconds(cycles) / loads as f64)
 }
 
-/// The figure that `name` asks for, of those that a machine file's `[checks]` may have.
+/// Returns the figure of this name, one of those that `[checks]` of a machine file may contain.
 pub(crate) fn figure(machine: &Machine, name: &str) -> Option<f64> {
     match name {
         "load_first_level" => Some(first_level(machine)),
@@ -153,7 +153,7 @@ fn number(machine: &Machine, name: &str) -> Option<f64> {
     machine.parameter(name)?.value.number()
 }
 
-/// A size for people.
+/// Returns a size as text for people.
 fn size(kib: f64) -> String {
     if kib == 0.0 {
         "holds everything".to_owned()
@@ -164,7 +164,7 @@ fn size(kib: f64) -> String {
     }
 }
 
-/// The caches in a few lines, with what loads cost as simulated; ends with a line feed.
+/// Describes the caches in a few lines, with the simulated cost of loads. Ends with a line feed.
 pub fn text(machine: &Machine) -> String {
     let kib = |name: &str| number(machine, name);
     let (Some(first), Some(second), Some(last)) =
@@ -229,8 +229,8 @@ mod tests {
         }
     }
 
-    /// The published curve of a Westmere-EP: in cycles, up to sizes at which its last level is the
-    /// larger machine's too.
+    /// Compares with the published curve of a Westmere-EP, in cycles. It is used up to sizes that
+    /// fit in the last levels of both machines.
     #[test]
     fn the_walk_s_curve_has_the_steps_of_the_published_one() {
         const CURVE: &str = include_str!("../../../../training/cache_latencies.csv");
@@ -252,8 +252,7 @@ mod tests {
             println!("{kib:6} KiB: {cycles:6.1} cycles, published {published}");
             assert!(cycles >= before - 0.5, "{kib} KiB: a larger set costs less");
             before = cycles;
-            // In the core's own caches to a cycle; beyond, as far as the last level is from what is
-            // published.
+            // Within a cycle in the core's own caches. Beyond them, within the last level's error.
             let near = if kib <= 256 {
                 (cycles - published).abs() < 1.0
             } else {

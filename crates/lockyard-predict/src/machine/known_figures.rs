@@ -61,7 +61,7 @@ pub struct Checked {
     pub unit: String,
     /// The simulated figure; `None` if this figure cannot be simulated.
     pub simulated: Option<f64>,
-    /// The figure is an input of the file.
+    /// True if the figure is an input of the file.
     pub is_input: bool,
     /// Source of the figure.
     pub source: String,
@@ -78,18 +78,18 @@ fn sibling(machine: &Machine) -> Option<usize> {
     (machine.threads_per_core() > 1).then(|| machine.cores())
 }
 
-/// Another core of the first complex.
+/// Returns another core of the first complex.
 fn neighbour(machine: &Machine) -> Option<usize> {
     (machine.cores_per_complex() > 1).then_some(1)
 }
 
-/// A core of another complex of the first socket.
+/// Returns a core of another complex of the first socket.
 fn other_complex(machine: &Machine) -> Option<usize> {
     let complex = machine.cores_per_complex();
     (machine.cores() / machine.sockets() > complex).then_some(complex)
 }
 
-/// A core of another socket.
+/// Returns a core of another socket.
 fn remote(machine: &Machine) -> Option<usize> {
     (machine.sockets() > 1).then(|| machine.cores() / machine.sockets())
 }
@@ -233,7 +233,7 @@ pub fn check(machine: &Machine) -> Vec<Checked> {
     machine.checks().iter().map(one).take_while(|_| !jobs::interrupted()).collect()
 }
 
-/// The figures of some machines.
+/// Figures of some machines.
 #[derive(Debug)]
 pub struct Checks<'m> {
     all: Vec<(&'m Machine, Vec<Checked>)>,
@@ -250,12 +250,12 @@ impl<'m> Checks<'m> {
         Checks { all: machines.iter().map(check).take_while(begun).collect(), asked }
     }
 
-    /// Number of figures that are there.
+    /// Number of figures whose simulation is finished.
     pub fn finished(&self) -> usize {
         self.all.iter().map(|(_, rows)| rows.len()).sum()
     }
 
-    /// The figures, for people or programs.
+    /// Returns the figures as text, for people or programs.
     pub fn render(&self, format: Format) -> String {
         let partial = self.finished() < self.asked;
         match format {
@@ -271,7 +271,7 @@ impl<'m> Checks<'m> {
     }
 }
 
-/// The rows as JSON; `asked`: the number of figures of which some are missing.
+/// Returns the rows as JSON. `asked` is the number of requested figures if some are missing.
 fn json_text(all: &[(&Machine, Vec<Checked>)], asked: Option<usize>) -> String {
     let rows: Vec<_> = all
         .iter()
@@ -298,7 +298,7 @@ fn json_text(all: &[(&Machine, Vec<Checked>)], asked: Option<usize>) -> String {
     if let Some(asked) = asked {
         render::mark_partial(&mut object, "interrupted", rows.len(), asked);
     }
-    // Nothing in it can fail to be written.
+    // Every value of this object can be written as JSON.
     format!("{}\n", serde_json::to_string_pretty(&object).unwrap_or_default())
 }
 
@@ -423,10 +423,10 @@ mod tests {
                 if row.is_input && row.unit == "ns" {
                     let error = row.error().expect("an input is simulated");
                     let most = match (name, row.name.as_str()) {
-                        // On one core the figure goes in steps of more than a nanosecond.
+                        // On one core the figure changes in steps of more than a nanosecond.
                         (_, "ping_pong_same_core") => 0.15,
-                        // It gives `socket_leg` as if the other sockets answered at once (its
-                        // file).
+                        // This figure gives `socket_leg` as if the other sockets answered at once
+                        // (see its file).
                         ("westmere-ex-4s10c", "load_memory_remote") => 0.1,
                         _ => 0.06,
                     };

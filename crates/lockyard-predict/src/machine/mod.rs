@@ -1,5 +1,5 @@
-//! Machines, apart from any scenario: their pictures, their caches, and how far simulated figures
-//! are from known ones that are no inputs of their files.
+//! Machines, apart from any scenario: their pictures, their caches, and the errors of simulated
+//! figures against known ones that are not inputs of their files.
 
 pub mod hierarchy;
 pub mod known_figures;

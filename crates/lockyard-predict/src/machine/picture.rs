@@ -1,12 +1,12 @@
-//! A picture of a machine's topology in text: sockets, complexes, cores, hardware threads, and what
-//! is between them.
+//! Picture of a machine's topology in text: sockets, complexes, cores, hardware threads, and the
+//! distances between them.
 
 use crate::machine::known_figures::ping_pong;
 use lockyard_results::render::boxes::{DRAWN, drawn, framed};
 use lockyard_sim::Machine;
 use lockyard_sim::machine::Value;
 
-/// The picture; ends with a line feed.
+/// Returns the picture; it ends with a line feed.
 pub fn picture(machine: &Machine) -> String {
     let sockets = machine.sockets();
     let complexes = machine.complexes() / sockets;

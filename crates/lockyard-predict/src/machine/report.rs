@@ -23,7 +23,7 @@ fn style(format: Format) -> &'static TableStyle {
     }
 }
 
-/// Rows of columns, for programs: JSON if `format` says so, CSV otherwise.
+/// Returns rows for programs: as JSON if that is `format`, as CSV otherwise.
 fn for_programs(format: Format, columns: &[&str], rows: &[Vec<Value>], about: Value) -> String {
     if format == Format::Json {
         let rows: Vec<Value> = rows
@@ -34,7 +34,7 @@ fn for_programs(format: Format, columns: &[&str], rows: &[Vec<Value>], about: Va
             })
             .collect();
         let object = json!({ "schema": SCHEMA, "environment": about, "rows": rows });
-        // Nothing in it can fail to be written.
+        // Every value of this object can be written as JSON.
         return format!("{}\n", serde_json::to_string_pretty(&object).unwrap_or_default());
     }
     let mut writer = csv::Writer::from_writer(Vec::new());
@@ -50,7 +50,7 @@ fn for_programs(format: Format, columns: &[&str], rows: &[Vec<Value>], about: Va
     String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
 }
 
-/// List of the shipped machines.
+/// Lists the shipped machines.
 pub fn list(format: Format) -> String {
     let machines = || Machine::names().filter_map(Machine::shipped);
     if matches!(format, Format::Json | Format::Csv) {
@@ -81,7 +81,7 @@ pub fn list(format: Format) -> String {
     format!("{table}\n`lockyard machines show NAME` shows the source of each number.\n")
 }
 
-/// Every number of a machine, with its source.
+/// Lists every number of a machine, with its source.
 pub fn show(machine: &Machine, format: Format) -> String {
     if matches!(format, Format::Json | Format::Csv) {
         return show_to_programs(machine, format);

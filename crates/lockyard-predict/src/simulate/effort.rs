@@ -85,7 +85,7 @@ pub(super) fn places_are_alike(machine: &Machine, placement: &MachinePlacement) 
     *placement != MachinePlacement::Order(Order::Unpinned) || machine.complexes() == 1
 }
 
-/// Returns true if a table of this many bytes is in no cache, or enters the caches only slowly.
+/// Minimum size, in bytes, of a table that no cache holds, or that enters the caches only slowly.
 const LARGE_TABLE: usize = 4 << 20;
 
 #[cfg(test)]

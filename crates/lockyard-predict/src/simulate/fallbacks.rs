@@ -1,14 +1,15 @@
 //! Rate at which operations of a lockref give up their compare-exchange and take the lock.
 //!
 //! An operation that loses [`MAX_FAILURES`] compare-exchanges in a row takes the lock. A simulated
-//! millisecond hardly ever contains one, so their rate is extrapolated from how many
-//! compare-exchanges operations lose in a row.
+//! millisecond hardly ever contains one, so their rate is extrapolated from the number
+//! of compare-exchanges that operations lose in a row.
 
 use lockyard::lockref::policy::MAX_FAILURES;
 use lockyard_results::statistics;
 use lockyard_scenarios::{ObjectKind, Variant};
 
-/// Share of all operations, those with the longest series of losses, from which is extrapolated.
+/// Share of all operations from which the rate is extrapolated: those with the longest series of
+/// losses.
 const TAIL: f64 = 0.02;
 /// Minimum number of these operations.
 const ENOUGH: u64 = 50;
@@ -77,8 +78,8 @@ impl Fallbacks {
         self.without.push(Without { seconds, throughput, lost });
     }
 
-    /// Returns the expected number in a second. It counts those that were seen, one in each run. If
-    /// none was seen, it extrapolates.
+    /// Returns the expected number of fallbacks in a second, from the number of runs with
+    /// fallbacks. If no run had any, extrapolates.
     pub(super) fn per_second(&self) -> f64 {
         match self.fell {
             0 => self.extrapolated(self.without.iter()),
@@ -140,7 +141,8 @@ impl Fallbacks {
 
 /// Returns the expected number of operations that lose `bound` times or more, where `counts[n]`
 /// operations lost `n` times in a row. The tail of the distribution is taken to be geometric, which
-/// it is if each further try has the same chance. Its parameter is the most likely one.
+/// it is if each further try has the same chance. Its parameter is the
+/// maximum-likelihood estimate.
 fn expected(counts: &[u64], bound: usize) -> f64 {
     let all: u64 = counts.iter().sum();
     let enough = ENOUGH.max((all as f64 * TAIL) as u64);

@@ -7,10 +7,10 @@ use lockyard_scenarios::Prepared;
 use lockyard_sim::Simulation;
 use std::rc::Rc;
 
-/// After the stop a thread may take this long to finish its operation, in simulated nanoseconds.
+/// Time for a thread to finish its operation after the stop, in simulated nanoseconds.
 pub(super) const DRAIN_NS: f64 = 1e9;
 
-/// Returns a simulation with room for what the variant's tables hold.
+/// Returns a simulation with room for the contents of the variant's tables.
 pub(super) fn simulation(cell: &CellSpec, seed: u64) -> Simulation {
     let tables: usize = cell.variant.tables().map(|table| table.bytes()).sum();
     let bytes = Simulation::MEMORY + tables * cell.variant.guests.unwrap_or(1);

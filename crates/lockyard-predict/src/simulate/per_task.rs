@@ -4,11 +4,10 @@
 //! begin together, and stop a task's clock when it has done its own. The figure is the mean of the
 //! tasks' times.
 //!
-//! Where tasks are served unevenly, this differs from the rate at which all tasks together work
-//! while all go on. Faster tasks are done first, and the others go on with less contention. But the
-//! time of a slow task counts as much as that of a fast one. Such a run is simulated from its
-//! beginning to its end. Everything else that is said of the cell describes the time while all
-//! tasks go on.
+//! If tasks are served unevenly, this differs from a figure from the throughput while all tasks go
+//! on. Faster tasks are done first, and the others go on with less contention. But the time of a
+//! slow task counts as much as that of a fast one. Such a run is simulated from its beginning to
+//! its end. All other results of the cell describe the time while all tasks go on.
 
 use super::objects::{objects, simulation};
 use super::prediction::{Prediction, SimulationError, range};
@@ -44,8 +43,8 @@ const FEWEST: u64 = 3;
 const STUCK: f64 = 1e3;
 
 /// Simulates runs in which each task is timed until it is done. Only the throughput, its range and
-/// that of each run come from such runs. This throughput is the one at which all tasks would take
-/// the tasks' mean time.
+/// that of each run come from such runs. This throughput is the one at which all tasks, if they
+/// went on for ever, would take the tasks' mean time.
 ///
 /// # Errors
 ///
@@ -92,7 +91,7 @@ fn mean_time(cell: &CellSpec, each: u64, longest: u64, seed: u64) -> Result<f64,
     // Cycles.
     let times = Rc::new(RefCell::new(Vec::new()));
     // The harness lets all tasks begin together, and its runs are so long that a slightly earlier
-    // task gains nothing. So clocks start when all have begun, in a random order.
+    // task gains nothing. So clocks start when all have begun, in an order that favours no task.
     let beginnings = Beginnings::draw(&mut simulation, cell.variant.starts, cell.threads);
     let all_there = beginnings.end();
     let places = cell.placement.places(cell.machine, cell.threads, seed);

@@ -1,4 +1,4 @@
-//! Results of a cell's runs: the figure, and what is known beside it.
+//! Results of a cell's runs: the figure, and its details.
 
 use super::starts::Orders;
 use crate::explain::Costs;
@@ -38,18 +38,18 @@ pub struct Prediction {
     pub orders: Option<Orders>,
     /// Throughput if threads of a core share nothing of an ownership; `None` if no core has two.
     pub siblings_apart: Option<f64>,
-    /// How evenly threads were served; each run is a round.
+    /// Fairness among threads; each run is a round.
     pub fairness: Fairness,
     /// Waits of the steps that take a lock, or take or drop a reference.
     pub waits: Option<Waits>,
-    /// Cycles by cause.
+    /// Cycles by phase, activity, line and lock.
     pub costs: Costs,
     /// CPU time as a profiler's listing.
     pub listing: Listing,
     /// Number of lockref operations that gave up and took the lock, in all windows.
     pub locked: u64,
-    /// Expected number of these in a second of the machine's time. It is extrapolated from the
-    /// losses in a row of compare-exchanges, because a window hardly ever contains one.
+    /// Expected number of these in a second of the machine's time. If no window contains one, as is
+    /// usual, it is extrapolated from the losses in a row of compare-exchanges.
     pub fallbacks_per_second: f64,
     /// 95 % confidence interval of that number, from the number seen, or else from the differences
     /// between runs. `None` with too few runs.
@@ -58,7 +58,7 @@ pub struct Prediction {
     pub without_fallbacks: Option<f64>,
     /// Effect of a fallback on a run that is long enough to expect one; `None` for a shorter run.
     pub long: Option<LongRun>,
-    /// Samples of runs; empty if the scenario has none.
+    /// Samples of a run; empty if the plan has none.
     pub samples: Vec<SampleFigures>,
 }
 

@@ -46,8 +46,8 @@ pub(super) fn simulate(
     if interval.map_or(rate, |(_, greatest)| greatest) * seconds < RARE {
         return Ok(found);
     }
-    // Until every task has begun; they begin in a random order. A queue keeps the order in which it
-    // began, and interrupts have shuffled that of a run of seconds.
+    // Warm up longer, until every task has begun. Tasks begin in a random order: a queue keeps its
+    // first order, and in a run of seconds interrupts have shuffled it.
     let round = cell.threads as f64 / until * 1e9;
     let effort = SimulationEffort { warm_up_ns: effort.warm_up_ns + 2.0 * round, ..effort };
     let fallen = windows::simulate(cell, effort, true)?;

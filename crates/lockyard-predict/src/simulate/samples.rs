@@ -19,7 +19,7 @@ pub const SEEDS: usize = 3;
 ///
 /// # Errors
 ///
-/// As [`super::simulate`]; and if the machine has no hardware thread for a disturbance.
+/// As [`super::simulate`]. Also if the machine has no hardware thread for a disturbance.
 ///
 /// # Panics
 ///

@@ -33,7 +33,7 @@ pub struct RunPlan {
     pub mean_over: Option<f64>,
     /// Samples to simulate beside the figure.
     pub samples: Option<Samples>,
-    /// Simulate a cell whose cores have two tasks once more, as if the threads of a core shared
+    /// If a core has two tasks, simulate the cell once more, as if the threads of a core shared
     /// nothing of an ownership. How much they share is not settled; this is the other extreme.
     pub siblings_apart: bool,
 }

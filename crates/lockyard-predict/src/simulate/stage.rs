@@ -96,7 +96,7 @@ fn recording(with: impl FnOnce(&mut Record, usize, u64)) {
     });
 }
 
-/// The running thread's own record.
+/// Returns the times of the running thread.
 fn now(time: u64) -> Now {
     Now {
         time,

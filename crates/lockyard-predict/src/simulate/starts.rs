@@ -12,7 +12,7 @@ use lockyard_sim::Simulation;
 /// Number of parts of a window, from which a run's own interval is computed.
 pub(super) const PARTS: usize = 8;
 
-/// Share of the lower figure; runs whose figures differ by less agree.
+/// Maximum difference of figures that agree, as a share of the lower one.
 pub const NEAR: f64 = 0.05;
 
 /// Start times of the tasks of one run.

@@ -22,8 +22,8 @@ use lockyard_scenarios::{Object, ObjectKind, Prepared, Starts};
 use lockyard_sim::{CycleAttribution, RunEnd, RunStatistics, Simulation};
 use std::rc::Rc;
 
-/// Minimum number of operations of all tasks in a window. A window with fewer is doubled, so that
-/// one slow operation is a small part of the figure.
+/// Minimum number of operations of all tasks in a window. A window is doubled until it has them, so
+/// that one slow operation is a small part of the figure.
 const ENOUGH_OPERATIONS: u64 = 200;
 
 /// Minimum number of operations of each task in a window, because tasks may be in step.
@@ -32,7 +32,7 @@ const ENOUGH_OF_EACH: u64 = 20;
 /// Longest window, in simulated nanoseconds.
 const LONGEST_WINDOW_NS: f64 = 2e9;
 
-/// Time after its start at which the last task has come by a lock, in simulated nanoseconds.
+/// Time after its start by which the last task has reached a lock, in simulated nanoseconds.
 const COMES_BY_NS: f64 = 1000.0;
 
 /// Simulates a cell. With `fallen`, the task that begins first holds the locks of all lockrefs
@@ -149,7 +149,7 @@ impl<'a> Run<'a> {
         Ok(Run { cell, simulation, objects: all, all_there: beginnings.end() })
     }
 
-    /// Number of compare-exchanges of each lockref, by how many losses in a row came before.
+    /// Number of compare-exchanges of each lockref, by the number of losses in a row before them.
     fn lost_in_a_row(&self) -> Vec<Vec<u64>> {
         let addresses = self.objects.iter().flat_map(|objects| objects.lockrefs());
         addresses.map(|address| self.simulation.failure_streaks(address)).collect()
@@ -352,7 +352,7 @@ impl<'a> Sums<'a> {
         self.transfers.add(&before.statistics, &run.simulation.statistics());
     }
 
-    /// Prediction of runs whose tasks began as `starts` says.
+    /// Returns the prediction. `starts` says how the tasks of its runs began.
     fn prediction(mut self, starts: Starts) -> Result<Prediction, SimulationError> {
         let alike = places_are_alike(self.cell.machine, self.cell.placement);
         let order_alone = self.tasks > 1 && starts == Starts::Random && alike;
@@ -392,7 +392,7 @@ impl<'a> Sums<'a> {
         })
     }
 
-    /// Adds to the costs what explains them beside the cycles.
+    /// Adds to the costs the facts, other than cycles, that explain them.
     fn describe_costs(&mut self) {
         self.costs.operations = self.operations;
         self.costs.guests = self.guests as u64;
