@@ -162,7 +162,7 @@ fn reclamation() {
     static DOMAIN: lockyard::Domain = lockyard::Domain::new();
     static NEWEST: NativeU64 = NativeU64::new(0);
     unsafe fn free(header: NonNull<Header>) {
-        // SAFETY: made below, and nobody has it any more.
+        // SAFETY: the object is made below, and no thread has it any more.
         drop(unsafe { Box::from_raw(header.as_ptr()) });
     }
     in_threads(|thread| {

@@ -10,8 +10,9 @@ use lockyard::Native;
 use lockyard::platform::{Host, Slot};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Number of instructions that were stepped over, and the one at which the handler asks.
+/// Number of instructions that were stepped over.
 static STEPS: AtomicU32 = AtomicU32::new(0);
+/// Number of the instruction at which the handler asks.
 static ASK_AT: AtomicU32 = AtomicU32::new(0);
 /// The handler's result: a slot, or one of these.
 static GIVEN: AtomicU32 = AtomicU32::new(0);

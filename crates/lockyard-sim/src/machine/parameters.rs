@@ -136,9 +136,9 @@ pub struct Parameter {
     pub assumed: Option<String>,
     /// Its meaning.
     pub meaning: &'static str,
-    /// Of a figure to compare with: a number of the file was set by this figure.
+    /// True if this figure to compare with set a number of the file.
     pub is_input: bool,
-    /// Of a latency that comes from the machine's family: its value at scale 1, not rounded.
+    /// Value at scale 1, not rounded, for a latency of the machine's family.
     pub at_scale_1: Option<f64>,
 }
 

@@ -5,9 +5,9 @@
 //! stands, and says what a sanitizer sees of them.
 //!
 //! ```text
-//! RUSTFLAGS='--cfg lockyard_portable' cargo run -p lockyard-tables --example sanitized
+//! RUSTFLAGS='--cfg lockyard_portable' cargo run -p lockyard-tables --example sanitized_tables
 //! RUSTFLAGS=-Zsanitizer=thread cargo +nightly run -Zbuild-std --target x86_64-unknown-linux-gnu \
-//!     -p lockyard-tables --example sanitized
+//!     -p lockyard-tables --example sanitized_tables
 //! ```
 
 use lockyard_tables::IdTable;
