@@ -10,7 +10,6 @@ mod degradation;
 mod detect;
 mod faults;
 mod formats;
-mod held;
 mod interrupted;
 mod looked;
 mod measure;

@@ -3,7 +3,6 @@
 mod branch_prediction;
 mod cancelled;
 mod capacity;
-mod held;
 mod machine_files;
 mod mechanisms;
 mod memory_order;
