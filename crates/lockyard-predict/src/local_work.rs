@@ -25,6 +25,15 @@ const AS_GOOD: f64 = 0.05;
 /// Miss below which a local minimum counts.
 const MEANT: f64 = 0.1;
 
+/// Value that was tried, and its miss.
+#[derive(Clone, Copy, Debug)]
+struct Tried {
+    /// Local work, or the exponent of it.
+    at: f64,
+    /// Miss of the cell.
+    miss: f64,
+}
+
 /// Local work, and how well it meets its cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LocalWork {
@@ -84,31 +93,31 @@ pub fn solve(cell: &CellSpec, throughput: f64) -> Result<LocalWork, SimulationEr
     // The time of an operation on one of the threads bounds the work.
     let longest = threads as f64 * 1e9 / throughput;
     const STEPS: usize = 32;
-    let mut tried: Vec<(f64, f64)> = Vec::new();
+    let mut tried: Vec<Tried> = Vec::new();
     for step in 0..=STEPS {
         let work = longest * (step as f64 / STEPS as f64).powi(2);
-        tried.push((work, miss_at(work)?));
+        tried.push(Tried { at: work, miss: miss_at(work)? });
     }
     let chosen = first_meant(&tried);
     // Where the miss changes its sign beside the chosen work, one work meets the cell exactly.
     let mut best = tried[chosen];
     for (a, b) in [(chosen.wrapping_sub(1), chosen), (chosen, chosen + 1)] {
         if let (Some(&a), Some(&b)) = (tried.get(a), tried.get(b))
-            && a.1.signum() != b.1.signum()
+            && a.miss.signum() != b.miss.signum()
         {
             let crossing = bisect(a, b, &miss_at)?;
-            if crossing.1.abs() < best.1.abs() {
+            if crossing.miss.abs() < best.miss.abs() {
                 best = crossing;
             }
         }
     }
-    Ok(LocalWork { nanoseconds: best.0, miss: best.1, as_good: as_good(best.0, &tried) })
+    Ok(LocalWork { nanoseconds: best.at, miss: best.miss, as_good: as_good(best.at, &tried) })
 }
 
 /// Returns the least and the greatest work that meet the cell about as well as `best`, among `best`
-/// itself and those in `tried` (work and miss).
-fn as_good(best: f64, tried: &[(f64, f64)]) -> (f64, f64) {
-    let good = tried.iter().filter(|(_, miss)| miss.abs() <= AS_GOOD).map(|(work, _)| *work);
+/// itself and those in `tried`.
+fn as_good(best: f64, tried: &[Tried]) -> (f64, f64) {
+    let good = tried.iter().filter(|tried| tried.miss.abs() <= AS_GOOD).map(|tried| tried.at);
     good.fold((best, best), |(least, greatest), work| (least.min(work), greatest.max(work)))
 }
 
@@ -133,25 +142,25 @@ pub fn solve_cpu_time(
     let miss_at = |exponent: f64| -> Result<f64, SimulationError> {
         let work = 10f64.powf(exponent);
         let miss = at(cell, work)?.cpu.of(region) / share - 1.0;
-        tried.borrow_mut().push((work, miss));
+        tried.borrow_mut().push(Tried { at: work, miss });
         Ok(miss)
     };
-    let mut ends = [WORKS.0, WORKS.1].map(|work| (work.log10(), 0.0));
-    for end in &mut ends {
-        end.1 = miss_at(end.0)?;
-    }
-    let [a, b] = ends;
-    let nearer = if a.1.abs() < b.1.abs() { a } else { b };
-    let (exponent, miss) =
-        if a.1.signum() == b.1.signum() { nearer } else { bisect(a, b, &miss_at)? };
+    let end = |work: f64| {
+        let at = work.log10();
+        miss_at(at).map(|miss| Tried { at, miss })
+    };
+    let (a, b) = (end(WORKS.0)?, end(WORKS.1)?);
+    let nearer = if a.miss.abs() < b.miss.abs() { a } else { b };
+    let Tried { at: exponent, miss } =
+        if a.miss.signum() == b.miss.signum() { nearer } else { bisect(a, b, &miss_at)? };
     let work = 10f64.powf(exponent);
     Ok(LocalWork { nanoseconds: work, miss, as_good: as_good(work, &tried.take()) })
 }
 
 /// Returns the first of `tried` whose miss is no greater than its neighbours' and is meant. If
 /// there is none, returns the one with the least miss.
-fn first_meant(tried: &[(f64, f64)]) -> usize {
-    let miss = |index: usize| tried.get(index).map_or(f64::INFINITY, |(_, miss)| miss.abs());
+fn first_meant(tried: &[Tried]) -> usize {
+    let miss = |index: usize| tried.get(index).map_or(f64::INFINITY, |tried| tried.miss.abs());
     let is_least = |&index: &usize| {
         let before = if index == 0 { f64::INFINITY } else { miss(index - 1) };
         miss(index) <= before && miss(index) <= miss(index + 1) && miss(index) <= MEANT
@@ -162,26 +171,26 @@ fn first_meant(tried: &[(f64, f64)]) -> usize {
         .unwrap_or(0)
 }
 
-/// Returns the work between `a` and `b` (work and miss), whose misses have different signs, that
-/// meets the cell best.
+/// Returns the value between `a` and `b`, whose misses have different signs, that meets the cell
+/// best.
 fn bisect(
-    mut a: (f64, f64),
-    mut b: (f64, f64),
+    mut a: Tried,
+    mut b: Tried,
     miss_at: &impl Fn(f64) -> Result<f64, SimulationError>,
-) -> Result<(f64, f64), SimulationError> {
+) -> Result<Tried, SimulationError> {
     for _ in 0..16 {
-        let work = (a.0 + b.0) / 2.0;
-        let middle = (work, miss_at(work)?);
-        if middle.1.signum() == a.1.signum() {
+        let at = (a.at + b.at) / 2.0;
+        let middle = Tried { at, miss: miss_at(at)? };
+        if middle.miss.signum() == a.miss.signum() {
             a = middle;
         } else {
             b = middle;
         }
-        if middle.1.abs() < TOLERANCE / 4.0 {
+        if middle.miss.abs() < TOLERANCE / 4.0 {
             break;
         }
     }
-    Ok(if a.1.abs() < b.1.abs() { a } else { b })
+    Ok(if a.miss.abs() < b.miss.abs() { a } else { b })
 }
 
 #[cfg(test)]
@@ -191,17 +200,27 @@ mod tests {
     use lockyard_scenarios::Script;
     use lockyard_sim::Machine;
 
+    fn tried(values: &[(f64, f64)]) -> Vec<Tried> {
+        values.iter().map(|&(at, miss)| Tried { at, miss }).collect()
+    }
+
     #[test]
     fn the_first_least_miss_is_chosen_and_a_second_crossing_is_not() {
         // Flat at first, then a peak, then down through the cell again.
-        let tried =
-            [(0.0, 0.05), (10.0, 0.03), (20.0, 0.04), (40.0, 2.0), (80.0, 0.2), (160.0, -0.2)];
-        assert_eq!(first_meant(&tried), 1);
+        let found = tried(&[
+            (0.0, 0.05),
+            (10.0, 0.03),
+            (20.0, 0.04),
+            (40.0, 2.0),
+            (80.0, 0.2),
+            (160.0, -0.2),
+        ]);
+        assert_eq!(first_meant(&found), 1);
         // No work before the crossing is meant; the result is its nearer side.
-        let tried = [(0.0, 0.5), (10.0, 0.4), (20.0, 0.09), (40.0, -0.3)];
-        assert_eq!(first_meant(&tried), 2);
-        let tried = [(0.0, -0.5), (10.0, -0.4), (20.0, -0.6)];
-        assert_eq!(first_meant(&tried), 1, "none is meant: the nearest");
+        let found = tried(&[(0.0, 0.5), (10.0, 0.4), (20.0, 0.09), (40.0, -0.3)]);
+        assert_eq!(first_meant(&found), 2);
+        let found = tried(&[(0.0, -0.5), (10.0, -0.4), (20.0, -0.6)]);
+        assert_eq!(first_meant(&found), 1, "none is meant: the nearest");
     }
 
     #[test]
