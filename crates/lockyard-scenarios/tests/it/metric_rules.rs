@@ -1,4 +1,4 @@
-//! The figures that metrics of published tables are.
+//! The figures to which metrics of published tables are mapped.
 
 use crate::support::scripts::{GOOD, RUN};
 use lockyard_scenarios::{Figure, Length, Region, Script};
