@@ -51,7 +51,7 @@ pub enum Figure {
         /// Total number of samples, of the variant `work_of` if there is one.
         total: f64,
         /// The variant that did the same operations. Its profiler took the same number of samples
-        /// for the same CPU time.
+        /// per CPU time.
         work_of: Option<String>,
     },
     /// `softirq-cpu-...`: CPU time of operations at a given rate, in per cent of the time of `cpus`
@@ -70,8 +70,8 @@ pub enum Figure {
         /// ratio.
         change: bool,
     },
-    /// `user-cpu-saved`, `system-cpu-saved`: the saving in CPU time of an operation in a region,
-    /// in per cent. It is relative to the variant with which the script pairs this one.
+    /// `user-cpu-saved`, `system-cpu-saved`: CPU time in a region that an operation saves over
+    /// another variant, in per cent. The script pairs the two variants.
     CpuSaved {
         /// The region.
         region: Region,

@@ -23,8 +23,8 @@ pub(crate) trait LockObject {
     fn address(&self) -> usize;
 }
 
-/// A description of a foreign lock. The implementing type only stands for the lock, because the
-/// crate that implements the trait may define neither the trait nor the lock.
+/// A description of a foreign lock. A marker type implements it, because a crate can implement a
+/// trait of another crate only for a type of its own.
 ///
 /// # Safety
 ///

@@ -21,8 +21,8 @@ pub struct Symbol {
 pub enum SampleTotal {
     /// An input, because it depends on how long the profiler ran.
     Given(f64),
-    /// Follows from another variant, whose run did the same operations. Equal CPU time of an
-    /// operation gives an equal number of samples.
+    /// Follows from another variant, whose run did the same operations. Both have the same number
+    /// of samples per CPU time.
     WorkOf(String),
 }
 

@@ -63,7 +63,7 @@ pub enum Step {
     Get {
         /// The lockref, or the page.
         object: usize,
-        /// The way to take it. A page ignores this, because its kind determines the way.
+        /// The way to take it. Unused for a page, whose kind determines the way.
         operation: GetOperation,
     },
     /// Drops a reference.

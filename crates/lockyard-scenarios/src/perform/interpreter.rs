@@ -209,8 +209,8 @@ impl<S: Stage> Prepared<S> {
                 // SAFETY: as in `read`. The parser allows a write of data only under a lock, which
                 // all its writers share.
                 let cell = unsafe { cell.as_ref() };
-                // Two separate accesses, as in a program: if the lock does not exclude, updates are
-                // lost here. SAFETY: as above.
+                // Two accesses, as in a program: a lock that does not exclude loses updates here.
+                // SAFETY: as above.
                 let value = cell.with(|data| unsafe { data.read() });
                 // SAFETY: as above.
                 cell.with_mut(|data| unsafe { data.write(value + 1) });

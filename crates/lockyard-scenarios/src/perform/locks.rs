@@ -82,7 +82,7 @@ impl<K: LaneLock<H>, P: Policy, H: HostWithSlots> LockRefObject for LockRefAt<K,
         let lockref = self.lockref();
         match operation {
             GetOperation::Get => lockref.get(),
-            // The initial references of a script remain, so neither fails. `verify` would report a
+            // Neither fails while the script keeps a reference of its own. `verify` would report a
             // failure.
             GetOperation::GetNotZero => drop(lockref.get_not_zero()),
             GetOperation::GetNotDead => drop(lockref.get_not_dead()),

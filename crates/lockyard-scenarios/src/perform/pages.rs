@@ -38,8 +38,8 @@ impl<V: Variant, H: HostWithSlots> PageObject for PageAt<V, H> {
         (self.get)(self.page());
     }
     fn put(&self) {
-        // The initial references of a script remain, so this is never the last one. `verify` would
-        // report it.
+        // This is never the last reference while the script keeps its own. `verify` would report
+        // it.
         let _ = self.page().put();
     }
     fn count(&self) -> Option<u32> {
@@ -55,7 +55,7 @@ impl<V: Variant, H: HostWithSlots> PageObject for PageAt<V, H> {
 
 /// Takes a reference unless the count is zero.
 fn get_not_zero<V: Conditional, H: HostWithSlots>(page: &PageRef<V, H>) {
-    // The initial references of a script remain, so this does not fail. `verify` would report a
+    // This does not fail while the script keeps a reference of its own. `verify` would report a
     // failure.
     let _ = page.get_not_zero();
 }

@@ -3,8 +3,8 @@
 use super::random;
 use lockyard::platform::{Activity, HostWithSlots, during};
 
-/// A back-end, as a scenario sees it: the host on which the primitives run, and a few functions
-/// that only the runner of the scenario can provide.
+/// A back-end, as a scenario sees it. It has the host on which the primitives run, and functions
+/// that only the runner of a scenario can provide.
 pub trait Stage: 'static {
     /// The host on which the primitives run.
     type Host: HostWithSlots;

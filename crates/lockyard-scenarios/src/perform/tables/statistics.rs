@@ -93,7 +93,8 @@ struct Flows<V: Variant, H: HostWithSlots> {
     flows: Vec<Held<Flow<V, H>>>,
     /// Number of refused insertions.
     refused: Tally,
-    /// Number of torn readings, whose bytes do not match their packets. Written only in that case.
+    /// Number of torn readings: their bytes do not match their packets. Written only for a torn
+    /// reading.
     torn: Tally,
 }
 
