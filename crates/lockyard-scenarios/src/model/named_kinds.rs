@@ -29,7 +29,7 @@ named_kinds! {
     LockKind {
         /// The queued lock.
         Queued = "queued";
-        /// The queued lock whose queue head takes it by a compare-exchange.
+        /// The queued lock. The thread at the head of its queue takes it by a compare-exchange.
         QueuedCmpxchgGrab = "queued-cmpxchg-grab";
         /// The queued lock that operates only on its whole word.
         QueuedPortable = "queued-portable";

@@ -54,6 +54,6 @@ pub struct Object {
     pub name: String,
     /// Its kind.
     pub kind: ObjectKind,
-    /// Its line. Objects with the same index lie one after another.
+    /// Index of its line. Objects with the same index lie one after another.
     pub line: usize,
 }

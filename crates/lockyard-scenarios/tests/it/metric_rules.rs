@@ -1,4 +1,4 @@
-//! The figures to which metrics of published tables are mapped.
+//! The figure for each metric of a published table.
 
 use crate::support::scripts::{GOOD, RUN};
 use lockyard_scenarios::{Figure, Length, Region, Script};

@@ -1,8 +1,8 @@
 //! `buffer-cache`: buffers found by group and block, with the library's switches.
 //!
-//! A look-up gets a cached buffer, by the call that would also fill a missing one. Meanwhile only
-//! other look-ups use that buffer. Filling takes no time here, so there is no setting for the place
-//! where it happens. Other steps of the script stand for its cost.
+//! A look-up gets a cached buffer. The same call would fill a missing one. Meanwhile only other
+//! look-ups use that buffer. Filling takes no time here, so there is no setting for the place where
+//! it happens. Other steps of the script stand for its cost.
 
 use super::table_object::{Held, MakeTable, Of, TableObject};
 use super::tally::Tally;
