@@ -1,11 +1,11 @@
-//! Shared-memory behaviour of each experiment, written once over the platform.
+//! Shared-memory behaviour of each experiment, written once for all platforms.
 //!
-//! A *script* (TOML; [`Script`]) names shared objects, says which of them share a line, and lists
-//! the steps of one operation. [`Prepared`] lays the objects out and performs the steps on any
-//! [`Stage`]: on this host, or on a simulated machine. The crate contains no lock algorithm: the
-//! objects are the library's.
+//! A *script* (TOML; [`Script`]) names shared objects, places them in lines, and lists the steps of
+//! one operation. [`Prepared`] lays the objects out and performs the steps on any [`Stage`]: this
+//! host, or a simulated machine. The crate contains no lock algorithm; the objects come from the
+//! library.
 //!
-//! The crate has three parts. `model` is what a scenario is. `read` makes it from the text of a
+//! The crate has three parts. `model` defines a scenario, `read` makes it from the text of a
 //! script, and `perform` runs it. Both import the model, and neither imports the other.
 //!
 //! The format is described in `docs/model/scenarios.md`.

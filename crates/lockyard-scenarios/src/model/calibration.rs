@@ -1,4 +1,4 @@
-//! The published cell that calibrates a scenario, and what it gives.
+//! The published cell that calibrates a scenario, and the inputs that it gives.
 
 use lockyard::platform::Region;
 
@@ -9,14 +9,14 @@ pub enum Gives {
     LocalWork,
     /// The machine's latencies. They are in its file.
     Latencies,
-    /// Numbers of the script, which stand there.
+    /// Numbers that the script already contains.
     Numbers,
-    /// The amount of the metric's unit that one operation is. Then only ratios of figures count.
+    /// The amount of the metric's unit per operation. Only ratios of figures count then.
     Unit,
-    /// Both. The unit is from the script's metric. The local work is from a second cell of the same
-    /// run: CPU time in a region.
+    /// The local work and the unit. The unit comes from the script's metric. The local work comes
+    /// from a second cell of the same run, the CPU time in a region.
     WorkAndUnit {
-        /// The region whose CPU time the second cell is.
+        /// The region of the second cell.
         region: Region,
     },
 }
@@ -26,23 +26,24 @@ pub enum Gives {
 pub struct Calibration {
     /// The result of the cell.
     pub gives: Gives,
-    /// The machines that have such a cell. Other machines take over the result of the first one.
+    /// The machines that have such a cell. Other machines use the result of the first one.
     pub machines: Vec<String>,
-    /// The experiment of the cell; `None` is the script's own.
+    /// The experiment of the cell; `None` means the script's own.
     pub experiment: Option<String>,
-    /// Its number of threads, if the table has one.
+    /// The cell's number of threads, if the table has one.
     pub threads: Option<usize>,
-    /// Its variant; with `None` each variant has its own cell.
+    /// The cell's variant. With `None`, each variant has its own cell.
     pub variant: Option<String>,
-    /// Its metric; `None` is the script's own. Any other one is in operations a second.
+    /// The cell's metric; `None` means the script's own. Any other metric is in operations a
+    /// second.
     pub metric: Option<String>,
     /// Other metrics of the same run from which the script's numbers were taken. They are inputs,
-    /// and no predictions.
+    /// not predictions.
     pub also: Vec<String>,
 }
 
 impl Calibration {
-    /// Returns true if the cell gives the amount of the metric's unit that one operation is.
+    /// Returns true if the cell gives the amount of the metric's unit per operation.
     pub fn gives_unit(&self) -> bool {
         matches!(self.gives, Gives::Unit | Gives::WorkAndUnit { .. })
     }

@@ -1,5 +1,5 @@
-//! The figures that a run can have, each as one rule. The lab evaluates a rule on the results of a
-//! run.
+//! Rules for the figures of a run, one rule for each figure. The lab evaluates them on the results
+//! of a run.
 
 use super::published_run::Length;
 use super::samples::OfTasks;
@@ -14,15 +14,15 @@ pub enum Figure {
     Deviation,
     /// `real-time`: duration of the published run, in seconds.
     RealTime(Length),
-    /// `time`, beside `cpu`: nanoseconds of an operation by the wall clock. Tasks have their
-    /// hardware threads all the time, so that the two are equal.
+    /// `time`, beside `cpu`: wall-clock nanoseconds of an operation. A task always has its hardware
+    /// thread, so the two are equal.
     Time {
-        /// Divided by the number of tasks.
+        /// True if the time is divided by the number of tasks.
         divided: bool,
     },
     /// `user-time`, `system-time`: CPU time of all tasks in a region during the run, in seconds.
     CpuTime(Region, Length),
-    /// The CPU time of one task, where the table has that.
+    /// The CPU time of one task, if the table gives that.
     TaskTime(Region, Length),
     /// `throughput-min@sampleN`, `-max@`, `-total@`: operations a second in a sample, of one task
     /// or of all.
@@ -32,31 +32,30 @@ pub enum Figure {
         /// The tasks whose operations count.
         of: OfTasks,
     },
-    /// `gap-to-...`: the excess of the metric over that of another variant, as a share of the
-    /// latter.
+    /// `gap-to-...`: excess of the metric over another variant's, relative to the other variant's.
     Gap {
         /// The other variant.
         reference: String,
-        /// In per cent, not as a ratio.
+        /// True if the gap is in per cent, false if it is a ratio.
         per_cent: bool,
     },
-    /// `cpu-share:SYMBOL`: the share of regions and their parts in the CPU time, in per cent.
+    /// `cpu-share:SYMBOL`: share of the CPU time in regions and their parts, in per cent.
     CpuShare {
         /// Names of the regions and parts.
         names: Vec<String>,
     },
-    /// `samples:SYMBOL`: number of samples that a profiler takes of regions and parts.
+    /// `samples:SYMBOL`: number of samples that a profiler takes in regions and parts.
     SampleCount {
         /// Names of the regions and parts.
         names: Vec<String>,
-        /// Number of samples in all, of the variant `work_of` if there is one.
+        /// Total number of samples, of the variant `work_of` if there is one.
         total: f64,
         /// The variant that did the same operations. Its profiler took the same number of samples
-        /// for the same CPU time.
+        /// per CPU time.
         work_of: Option<String>,
     },
-    /// `softirq-cpu-...`: the CPU time that operations take at a rate, in per cent of the time of
-    /// some CPUs.
+    /// `softirq-cpu-...`: CPU time of operations at a given rate, in per cent of the time of `cpus`
+    /// CPUs.
     CpuAtRate {
         /// Operations a second.
         rate: f64,
@@ -67,11 +66,12 @@ pub enum Figure {
     Ratio {
         /// The other variant.
         reference: String,
-        /// The excess over the other variant in per cent, not the ratio.
+        /// True if the figure is the excess over the other variant in per cent, false if it is the
+        /// ratio.
         change: bool,
     },
-    /// `user-cpu-saved`, `system-cpu-saved`: the saving in CPU time of an operation in a region,
-    /// in per cent. It is relative to the variant with which the script pairs this one.
+    /// `user-cpu-saved`, `system-cpu-saved`: CPU time in a region that an operation saves over
+    /// another variant, in per cent. The script pairs the two variants.
     CpuSaved {
         /// The region.
         region: Region,

@@ -1,9 +1,9 @@
-//! Locks that are not the library's.
+//! Locks from outside the library.
 //!
-//! They can stand in a script's place for a lock, so that the same interpreter measures them beside
-//! the library's. There is none here: the table of them is the crate `lockyard-peers`'.
+//! A foreign lock can replace a lock of a script, so that the same interpreter measures it beside
+//! the library's. The crate `lockyard-peers` has the table of foreign locks; none is here.
 //!
-//! Only a real host can run them. On a simulated machine threads are coroutines, and a thread that
+//! Only a real host can run them. On a simulated machine, threads are coroutines. A thread that
 //! waits outside the platform's `wait_until` would wait for ever.
 
 use std::alloc::Layout;
@@ -13,7 +13,7 @@ use std::ptr::NonNull;
 
 /// A lock as the interpreter uses it.
 ///
-/// It hides the kind of lock: one indirect call for each step, in the same place for each kind.
+/// It hides the kind of lock. Each step is one indirect call, in the same place for each kind.
 pub(crate) trait LockObject {
     /// Runs `body` with the lock held.
     fn locked(&self, body: &mut dyn FnMut());
@@ -23,24 +23,24 @@ pub(crate) trait LockObject {
     fn address(&self) -> usize;
 }
 
-/// A description of someone else's lock. The type that implements this is only a name for the lock,
-/// since neither the trait nor the lock need be the implementor's.
+/// A description of a foreign lock. A marker type implements it, because a crate can implement a
+/// trait of another crate only for a type of its own.
 ///
 /// # Safety
 ///
-/// [`make`](Self::make) returns its argument, initialised. [`locked`](Self::locked) excludes: of
-/// all calls on one lock at most one is in `body`, and what one `body` wrote the next one sees.
-/// Data that is not atomic is changed there.
+/// [`make`](Self::make) returns its argument, initialised. [`locked`](Self::locked) excludes: at
+/// most one call on a lock is in `body` at a time, and each `body` sees all writes of the earlier
+/// ones. Callers change data there that is not atomic.
 pub unsafe trait Foreign: 'static {
     /// The lock. It is not moved between `make` and its destructor.
     type Lock: Send + Sync;
 
-    /// Makes a free lock in its place; `None` if a resource that it needs is not available.
+    /// Makes a free lock in `place`. Returns `None` if a resource that it needs is not available.
     fn make(place: &mut MaybeUninit<Self::Lock>) -> Option<&mut Self::Lock>;
 
-    /// Runs `body` with the lock held. It is inlined where it is called, as the library's locks
-    /// are. The call of `body` and the one that led here are the interpreter's, and the same for
-    /// all.
+    /// Runs `body` with the lock held. It is inlined into its caller, as the library's locks are.
+    /// The call of `body` and the call that leads here belong to the interpreter, and are the same
+    /// for all locks.
     fn locked(lock: &Self::Lock, body: &mut dyn FnMut());
 
     /// Returns true if a thread holds the lock. Called only while no thread takes or releases it.
@@ -56,7 +56,7 @@ pub struct ForeignLock {
 }
 
 impl ForeignLock {
-    /// The lock that `F` describes. A name stands for one lock.
+    /// Returns the lock that `F` describes. Different locks need different names.
     pub const fn of<F: Foreign>(name: &'static str) -> ForeignLock {
         ForeignLock { name, layout: Layout::new::<F::Lock>(), make: make::<F> }
     }
@@ -100,8 +100,8 @@ impl fmt::Debug for ForeignLock {
 ///
 /// `memory` is valid for `F::Lock`, and outlives the returned object.
 unsafe fn make<F: Foreign>(memory: NonNull<u8>) -> Option<Box<dyn LockObject>> {
-    // SAFETY: the caller says that there is room, for nothing else. It lives longer than this
-    // reference, which becomes the object's pointer. Uninitialised memory is a valid `MaybeUninit`.
+    // SAFETY: the caller provides room that nothing else uses. It outlives this reference, which
+    // becomes the object's pointer. Uninitialised memory is a valid `MaybeUninit`.
     let place = unsafe { memory.cast::<MaybeUninit<F::Lock>>().as_mut() };
     let lock = NonNull::from(F::make(place)?);
     Some(Box::new(ForeignAt::<F>(lock)))
@@ -120,8 +120,8 @@ impl<F: Foreign> ForeignAt<F> {
 
 impl<F: Foreign> Drop for ForeignAt<F> {
     fn drop(&mut self) {
-        // SAFETY: initialised in `make`, and dropped once. No references are left: all are borrowed
-        // from `self`.
+        // SAFETY: initialised in `make`, and dropped once. No reference is left, because all are
+        // borrowed from `self`.
         unsafe { self.0.drop_in_place() };
     }
 }

@@ -1,7 +1,7 @@
 //! Metrics of published figures. Every run is measured in operations a second, and a metric
-//! converts that to the table's terms.
+//! converts that to the unit of the table.
 
-/// The units of a throughput, each with its time in seconds.
+/// Units of throughput, each with its time base in seconds.
 const RATES: [(&str, f64); 6] = [
     ("op/s", 1.0),
     ("MB/s", 1.0),
@@ -11,7 +11,7 @@ const RATES: [(&str, f64); 6] = [
     ("transactions/s", 1.0),
 ];
 
-/// Unit of a throughput, and the amount of it that one operation is.
+/// Unit of a throughput, and the amount of it per operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
     unit: &'static str,
@@ -23,14 +23,14 @@ impl Rate {
     /// Operations a second.
     pub const OPERATIONS: Rate = Rate { unit: "op/s", seconds: 1.0, per_operation: 1.0 };
 
-    /// The rate in `unit`, at one of its things an operation; `None` if no throughput has that
-    /// unit.
+    /// Returns the rate in `unit`, with an amount of 1 per operation, or `None` if no throughput
+    /// has that unit.
     pub fn of(unit: &str) -> Option<Rate> {
         let (unit, seconds) = RATES.into_iter().find(|(name, _)| *name == unit)?;
         Some(Rate { unit, seconds, per_operation: 1.0 })
     }
 
-    /// The same unit, at `per_operation` of its things an operation.
+    /// Returns the rate with the same unit, and an amount of `per_operation` per operation.
     #[must_use]
     pub fn with_per_operation(self, per_operation: f64) -> Rate {
         Rate { per_operation, ..self }
@@ -41,7 +41,7 @@ impl Rate {
         RATES.into_iter().map(|(unit, _)| unit)
     }
 
-    /// Number of the unit's things that one operation is.
+    /// Amount of the unit per operation.
     pub fn per_operation(self) -> f64 {
         self.per_operation
     }
@@ -50,9 +50,9 @@ impl Rate {
 /// A metric, with its unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Metric {
-    /// Operations a second of all tasks together, or the same in another unit.
+    /// Operations a second of all tasks together, or the equivalent in another unit.
     Throughput(Rate),
-    /// Milliseconds until every task has done its operations.
+    /// Milliseconds until every task has finished its operations.
     Elapsed {
         /// Operations of each task.
         operations: u64,
@@ -83,9 +83,9 @@ impl Metric {
         }
     }
 
-    /// The figure of `threads` tasks that do `throughput` operations a second together. If tasks
-    /// are not served alike, [`Elapsed`](Self::Elapsed) is the mean over tasks, not the time of the
-    /// last.
+    /// Returns the figure of `threads` tasks that together do `throughput` operations a second. If
+    /// some tasks are faster than others, [`Elapsed`](Self::Elapsed) is the mean over tasks, not
+    /// the time of the last.
     pub fn figure(self, throughput: f64, threads: usize) -> f64 {
         match self {
             Metric::Throughput(rate) => throughput * rate.per_operation * rate.seconds,
@@ -94,7 +94,7 @@ impl Metric {
         }
     }
 
-    /// Operations a second of `threads` tasks together that have this figure.
+    /// Returns the operations a second that `threads` tasks with this figure do together.
     pub fn throughput(self, figure: f64, threads: usize) -> f64 {
         match self {
             Metric::Throughput(rate) => figure / rate.seconds / rate.per_operation,
@@ -103,7 +103,7 @@ impl Metric {
         }
     }
 
-    /// The amount of the metric's unit that one operation is.
+    /// Returns the amount of the metric's unit per operation.
     pub fn per_operation(self) -> f64 {
         match self {
             Metric::Throughput(rate) => rate.per_operation(),
@@ -111,7 +111,7 @@ impl Metric {
         }
     }
 
-    /// The figures of two throughputs, the lower figure first.
+    /// Returns the figures of two throughputs, the lower figure first.
     pub fn range(self, (low, high): (f64, f64), threads: usize) -> (f64, f64) {
         let (a, b) = (self.figure(low, threads), self.figure(high, threads));
         (a.min(b), a.max(b))
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_rate_says_how_much_of_its_unit_an_operation_is_and_in_which_time() {
-        // Two jobs an operation, 100 operations a second.
+        // Two jobs per operation, 100 operations a second.
         let rate = Rate::of("jobs/min").unwrap().with_per_operation(2.0);
         let metric = Metric::Throughput(rate);
         assert_eq!((metric.figure(100.0, 7), metric.unit()), (12_000.0, "jobs/min"));

@@ -1,7 +1,7 @@
-//! The figure that a metric of a published table is, by its name.
+//! Rules that map the name of a published metric to its figure.
 //!
-//! A metric that depends on facts about the published run, or on a second variant, is there only
-//! for scripts that have them.
+//! Some metrics depend on facts about the published run, or on a second variant. Only scripts that
+//! have these have such metrics.
 
 use super::figure::{DIRECTION_PREFIX, Figure};
 use super::metric::Metric;
@@ -10,11 +10,11 @@ use super::samples::OfTasks;
 use super::script::Script;
 use lockyard::platform::Region;
 
-/// The regions whose CPU time tables have: `system-time` is everything but the other two.
+/// Regions whose CPU time is in published tables. `system-time` is all time outside the other two.
 const TIMED: [Region; 3] = [Region::System, Region::User, Region::Idle];
 
 impl PublishedRun {
-    /// CPU time in a region, of one task or of all, as the table has it.
+    /// Returns the CPU time in a region, of one task or of all tasks, depending on the table.
     fn time(&self, region: Region, length: Length) -> Figure {
         if self.times_of_one_task {
             Figure::TaskTime(region, length)
@@ -25,8 +25,8 @@ impl PublishedRun {
 }
 
 impl Script {
-    /// The further figures that runs of this script have because it says more of the published run:
-    /// metric, unit and rule.
+    /// Returns the additional figures of a script that has samples or the length of the published
+    /// run. Each has its metric, unit and rule.
     pub fn figures(&self) -> Vec<(String, &'static str, Figure)> {
         let mut figures = Vec::new();
         for index in 0..self.samples.map_or(0, |samples| samples.number) {
@@ -45,11 +45,11 @@ impl Script {
         figures
     }
 
-    /// The figure that a published table calls `metric`, of a variant on a machine.
+    /// Returns the figure that a published table calls `metric`, for a variant on a machine.
     ///
     /// # Errors
     ///
-    /// The reason for which the script has no such figure, for people.
+    /// The reason why the script has no such figure, for people.
     pub fn figure(
         &self,
         machine: &str,

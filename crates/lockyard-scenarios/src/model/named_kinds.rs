@@ -29,9 +29,9 @@ named_kinds! {
     LockKind {
         /// The queued lock.
         Queued = "queued";
-        /// The queued lock that the head of its queue takes by a compare-exchange.
+        /// The queued lock. The thread at the head of its queue takes it by a compare-exchange.
         QueuedCmpxchgGrab = "queued-cmpxchg-grab";
-        /// The queued lock without operations on parts of its word.
+        /// The queued lock that operates only on its whole word.
         QueuedPortable = "queued-portable";
         /// The MCS lock.
         Mcs = "mcs";
@@ -41,9 +41,9 @@ named_kinds! {
         Ticket = "ticket";
         /// The ticket lock with its waiting loop in assembly.
         TicketAsmLoop = "ticket-asm-loop";
-        /// The ticket lock without operations on parts of its word.
+        /// The ticket lock that operates only on its whole word.
         TicketPortable = "ticket-portable";
-        /// The queued lock whose waiters park. It may be stolen within a bound.
+        /// The queued lock whose waiters park. A bounded number of steals is allowed.
         PvQueued = "pv-queued";
         /// The ticket lock whose waiters park.
         PvTicket = "pv-ticket";
@@ -51,13 +51,13 @@ named_kinds! {
         PvTicketGuest = "pv-ticket-guest";
         /// The test-and-set lock.
         TestAndSet = "test-and-set";
-        /// A control: it does not exclude.
+        /// A control that does not exclude.
         Broken = "broken";
-        /// A control: it favours one thread.
+        /// A control that favours one thread.
         Unfair = "unfair";
-        /// A control: a thread that must wait waits for ever.
+        /// A control in which a thread that must wait waits for ever.
         Stalls = "stalls";
-        /// A control: a used ticket word that is taken for a queued lock's.
+        /// A control that treats a used ticket word as a queued lock's.
         TicketAsQueued = "ticket-as-queued";
     }
 }
@@ -85,13 +85,13 @@ impl LockKind {
 named_kinds! {
     /// Ways to take a page reference.
     PageKind {
-        /// An addition, for when zero cannot happen.
+        /// An addition, for counts that cannot be zero.
         Xadd = "xadd";
         /// A load, then a compare-exchange.
         Cmpxchg = "cmpxchg";
-        /// A compare-exchange that guesses one reference.
+        /// A compare-exchange that first guesses a count of one reference.
         OptimisticCmpxchg = "optimistic-cmpxchg";
-        /// An addition, and a bit that makes it void.
+        /// An addition, void if a bit of the word is set.
         LockedBit = "locked-bit";
     }
 }

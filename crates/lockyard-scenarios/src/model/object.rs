@@ -12,8 +12,8 @@ pub enum ObjectKind {
         /// Kind of lock.
         lock: LockKind,
     },
-    /// A lock that is not the library's. No script names one: it is put in by
-    /// [`Variant::with_foreign_lock`](crate::Variant::with_foreign_lock).
+    /// A lock from outside the library. No script names one;
+    /// [`Variant::with_foreign_lock`](crate::Variant::with_foreign_lock) puts it in.
     Foreign {
         /// The lock.
         lock: ForeignLock,
@@ -22,23 +22,23 @@ pub enum ObjectKind {
     LockRef {
         /// Kind of the lock in it.
         lock: LockKind,
-        /// Pause after each failed compare-exchange.
+        /// True to pause after each failed compare-exchange.
         pause: bool,
-        /// Wait once for the lock to be released before taking it.
+        /// True to wait once for the lock to be released before taking it.
         trywait: bool,
-        /// References at the beginning.
+        /// Initial number of references.
         count: u32,
     },
     /// A page reference count.
     Page {
-        /// The way in which references are taken.
+        /// The operation that takes references.
         page: PageKind,
-        /// References at the beginning.
+        /// Initial number of references.
         count: u32,
     },
     /// A 64-bit atomic word.
     Word,
-    /// A 64-bit word that is not atomic: it is written under a lock, or never.
+    /// A 64-bit word that is not atomic. If a step writes it, all accesses hold one common lock.
     Data,
     /// A table with its entries.
     Table {
@@ -54,6 +54,6 @@ pub struct Object {
     pub name: String,
     /// Its kind.
     pub kind: ObjectKind,
-    /// Its line. Objects with the same index lie one after another.
+    /// Index of its line. Objects with the same index lie one after another.
     pub line: usize,
 }

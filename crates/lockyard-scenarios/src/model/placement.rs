@@ -7,7 +7,7 @@ pub enum Order {
     Fill,
     /// Whole cores, socket by socket, then their siblings in the same order.
     SiblingsLast,
-    /// The sockets in turn, whole cores first: the first task on each, then the second.
+    /// The sockets in turn: the first task of each socket, then the second. Whole cores come first.
     Spread,
     /// Not pinned. On the host the operating system places tasks. A simulated machine places them
     /// on random cores, anew for each run, and uses siblings only when every core has a task.

@@ -1,16 +1,16 @@
-//! The figures of a published profile, by the names of their metrics.
+//! Rules that map the names of a profile's metrics to figures.
 
 use super::figure::Figure;
 use super::profile::{CPU_SHARE_PREFIX, Profile, SampleTotal, Symbol, symbol_of};
 
-/// The figure if the table has it in the unit `right`.
+/// Returns the figure if the unit of the table is `right`.
 fn in_unit(metric: &str, unit: &str, right: &str, figure: Figure) -> Result<Figure, String> {
     if unit == right { Ok(figure) } else { Err(format!("the scenario gives {metric} in {right}")) }
 }
 
 impl Profile {
-    /// The figure that a published table calls `metric`, if that is a metric of a profile. Ratios
-    /// to another variant are among these.
+    /// Returns the figure that a published table calls `metric`, if that is a metric of a profile.
+    /// Ratios to another variant are such metrics too.
     pub(super) fn figure(
         &self,
         has_variant: impl Fn(&str) -> bool,

@@ -1,19 +1,19 @@
-//! Facts about the published run that its table does not have.
+//! Facts about the published run that are not in its table.
 
 /// Length of the published run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Length {
-    /// Until all tasks together had done this many operations.
+    /// The run ended after this many operations of all tasks together.
     Operations(f64),
-    /// Until they had done this amount of the metric's unit: jobs, for example, or records.
+    /// The run ended after this amount of the metric's unit, for example jobs or records.
     Amount(f64),
-    /// This many seconds.
+    /// The run lasted this many seconds.
     Seconds(f64),
 }
 
 impl Length {
-    /// Duration in seconds at `throughput` operations a second. One operation is `per_operation` of
-    /// the metric's unit.
+    /// Returns the duration in seconds at `throughput` operations a second. An operation counts as
+    /// `per_operation` of the metric's unit.
     pub fn seconds(self, throughput: f64, per_operation: f64) -> f64 {
         match self {
             Length::Operations(operations) => operations / throughput,
@@ -23,21 +23,22 @@ impl Length {
     }
 }
 
-/// Facts about the published run that its table does not have.
+/// Facts about the published run that are not in its table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PublishedRun {
-    /// Number of tasks, whatever number of threads the table has, if any.
+    /// Number of tasks. It overrides the number of threads in the table.
     pub tasks: Option<usize>,
-    /// Number of tasks for the cells for which the table has no number.
+    /// Number of tasks for cells without a number of threads in the table.
     pub tasks_unsaid: Option<usize>,
     /// Length of the run.
     pub length: Option<Length>,
-    /// Seconds over which the metric is a mean. Rare events happen in a long run.
+    /// Length in seconds of the time over which the metric is a mean. A long run contains rare
+    /// events.
     pub mean_over: Option<f64>,
-    /// True if all tasks had the same number of operations, and each was timed until it was done.
+    /// True if all tasks did the same number of operations, and each was timed until it finished.
     pub until_each_is_done: bool,
-    /// True if the CPU times are of one task, false if they are of all.
+    /// True if the CPU times are of one task, false if they are of all tasks together.
     pub times_of_one_task: bool,
-    /// The machines whose tables divide the wall-clock time of an operation by the number of tasks.
+    /// Machines whose tables divide the wall-clock time of an operation by the number of tasks.
     pub time_divided_on: Vec<String>,
 }

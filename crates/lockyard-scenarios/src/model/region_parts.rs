@@ -1,9 +1,9 @@
-//! The parts of regions that steps name, so that a listing can have the rows of the published one.
+//! Parts of regions that steps name, so that a listing can have the same rows as the published one.
 
 use lockyard::platform::{Activity, Region};
 
-/// A part of a region, under the name that steps give it: a function in a profiler's listing, for
-/// example.
+/// A part of a region, under the name that steps give it. An example is a function in a profiler's
+/// listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegionPart {
     /// The name.
@@ -13,7 +13,8 @@ pub struct RegionPart {
 }
 
 impl RegionPart {
-    /// The element of `parts` that an activity is; `None` for a region as a whole.
+    /// Returns the element of `parts` that an activity belongs to, or `None` for a region as a
+    /// whole.
     pub fn of(parts: &[RegionPart], activity: Activity) -> Option<&RegionPart> {
         parts.get(usize::from(activity.part).checked_sub(1)?)
     }

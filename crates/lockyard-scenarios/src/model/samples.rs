@@ -1,4 +1,4 @@
-//! Events in the course of a run: consecutive samples, and tasks that do something else once.
+//! Consecutive samples of a run, and disturbances during it.
 
 use super::step::Step;
 
@@ -7,25 +7,25 @@ use super::step::Step;
 pub struct Samples {
     /// Number of samples.
     pub number: usize,
-    /// Length of each, in seconds.
+    /// Length of each sample, in seconds.
     pub seconds: f64,
-    /// Length of each on a simulated machine. Figures are per second all the same.
+    /// Length of each sample on a simulated machine, in seconds. Figures are per second there too.
     pub simulated_seconds: f64,
 }
 
-/// Steps that another task does once, in the course of a run that has samples.
+/// Steps that another task does once, during a run with samples.
 ///
-/// A disturbance leaves nothing behind: it works, pauses, and takes and releases locks. What holds
-/// after a run therefore follows from the operations alone.
+/// A disturbance only works, pauses, and takes and releases locks. The state after a run therefore
+/// depends on the operations alone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Disturbance {
-    /// The time at which it begins, in samples after the beginning of the first one.
+    /// The time at which it begins, counted in samples from the beginning of the first one.
     pub sample: f64,
     /// Its steps.
     pub steps: Vec<Step>,
 }
 
-/// The tasks whose operations in a sample are a figure.
+/// The tasks whose operations in a sample count for a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OfTasks {
     /// The task with the fewest operations.
@@ -37,7 +37,7 @@ pub enum OfTasks {
 }
 
 impl OfTasks {
-    /// All, with the names that tables use.
+    /// All choices of tasks, with the names that published tables use.
     pub const ALL: [(&'static str, OfTasks); 3] =
         [("min", OfTasks::Least), ("max", OfTasks::Most), ("total", OfTasks::Total)];
 }

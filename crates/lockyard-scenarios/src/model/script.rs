@@ -16,11 +16,11 @@ pub struct LeftOut {
     pub metric: String,
     /// The reason.
     pub reason: String,
-    /// True if it is left out because it is an input, and no result.
+    /// True if it is left out because it is an input, not a result.
     pub input: bool,
 }
 
-/// Published cells that are reported apart, because something is known to be wrong with them.
+/// Published cells that are reported separately, because of a known fault in them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doubtful {
     /// The machine.
@@ -42,44 +42,44 @@ pub struct Script {
     pub operation: String,
     /// The metric, as in published tables.
     pub metric: Metric,
-    /// Facts about its runs that the table does not have.
+    /// Facts about the published run that are not in the table.
     pub run: PublishedRun,
     /// The samples of a run, if it has any.
     pub samples: Option<Samples>,
     /// Metrics of the published table that are not modelled.
     pub left_out: Vec<LeftOut>,
-    /// The published profile, and what its symbols are here.
+    /// The published profile, and the regions that its symbols stand for.
     pub profile: Profile,
-    /// Published cells that are reported apart.
+    /// Published cells that are reported separately.
     pub doubtful: Vec<Doubtful>,
-    /// Variants whose change from one to the other is compared with the published one.
+    /// Pairs of variants. The change from first to second is compared with the published change.
     pub variant_pairs: Vec<VariantPair>,
     /// Its variants, at least one.
     pub variants: Vec<Variant>,
-    /// The order in which tasks are placed, in each guest alike.
+    /// The order in which tasks are placed, the same in each guest.
     pub order: Order,
-    /// The socket whose memory the objects are in. A machine that has fewer takes its last one.
+    /// The socket whose memory the objects are in. A machine with fewer sockets uses its last one.
     pub home: usize,
-    /// The cell that calibrates, if there is one.
+    /// The calibration cell, if there is one.
     pub calibration: Option<Calibration>,
 }
 
 impl Script {
-    /// The reason for which the published cells of `machine` at `threads` threads are reported
-    /// apart, if they are.
+    /// Returns the reason why the published cells of `machine` at `threads` threads are reported
+    /// separately. `None` if they are not.
     pub fn doubt(&self, machine: &str, threads: usize) -> Option<&str> {
         let found =
             self.doubtful.iter().find(|d| d.machine == machine && d.threads.contains(&threads));
         found.map(|doubtful| doubtful.reason.as_str())
     }
 
-    /// Number of tasks for published cells of `threads` threads; `None` if neither the cell nor the
-    /// script has one.
+    /// Returns the number of tasks for published cells of `threads` threads. `None` if neither the
+    /// cell nor the script gives a number.
     pub fn tasks(&self, threads: Option<usize>) -> Option<usize> {
         self.run.tasks.or(threads).or(self.run.tasks_unsaid)
     }
 
-    /// The variant of that name.
+    /// Returns the variant with this name.
     pub fn variant(&self, name: &str) -> Option<&Variant> {
         self.variants.iter().find(|v| v.name == name)
     }

@@ -1,22 +1,23 @@
-//! Moments at which the tasks of a simulated run begin: a script may say that it is all at once.
+//! Moments at which the tasks of a simulated run begin. By default they are random; a script may
+//! have all tasks begin together.
 //!
-//! The tasks of a real run begin as their operating system gets to them. If all begin at the same
-//! instant, those that are nearest to a lock's home queue for it first. A queue of tasks that all
-//! come back keeps that order for ever, so that the lock hardly ever leaves a socket.
+//! In a real run, the operating system starts one task after another. If all tasks begin at the
+//! same instant, those nearest to a lock's home queue for it first. If all tasks queue again, the
+//! queue keeps that order for ever. The lock then hardly ever leaves a socket.
 
 /// Moments at which the tasks of a simulated run begin.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Starts {
-    /// One after another in a random order, at random distances of a microsecond or more, anew for
-    /// each run. Counting begins when all have begun.
+    /// One after another in random order, at random intervals of a microsecond or more, drawn anew
+    /// for each run. Counting begins when all tasks have begun.
     #[default]
     Random,
-    /// All within a tenth of a microsecond.
+    /// All tasks begin within a tenth of a microsecond.
     Together,
 }
 
 impl Starts {
-    /// All of them.
+    /// All values.
     pub const ALL: [Starts; 2] = [Starts::Random, Starts::Together];
 
     /// The name that scripts use.

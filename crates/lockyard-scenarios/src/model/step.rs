@@ -17,15 +17,15 @@ pub enum GetOperation {
 /// A way to drop a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PutOperation {
-    /// `LockRef::put_return`, and under the lock if that refuses.
+    /// `LockRef::put_return`; if that fails, a put under the lock.
     PutReturn,
-    /// `LockRef::put_not_zero`, and under the lock if that refuses.
+    /// `LockRef::put_not_zero`; if that fails, a put under the lock.
     PutNotZero,
-    /// `LockRef::put_or_lock`, and the last reference under the lock that it returns.
+    /// `LockRef::put_or_lock`. The last reference is dropped under the lock that this returns.
     PutOrLock,
 }
 
-/// A step of an operation. Objects are indices into the variant's objects.
+/// A step of an operation. An `object` is an index into the variant's objects.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
     /// Local work of a fixed duration.
@@ -46,24 +46,24 @@ pub enum Step {
     Pause,
     /// Interrupts all other tasks of the same guest, and waits until each has answered.
     WaitForOthers {
-        /// Performed in one of this many operations, at random.
+        /// The step is performed in one of this many operations, at random.
         one_in: u32,
     },
-    /// Takes a lock, performs steps, and releases it.
+    /// Takes a lock, performs steps, and releases the lock.
     Locked {
         /// The lock, or the lockref.
         object: usize,
         /// The kind of waiting, for listings:
         /// [`Region::LockWait`](lockyard::platform::Region::LockWait), or a part of that.
         wait: Activity,
-        /// The steps that are performed under it.
+        /// The steps that are performed under the lock.
         steps: Vec<Step>,
     },
     /// Takes a reference.
     Get {
         /// The lockref, or the page.
         object: usize,
-        /// The way to take it. A page has its own, in its kind.
+        /// The way to take it. Unused for a page, whose kind determines the way.
         operation: GetOperation,
     },
     /// Drops a reference.
@@ -78,7 +78,7 @@ pub enum Step {
         /// The word or data.
         object: usize,
     },
-    /// Changes a word (a store) or data (a store under a lock).
+    /// Stores to a word, or increments data under a lock.
     Write {
         /// The word or data.
         object: usize,
@@ -96,13 +96,13 @@ pub enum Step {
         object: usize,
         /// The operation on it.
         operation: TableOperation,
-        /// The entry, unless the operation inserts or removes one.
+        /// The entry, unused if the operation inserts or removes one.
         key: KeyChoice,
     },
 }
 
 impl Step {
-    /// The sum of `weight` over `steps`, those under locks included.
+    /// Returns the sum of `weight` over `steps`, including steps under locks.
     pub(crate) fn sum<N: std::iter::Sum>(steps: &[Step], weight: &impl Fn(&Step) -> N) -> N {
         let of_one = |step: &Step| match step {
             Step::Locked { steps, .. } => Step::sum(steps, weight),

@@ -5,13 +5,13 @@ use std::fmt;
 /// An operation on a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum TableOperation {
-    /// Finds an entry, reads it, and lets it go.
+    /// Finds an entry, reads it, and releases it.
     LookUp,
     /// Changes an entry.
     Update,
-    /// Reads all of an entry.
+    /// Reads a whole entry.
     Read,
-    /// Makes an entry, which the task keeps until it removes it.
+    /// Inserts a new entry, which stays until the task removes it.
     Insert,
     /// Removes the entry that the task inserted last.
     Remove,
@@ -33,7 +33,7 @@ impl TableOperation {
         row.map_or("", |(name, _)| name)
     }
 
-    /// Returns true if the operation is on an entry that is there already.
+    /// Returns true if the operation uses an existing entry.
     pub(crate) fn has_key(self) -> bool {
         matches!(self, TableOperation::LookUp | TableOperation::Update | TableOperation::Read)
     }
@@ -42,22 +42,22 @@ impl TableOperation {
 /// The entry that a step uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum KeyChoice {
-    /// The task's own. Tasks have different ones if there are enough entries.
+    /// The task's own entry. Tasks have different entries if there are enough.
     #[default]
     Own,
-    /// A random one, drawn anew each time.
+    /// A random entry, drawn anew for each step.
     Random,
     /// The entry that the task inserted last in the same operation.
     Inserted,
 }
 
 impl KeyChoice {
-    /// All keys, with the names that steps use.
+    /// All choices, with the names that steps use.
     pub const ALL: [(&'static str, KeyChoice); 3] =
         [("own", KeyChoice::Own), ("random", KeyChoice::Random), ("inserted", KeyChoice::Inserted)];
 }
 
-/// Maximum number of settings of a kind of table.
+/// Maximum number of settings for one kind of table.
 pub(crate) const MAX_SETTINGS: usize = 8;
 
 /// A setting that a script may change.
@@ -66,7 +66,7 @@ pub(crate) struct Setting {
     pub(crate) name: &'static str,
     /// Its allowed values.
     pub(crate) allowed: Allowed,
-    /// Its value where a script sets none: a number, or the index of one of the allowed names.
+    /// Its value if a script sets none: a number, or the index of an allowed name.
     pub(crate) default: u64,
 }
 
@@ -91,7 +91,7 @@ pub(crate) enum TableKind {
 pub(crate) struct Row {
     /// The kind.
     pub(crate) kind: TableKind,
-    /// Its name: `kind` of an object.
+    /// Its name, the `kind` of an object in a script.
     pub(crate) name: &'static str,
     /// Its settings, at most [`MAX_SETTINGS`].
     pub(crate) settings: &'static [Setting],
@@ -99,7 +99,8 @@ pub(crate) struct Row {
     pub(crate) operations: &'static [TableOperation],
     /// Number of entries before tasks run.
     pub(crate) entries: fn(&Table) -> u64,
-    /// Upper limit of the bytes in use before tasks run, and while each holds a few more entries.
+    /// Upper limit of the bytes in use, before tasks run and while each task has a few more
+    /// entries.
     pub(crate) bytes: fn(&Table) -> usize,
 }
 
@@ -134,7 +135,8 @@ impl Table {
         (self.row.entries)(self)
     }
 
-    /// Upper limit of the bytes in use before tasks run, and while each holds a few more entries.
+    /// Upper limit of the bytes in use, before tasks run and while each task has a few more
+    /// entries.
     pub fn bytes(&self) -> usize {
         (self.row.bytes)(self)
     }
@@ -149,7 +151,7 @@ impl Table {
         self.row.settings
     }
 
-    /// Gives the setting at `index` a value that is allowed.
+    /// Sets the setting at `index` to `value`, which is allowed.
     pub(crate) fn set(&mut self, index: usize, value: u64) {
         self.values[index] = value;
     }
@@ -159,12 +161,12 @@ impl Table {
         index.expect("a kind asks for settings of its row")
     }
 
-    /// Value of a setting that is a number.
+    /// Returns the value of a setting that is a number.
     pub(crate) fn number(&self, name: &str) -> u64 {
         self.values[self.index(name)]
     }
 
-    /// Value of a setting that is a name.
+    /// Returns the value of a setting that is a name.
     pub(crate) fn name(&self, name: &str) -> &'static str {
         let index = self.index(name);
         match self.row.settings[index].allowed {

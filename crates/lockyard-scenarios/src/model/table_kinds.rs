@@ -1,12 +1,12 @@
-//! The kinds of tables: what a script may set, the steps, and the size of each.
+//! The kinds of tables: the settings, the operations and the size of each.
 //!
-//! A new kind is a row here and a file in `perform/tables/`, which makes it and uses it.
+//! A new kind needs a row here, and a file in `perform/tables/` that makes and uses the table.
 
 use super::table::{Allowed, Row, Setting, Table, TableKind, TableOperation};
 use lockyard_tables::buffers::Groups;
 use lockyard_tables::connections::Bits;
 
-/// Maximum number of records of a flow, each a line.
+/// Maximum number of records of a flow. Each record is a line.
 pub(crate) const MOST_RECORDS: usize = 256;
 
 /// The kinds of tables.
@@ -18,13 +18,14 @@ impl Table {
         ROWS.iter().map(|row| row.name)
     }
 
-    /// A table of the kind with this name, with nothing set; `None` if there is no such kind.
+    /// Returns a table of the kind with this name, with default settings. `None` if there is no
+    /// such kind.
     pub(crate) fn of_kind(name: &str) -> Option<Table> {
         ROWS.iter().find(|row| row.name == name).map(|row| Table::with_defaults(row))
     }
 }
 
-/// Bytes of an object of an `id-table`, with what is allocated beside it, rounded up.
+/// Bytes of an object of an `id-table` and of its further allocations, rounded up.
 const ID_BYTES: usize = 256;
 
 const ID_TABLE: Row = Row {
@@ -53,7 +54,7 @@ const STATISTICS: Row = Row {
             allowed: Allowed::Names(&["per-node", "per-cpu", "shared"]),
             default: 0,
         },
-        // Records of a flow with `per-cpu`.
+        // Number of records of a flow with `per-cpu`.
         Setting { name: "cpus", allowed: Allowed::Names(&["16", "64", "256"]), default: 1 },
         Setting { name: "entries", allowed: Allowed::Numbers(1, 1 << 16), default: 1 },
     ],
@@ -100,11 +101,11 @@ const CONNECTION_TABLE: Row = Row {
     },
 };
 
-/// Bytes of a buffer, with its part of the chains, rounded up.
+/// Bytes of a buffer and of its part of the chains, rounded up.
 const BUFFER_BYTES: usize = 128;
 /// Bytes of a shard.
 const SHARD_BYTES: usize = 64;
-/// Bytes of what a cache has once.
+/// Bytes that a cache has once, whatever its settings.
 const CACHE_BYTES: usize = 32 << 10;
 
 const BUFFER_CACHE: Row = Row {

@@ -20,17 +20,17 @@ pub struct Variant {
     pub objects: Vec<Object>,
     /// The steps of one operation.
     pub steps: Vec<Step>,
-    /// The parts of regions that its steps name: part 1 is the first.
+    /// The parts of regions that its steps name. Part 1 is the first element.
     pub parts: Vec<RegionPart>,
-    /// Steps of other tasks in the course of a run with samples.
+    /// Steps of other tasks during a run with samples.
     pub disturbances: Vec<Disturbance>,
-    /// Number of guests that share the CPUs, each with objects and all tasks of its own. `None`:
-    /// tasks do not share CPUs.
+    /// Number of guests that share the CPUs. Each guest has its own objects, and a full set of
+    /// tasks. With `None`, tasks do not share CPUs.
     pub guests: Option<usize>,
-    /// True if operations differ in their local work: all work steps of an operation are multiplied
-    /// by a number of its own, exponentially distributed with mean 1.
+    /// True if operations differ in their local work. Each operation draws a factor from the
+    /// exponential distribution with mean 1, and multiplies all its work steps by it.
     pub work_varies: bool,
-    /// The moments at which its tasks begin in a simulated run.
+    /// Moments at which its tasks begin in a simulated run.
     pub starts: Starts,
 }
 
@@ -41,7 +41,7 @@ impl Variant {
         Step::sum(&self.steps, &waits) > 0
     }
 
-    /// The name of an activity: that of the part, or of the region.
+    /// Returns the name of an activity: the name of its part, or of its region.
     pub fn name_of(&self, activity: Activity) -> &str {
         RegionPart::of(&self.parts, activity).map_or(activity.region.name(), |part| &part.name)
     }
@@ -54,13 +54,14 @@ impl Variant {
         })
     }
 
-    /// Number of tasks in all, with `threads` in each guest.
+    /// Returns the total number of tasks, with `threads` in each guest.
     pub fn tasks(&self, threads: usize) -> usize {
         threads * self.guests.unwrap_or(1)
     }
 
-    /// This variant under the name `name`, with `lock` in place of each of its locks. A lockref
-    /// keeps its own, which is a part of a word. `None` if no lock has a word of its own.
+    /// Returns this variant under the name `name`, with `lock` in place of each of its locks. A
+    /// lockref keeps its lock, which is a part of its word. `None` if no lock has a word of its
+    /// own.
     pub fn with_foreign_lock(&self, name: &str, title: &str, lock: ForeignLock) -> Option<Variant> {
         let mut variant = self.clone();
         variant.name = name.to_owned();
@@ -75,8 +76,8 @@ impl Variant {
         found.then_some(variant)
     }
 
-    /// Returns true if all its locks are known to serve in the order of arrival. The order of a
-    /// foreign lock is not known here.
+    /// Returns true if all its locks are known to serve in the order of arrival. The order of
+    /// foreign locks is unknown here.
     pub fn is_fifo(&self) -> bool {
         self.objects.iter().all(|object| match object.kind {
             ObjectKind::Lock { lock } | ObjectKind::LockRef { lock, .. } => lock.is_fifo(),
@@ -88,7 +89,7 @@ impl Variant {
         })
     }
 
-    /// The names of its foreign locks.
+    /// Returns the names of its foreign locks.
     pub fn foreign_locks(&self) -> impl Iterator<Item = &'static str> {
         self.objects.iter().filter_map(|object| match object.kind {
             ObjectKind::Foreign { lock } => Some(lock.name()),

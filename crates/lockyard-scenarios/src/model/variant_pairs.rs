@@ -1,10 +1,10 @@
-//! Pairs of variants that a published table is about: the change from one to the other counts.
+//! Pairs of variants that a published table compares.
 
-/// Two variants. A prediction of the table is also compared by the change from first to second.
+/// Two variants. The predicted change from first to second is also compared with the published one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VariantPair {
     /// The variant from which the change is counted.
     pub first: String,
-    /// The variant to which it is counted.
+    /// The variant to which the change is counted.
     pub second: String,
 }

@@ -1,11 +1,12 @@
 //! The interpreter of steps.
 //!
-//! It walks a list of steps. Each step on a lock or lockref is one indirect call, and each other
-//! step a direct one. Nothing is allocated or looked up while an operation runs.
+//! It walks a list of steps. A step reaches a lock, lockref, page or table through one indirect
+//! call, and other steps are direct calls. While an operation runs, the interpreter allocates no
+//! memory and looks up no names.
 //!
 //! On a simulated machine the interpreter itself takes no time. On the host it takes a few
-//! nanoseconds a step, which the measured figures contain. A script with an empty list of steps
-//! shows how much.
+//! nanoseconds per step, which the measured figures include. A script with an empty list of steps
+//! shows the size of this overhead.
 
 use super::objects::Shared;
 use super::prepared::Prepared;
@@ -16,7 +17,8 @@ use crate::model::{KeyChoice, Step, TableOperation};
 use lockyard::platform::{DataCell, Host, Ordering, Region, U64, Word};
 
 impl<S: Stage> Prepared<S> {
-    /// Performs operations until the run is over. After each it calls `done` with their number.
+    /// Performs operations until the run is over. After each operation it calls `done` with their
+    /// number.
     pub fn run_task(&self, mut done: impl FnMut(u64)) {
         let mut count = 0;
         let mut task = self.begin_task();
@@ -52,7 +54,7 @@ impl<S: Stage> Prepared<S> {
         }
     }
 
-    /// Performs the steps of the disturbance with this number, once.
+    /// Performs the steps of disturbance `number` once.
     ///
     /// # Panics
     ///
@@ -61,10 +63,10 @@ impl<S: Stage> Prepared<S> {
         self.perform(&self.disturbances[number], 1.0, &mut self.begin_task());
     }
 
-    /// Takes the locks of all lockrefs, one after another, and holds each for `nanoseconds`.
+    /// Takes the lock of each lockref in turn, and holds it for `nanoseconds`.
     ///
-    /// That disturbs a run in the same way as an operation that gives up its compare-exchange. If
-    /// it is long enough for other tasks to come by, they queue up.
+    /// This disturbs a run like an operation that exhausts its compare-exchange retries and takes
+    /// the lock. If other tasks arrive while the lock is held, they queue behind it.
     pub fn hold_lockrefs(&self, nanoseconds: f64) {
         for object in &self.objects {
             if let Shared::LockRef(lockref) = &object.shared {
@@ -79,7 +81,7 @@ impl<S: Stage> Prepared<S> {
         self.perform(&self.steps, factor, task);
     }
 
-    /// Performs steps. Local work is multiplied by `factor`.
+    /// Performs steps, with local work multiplied by `factor`.
     fn perform(&self, steps: &[Step], factor: f64, task: &mut Task) {
         for step in steps {
             match *step {
@@ -139,7 +141,7 @@ impl<S: Stage> Prepared<S> {
                     S::wait_ends();
                 }
                 Step::Add { object, value } => {
-                    // Relaxed: it publishes nothing.
+                    // Relaxed: the addition publishes no other memory.
                     self.word(object).fetch_add(i64::from(value) as u64, Ordering::Relaxed);
                 }
             }
@@ -153,7 +155,7 @@ impl<S: Stage> Prepared<S> {
         match operation {
             TableOperation::Insert => {
                 task.insertions += 1;
-                // A number of this task, above those of all entries.
+                // A number that only this task uses, above the numbers of all entries.
                 let number = (task.number + 1) << 32 | u64::from(task.insertions);
                 let found_by = table.insert(number);
                 task.inserted.push(Inserted { object, found_by });
@@ -163,7 +165,7 @@ impl<S: Stage> Prepared<S> {
                     unreachable!("checked by the parser")
                 };
                 task.inserted.remove(index);
-                // An entry that was refused is not there; `verify` reports it.
+                // A refused entry is not in the table; `verify` reports the refusal.
                 if let Some(found_by) = found_by {
                     table.remove(found_by);
                 }
@@ -193,8 +195,8 @@ impl<S: Stage> Prepared<S> {
     fn read(&self, object: usize) {
         let value = match &self.objects[object].shared {
             // SAFETY: the cell was written in `Shared::make` and lives as long as `self`. The
-            // parser allows a read of data only under the lock that its writers hold, or where no
-            // step writes it.
+            // parser allows a read of data only under the lock that its writers hold, or if no step
+            // writes it.
             Shared::Data(cell) => unsafe { cell.as_ref() }.with(|data| unsafe { data.read() }),
             _ => self.word(object).load(Ordering::Relaxed),
         };
@@ -204,8 +206,8 @@ impl<S: Stage> Prepared<S> {
     fn write(&self, object: usize) {
         match &self.objects[object].shared {
             Shared::Data(cell) => {
-                // SAFETY: as in `read`; the parser allows a write of data only under a lock, the
-                // same for all its writers.
+                // SAFETY: as in `read`. The parser allows a write of data only under a lock, which
+                // all its writers share.
                 let cell = unsafe { cell.as_ref() };
                 // Two accesses, as in a program: a lock that does not exclude loses updates here.
                 // SAFETY: as above.

@@ -1,7 +1,7 @@
 //! Locks and lockrefs: the library's type for each kind that scripts name.
 //!
-//! [`LockObject`] and [`LockRefObject`] hide the kind from the interpreter: one indirect call for
-//! each step, in the same place for each kind.
+//! [`LockObject`] and [`LockRefObject`] hide the kind from the interpreter. Each step is one
+//! indirect call, in the same place for each kind.
 
 use crate::model::{GetOperation, LockKind, LockObject, PutOperation};
 use lockyard::lock::pv::Hooks;
@@ -22,7 +22,7 @@ pub(super) trait LockRefObject: LockObject {
     fn get(&self, operation: GetOperation);
     /// Drops a reference.
     fn put(&self, operation: PutOperation);
-    /// The number of references; `None` if it is dead or saturated.
+    /// Returns the number of references, or `None` if the lockref is dead or saturated.
     fn count(&self) -> Option<u32>;
 }
 
@@ -82,7 +82,8 @@ impl<K: LaneLock<H>, P: Policy, H: HostWithSlots> LockRefObject for LockRefAt<K,
         let lockref = self.lockref();
         match operation {
             GetOperation::Get => lockref.get(),
-            // Scripts hold a reference of their own, so neither refuses; `verify` would notice.
+            // Neither fails while the script keeps a reference of its own. `verify` would report a
+            // failure.
             GetOperation::GetNotZero => drop(lockref.get_not_zero()),
             GetOperation::GetNotDead => drop(lockref.get_not_dead()),
         }
@@ -117,12 +118,12 @@ impl<K: LaneLock<H>, P: Policy, H: HostWithSlots> LockRefObject for LockRefAt<K,
     }
 }
 
-/// The patience of waiters in a guest kernel: they park after 2^15 polls.
+/// Spin limit of waiters in a guest kernel: they park after 2^15 polls.
 ///
-/// The patches behind the published table `pv-ticketlock-dbench` have that number (K. Raghavendra,
-/// *Paravirtualized ticket spinlocks*, linux-kernel, 2013); their change log says that fewer were
-/// too few. A hypervisor's wake-up costs more than a futex', and the host notices spinning
-/// meanwhile.
+/// The patches behind the published table `pv-ticketlock-dbench` use this number (K. Raghavendra,
+/// *Paravirtualized ticket spinlocks*, linux-kernel, 2013). Their change log says that smaller
+/// numbers were too small. A hypervisor's wake-up costs more than a futex's, and the host notices
+/// the spinning meanwhile.
 #[derive(Debug)]
 pub(super) struct GuestKernel;
 
@@ -133,7 +134,7 @@ impl Hooks for GuestKernel {
 macro_rules! lock_kinds {
     ($($kind:ident: $algorithm:ty, on $host:ty;)*) => {
         impl LockKind {
-            /// Size and alignment of a lock of this kind on host `H`.
+            /// Returns the size and alignment of a lock of this kind on host `H`.
             pub(super) fn layout<H: HostWithSlots>(self) -> Layout {
                 match self {
                     $(LockKind::$kind => Layout::new::<RawSpinLock<$algorithm, $host>>(),)*
@@ -152,7 +153,7 @@ macro_rules! lock_kinds {
                 match self {
                     $(LockKind::$kind => {
                         let lock = memory.cast::<RawSpinLock<$algorithm, $host>>();
-                        // SAFETY: the caller says that there is room.
+                        // SAFETY: the caller provides the room.
                         unsafe { lock.write(RawSpinLock::new()) };
                         Box::new(LockAt(lock))
                     })*
@@ -218,7 +219,7 @@ unsafe fn lockref<K: LaneLock<H>, P: Policy, H: HostWithSlots>(
     memory: NonNull<u8>,
 ) -> Box<dyn LockRefObject> {
     let lockref = memory.cast::<LockRef<K, P, H>>();
-    // SAFETY: the caller says that there is room.
+    // SAFETY: the caller provides the room.
     unsafe { lockref.write(LockRef::from_count(count)) };
     Box::new(LockRefAt(lockref))
 }

@@ -1,4 +1,4 @@
-//! Performing scenarios: laying out the objects of a variant, and running its steps on a stage.
+//! Performs scenarios: lays out the objects of a variant, and runs its steps on a stage.
 
 mod interpreter;
 mod locks;

@@ -9,7 +9,7 @@ use lockyard::platform::{Cell, DataCell, HostWithSlots, U32, U64, Word};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
-/// The contents of an object's place.
+/// An object, as the interpreter uses it.
 pub(super) enum Shared<H: HostWithSlots> {
     Lock(Box<dyn LockObject>),
     LockRef(Box<dyn LockRefObject>),
@@ -27,7 +27,7 @@ pub(super) struct Placed<H: HostWithSlots> {
 }
 
 impl<H: HostWithSlots> Shared<H> {
-    /// Makes an object in `memory`; `None` if a resource that it needs beyond that is not
+    /// Makes an object in `memory`. Returns `None` if another resource that it needs is not
     /// available.
     ///
     /// # Safety
@@ -74,7 +74,7 @@ impl<H: HostWithSlots> Shared<H> {
         })
     }
 
-    /// Size and alignment of an object.
+    /// Returns the size and alignment of an object.
     pub(super) fn layout_of(kind: ObjectKind) -> Layout {
         match kind {
             ObjectKind::Lock { lock } => lock.layout::<H>(),

@@ -10,11 +10,11 @@ use std::ptr::NonNull;
 
 /// A page reference count as the interpreter uses it.
 pub(super) trait PageObject {
-    /// Takes a reference in the way of the variant.
+    /// Takes a reference by the operation of the page's kind.
     fn get(&self);
     /// Drops a reference.
     fn put(&self);
-    /// The number of references; `None` if it is frozen or saturated.
+    /// Returns the number of references, or `None` if the count is frozen or saturated.
     fn count(&self) -> Option<u32>;
     /// Address of the count.
     fn address(&self) -> usize;
@@ -38,7 +38,8 @@ impl<V: Variant, H: HostWithSlots> PageObject for PageAt<V, H> {
         (self.get)(self.page());
     }
     fn put(&self) {
-        // Scripts hold a reference of their own, so it is never the last; `verify` would notice.
+        // This is never the last reference while the script keeps its own. `verify` would report
+        // it.
         let _ = self.page().put();
     }
     fn count(&self) -> Option<u32> {
@@ -52,9 +53,10 @@ impl<V: Variant, H: HostWithSlots> PageObject for PageAt<V, H> {
     }
 }
 
-/// Takes a reference where there may be none.
+/// Takes a reference unless the count is zero.
 fn get_not_zero<V: Conditional, H: HostWithSlots>(page: &PageRef<V, H>) {
-    // Scripts hold a reference of their own, so it does not refuse; `verify` would notice.
+    // This does not fail while the script keeps a reference of its own. `verify` would report a
+    // failure.
     let _ = page.get_not_zero();
 }
 
@@ -75,7 +77,7 @@ macro_rules! page_kinds {
                 match self {
                     $(PageKind::$kind => {
                         let page = memory.cast::<PageRef<$kind, H>>();
-                        // SAFETY: the caller says that there is room.
+                        // SAFETY: the caller provides the room.
                         unsafe { page.write(PageRef::from_references(count)) };
                         Box::new(PageAt { page, get: $get })
                     })*

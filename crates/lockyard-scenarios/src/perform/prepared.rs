@@ -10,10 +10,10 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-/// A variant of a script, laid out in memory: objects of one line one after another, objects of
-/// different lines in different lines. Shared by all tasks of a run.
+/// A variant of a script, laid out in memory. Objects of one line lie one after another, and
+/// objects of different lines lie in different lines. All tasks of a run share it.
 pub struct Prepared<S: Stage> {
-    // Before `blocks`: the objects point into them.
+    // Dropped before `blocks`, because the objects point into them.
     pub(super) objects: Vec<Placed<S::Host>>,
     pub(super) steps: Vec<Step>,
     pub(super) disturbances: Vec<Vec<Step>>,
@@ -26,7 +26,7 @@ pub struct Prepared<S: Stage> {
     blocks: Blocks<S>,
 }
 
-/// The memory, which is given back to the host.
+/// Blocks of memory, which go back to the host on drop.
 struct Blocks<S: Stage> {
     blocks: Vec<(NonNull<u8>, Layout)>,
     _stage: PhantomData<fn() -> S>,
@@ -35,16 +35,16 @@ struct Blocks<S: Stage> {
 impl<S: Stage> Drop for Blocks<S> {
     fn drop(&mut self) {
         for &(memory, layout) in &self.blocks {
-            // SAFETY: allocated with this layout in `new`. The objects are not used any more: those
-            // that have a destructor, the foreign locks, were dropped before the blocks (order of
-            // the fields).
+            // SAFETY: allocated with this layout in `new`. The objects are no longer used. Those
+            // with a destructor, such as foreign locks and tables, were dropped before the blocks
+            // (order of the fields).
             unsafe { S::Host::deallocate(memory, layout) };
         }
     }
 }
 
 // SAFETY: the objects behind the pointers are words, cells, primitives and foreign locks, which are
-// `Send` and `Sync` themselves; data is written only under a lock (the script's checks demand it).
+// `Send` and `Sync` themselves. Data is written only under a lock (the parser checks this).
 unsafe impl<S: Stage> Send for Prepared<S> {}
 // SAFETY: as above.
 unsafe impl<S: Stage> Sync for Prepared<S> {}
@@ -53,11 +53,11 @@ impl<S: Stage> Prepared<S> {
     /// Lays out the objects of `variant` in lines of `line_bytes` bytes whose home is NUMA node
     /// `node`. `local_work` is the calibrated local work of one operation, in nanoseconds.
     ///
-    /// `None` if the host has no memory.
+    /// Returns `None` if memory, or a resource of a foreign lock, is not available.
     ///
     /// # Panics
     ///
-    /// If the variant has a foreign lock or waits for others, and the stage cannot do that.
+    /// If the variant has a foreign lock or waits for others, and the stage does not support that.
     pub fn new(
         variant: &Variant,
         line_bytes: usize,
@@ -109,18 +109,19 @@ impl<S: Stage> Prepared<S> {
         })
     }
 
-    /// The same with another seed, from which work that varies and random keys follow.
+    /// Sets the seed, which determines varying work and random keys.
     #[must_use]
     pub fn with_seed(self, seed: u64) -> Self {
         Prepared { seed, ..self }
     }
 
-    /// Number of blocks of memory in which the objects are: one for each line group.
+    /// Returns the number of memory blocks of the objects. Each group of objects with the same line
+    /// index has one block.
     pub fn lines(&self) -> usize {
         self.blocks.blocks.len()
     }
 
-    /// The place of each object: its name, its address and its size in bytes.
+    /// Returns the name, the address and the size in bytes of each object.
     pub fn places(&self) -> impl Iterator<Item = (&str, usize, usize)> {
         self.objects.iter().map(|object| {
             let size = Shared::<S::Host>::layout_of(object.kind).size();
@@ -128,7 +129,7 @@ impl<S: Stage> Prepared<S> {
         })
     }
 
-    /// The addresses of the lockrefs.
+    /// Returns the addresses of the lockrefs.
     pub fn lockrefs(&self) -> impl Iterator<Item = usize> {
         self.objects.iter().filter_map(|object| match &object.shared {
             Shared::LockRef(lockref) => Some(lockref.address()),
@@ -136,7 +137,7 @@ impl<S: Stage> Prepared<S> {
         })
     }
 
-    /// The state of a task that begins.
+    /// Begins a task, and returns its state.
     pub(super) fn begin_task(&self) -> Task {
         self.begun.task(self.seed, self.inserts)
     }

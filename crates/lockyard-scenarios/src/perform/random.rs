@@ -1,7 +1,7 @@
-//! Random numbers, and those of a thread of the host, which decide which operations have a step
-//! that only some have.
+//! Random numbers: the generator, and one stream of numbers for each thread of the host. The
+//! streams decide which operations perform a step with `one_in`.
 //!
-//! The generator is ours, so that results do not change with a library's version.
+//! The generator is written here, so that results do not change with a library's version.
 
 use std::cell::Cell;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -11,7 +11,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 pub(super) struct SplitMix(pub(super) u64);
 
 impl SplitMix {
-    /// The next number.
+    /// Returns the next number.
     pub(super) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut z = self.0;
@@ -20,14 +20,14 @@ impl SplitMix {
         z ^ (z >> 31)
     }
 
-    /// A number from 0 to `n - 1`; `n` is not 0.
+    /// Returns a number from 0 to `n - 1`; `n` is not 0.
     pub(super) fn below(&mut self, n: u64) -> u64 {
         // The high half of the product is below `n`. The bias is negligible.
         ((u128::from(self.next()) * u128::from(n)) >> 64) as u64
     }
 }
 
-/// The beginning of a thread's numbers. Each thread has a stream of its own.
+/// Returns the initial state of a thread's stream. Each thread has its own stream.
 fn begin() -> SplitMix {
     let mut hasher = DefaultHasher::new();
     std::thread::current().id().hash(&mut hasher);
@@ -38,7 +38,8 @@ std::thread_local! {
     static STATE: Cell<SplitMix> = Cell::new(begin());
 }
 
-/// A random number from 0 to `n - 1`, of the running thread. Its quality does not matter.
+/// Returns a number from 0 to `n - 1` from the stream of the running thread. Its quality does not
+/// matter.
 pub(super) fn below(n: u64) -> u64 {
     let mut state = STATE.get();
     let number = state.below(n);

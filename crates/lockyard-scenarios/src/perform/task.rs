@@ -1,4 +1,4 @@
-//! The state that each task of a run has for itself.
+//! The private state of each task of a run.
 
 use super::work_variation::TaskNumbers;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(super) struct Inserted {
     /// The table.
     pub(super) object: usize,
-    /// The value by which the table finds it; `None` if it was refused.
+    /// The value by which the table finds the entry; `None` if the insertion was refused.
     pub(super) found_by: Option<u64>,
 }
 
@@ -15,30 +15,30 @@ pub(super) struct Inserted {
 pub(super) struct Task {
     pub(super) number: u64,
     pub(super) numbers: TaskNumbers,
-    /// Entries that it has inserted and not removed, in this order.
+    /// Entries that the task has inserted and not removed, oldest first.
     pub(super) inserted: Vec<Inserted>,
-    /// Number of entries that it has inserted so far.
+    /// Number of insertions so far.
     pub(super) insertions: u32,
 }
 
 impl Task {
-    /// Position of the entry that the task inserted last into a table, and the value by which the
-    /// table finds it.
+    /// Returns the position of the entry that the task inserted last into a table, and the value by
+    /// which the table finds it.
     pub(super) fn last_inserted(&self, table: usize) -> Option<(usize, Option<u64>)> {
         let last = self.inserted.iter().rposition(|inserted| inserted.object == table)?;
         Some((last, self.inserted[last].found_by))
     }
 }
 
-/// The number of tasks that have begun. It is no shared memory of the experiment.
+/// Number of tasks that have begun. It is not part of the experiment's shared memory.
 #[derive(Default)]
 pub(super) struct Begun(AtomicU64);
 
 impl Begun {
-    /// A task that begins, in a run with this seed. It has at most `inserts` inserted entries at a
+    /// Begins a task in a run with this seed. The task has at most `inserts` inserted entries at a
     /// time.
     pub(super) fn task(&self, seed: u64, inserts: usize) -> Task {
-        // Relaxed: tasks only have to get different numbers.
+        // Relaxed: tasks only need different numbers.
         let number = self.0.fetch_add(1, Ordering::Relaxed);
         let numbers = TaskNumbers::new(seed, number);
         Task { number, numbers, inserted: Vec::with_capacity(inserts), insertions: 0 }

@@ -1,4 +1,4 @@
-//! The check after a run that the primitives did their work.
+//! Checks after a run that the primitives did their work.
 
 use super::objects::Shared;
 use super::prepared::Prepared;
@@ -8,7 +8,7 @@ use crate::model::{KeyChoice, ObjectKind, Step, TableOperation};
 use lockyard::platform::{DataCell, Ordering, Word};
 use std::fmt;
 
-/// A condition that does not hold after a run: the primitives did not do their work.
+/// A condition that does not hold after a run, because the primitives did not do their work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation(String);
 
@@ -21,9 +21,9 @@ impl fmt::Display for Violation {
 impl std::error::Error for Violation {}
 
 impl<S: Stage> Prepared<S> {
-    /// Checks that locks are free, counts are what they were, and no update of protected data was
-    /// lost. All tasks have finished `operations` operations together. Adds no shared traffic to
-    /// the run.
+    /// Checks that locks are free, that counts are as expected, and that no update of protected
+    /// data was lost. All tasks have finished, with `operations` operations in total. The check
+    /// adds no shared traffic to the run.
     ///
     /// # Errors
     ///
@@ -81,7 +81,7 @@ impl<S: Stage> Prepared<S> {
         Err(format!("counts {found:?} references after {operations} operations, not {expected}"))
     }
 
-    /// Checks that a word is the sum of all additions, unless a step writes it.
+    /// Checks that a word is the sum of all additions. Skips words that a step writes.
     fn verify_word(&self, index: usize, operations: u64, value: u64) -> Result<(), String> {
         let added: i64 = Step::sum(&self.steps, &|step| match *step {
             Step::Add { object, value } if object == index => i64::from(value),
@@ -123,7 +123,7 @@ impl<S: Stage> Prepared<S> {
         })
     }
 
-    /// Number of steps of an operation that write an object.
+    /// Returns the number of steps of an operation that write an object.
     fn writes(&self, index: usize) -> u64 {
         Step::sum(&self.steps, &|step| {
             u64::from(matches!(*step, Step::Write { object } if object == index))

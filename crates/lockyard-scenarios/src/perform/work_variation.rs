@@ -1,9 +1,8 @@
-//! Random numbers of a task: the factors by which the local work of its operations differs, and its
-//! random keys.
+//! Random numbers of a task: the factors for the local work of its operations, and its random keys.
 //!
 //! Tasks whose operations all take the same time fall into step. A lock that serves in the order of
-//! arrival then keeps the order in which they began for ever. The distance of its hand-overs says
-//! more about that order than about the lock.
+//! arrival then keeps the initial order of the tasks for ever. The distances of its hand-overs then
+//! reveal more about that order than about the lock.
 
 use super::random::SplitMix;
 
@@ -12,21 +11,21 @@ use super::random::SplitMix;
 pub(super) struct TaskNumbers(SplitMix);
 
 impl TaskNumbers {
-    /// The numbers of the task with this number, in a run with this seed.
+    /// Returns the random numbers of task `task` in a run with this seed.
     pub(super) fn new(seed: u64, task: u64) -> Self {
         // Neighbouring seeds and tasks share no part of this state.
         let begin = SplitMix(seed).next();
         TaskNumbers(SplitMix(begin ^ task.wrapping_mul(0xd1b5_4a32_d192_ed03)))
     }
 
-    /// A number from 0 to `n - 1`; `n` is not 0.
+    /// Returns a number from 0 to `n - 1`; `n` is not 0.
     pub(super) fn below(&mut self, n: u64) -> u64 {
         self.0.below(n)
     }
 
-    /// A number of the exponential distribution with mean 1; at most 37.
+    /// Returns a number, at most 37, from the exponential distribution with mean 1.
     pub(super) fn exponential(&mut self) -> f64 {
-        // Above 0, at most 1, in steps of 2^-53.
+        // Greater than 0 and at most 1, in steps of 2^-53.
         let uniform = ((self.0.next() >> 11) + 1) as f64 / (1u64 << 53) as f64;
         -uniform.ln()
     }

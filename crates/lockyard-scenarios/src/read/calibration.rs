@@ -1,4 +1,4 @@
-//! The section `[calibration]` of a script: a published cell, and what it gives.
+//! The section `[calibration]` of a script: a published cell, and the inputs that it gives.
 
 use super::names::Names;
 use super::source::{Result, Source};
@@ -22,7 +22,7 @@ pub(super) struct CalibrationEntry {
     also: Vec<Spanned<String>>,
 }
 
-/// The section `[calibration]`.
+/// Reads the section `[calibration]`.
 pub(super) fn calibration(
     source: &Source,
     spanned: &Spanned<CalibrationEntry>,
@@ -67,7 +67,7 @@ fn gives(source: &Source, entry: &CalibrationEntry) -> Result<Gives> {
             Some((second, source.choose("second calibration cell", second, &table)?))
         }
     };
-    // Its region stands for the right one, which `second` gives below.
+    // The region is a placeholder; `second` gives the right one below.
     let both = Gives::WorkAndUnit { region: Region::default() };
     let table = [
         ("local-work", Gives::LocalWork),

@@ -1,11 +1,11 @@
-//! The check that data is written under one lock, always the same, and then read only under it; or
-//! never written.
+//! Checks the locks around data. Data that a step writes must have one lock that all its accesses
+//! hold.
 
 use super::names::Context;
 use super::source::Result;
 use crate::model::{ObjectKind, Step};
 
-/// Calls `see` with each access of `object`: whether it is a write, and the locks held.
+/// Calls `see` for each access to `object`, with true for a write, and with the locks held.
 fn accesses(
     steps: &[Step],
     object: usize,
@@ -26,7 +26,7 @@ fn accesses(
     }
 }
 
-/// Checks all data of a variant.
+/// Checks the locks around all data of a variant.
 pub(super) fn check(context: Context, steps: &[Step]) -> Result<()> {
     for (index, object) in context.objects.iter().enumerate() {
         if object.kind != ObjectKind::Data {

@@ -1,5 +1,4 @@
-//! Fields in the header of a script beside its name: the metric, and published cells that are left
-//! out or doubtful.
+//! Fields in the header of a script: the metric, left-out metrics, and doubtful published cells.
 
 use super::source::{Result, Source};
 use crate::model::{Doubtful, LeftOut, Metric, Rate};
@@ -23,17 +22,17 @@ pub(super) struct DoubtfulEntry {
     reason: Spanned<String>,
 }
 
-/// The fields that make the metric.
+/// The fields that define the metric.
 pub(super) struct MetricEntry<'a> {
     pub(super) metric: &'a Spanned<String>,
     pub(super) unit: &'a Spanned<String>,
     pub(super) operations: Option<&'a Spanned<u64>>,
     pub(super) per_operation: Option<&'a Spanned<f64>>,
-    /// True if the calibration cell gives the amount of the unit that one operation is.
+    /// True if the calibration cell gives the amount of the unit per operation.
     pub(super) calibrated: bool,
 }
 
-/// The metric of a script.
+/// Reads the metric of a script.
 pub(super) fn metric(source: &Source, entry: &MetricEntry) -> Result<Metric> {
     let MetricEntry { metric: name, unit, operations, per_operation, calibrated } = *entry;
     let count = operations.map_or(1, |operations| *operations.get_ref());
@@ -73,8 +72,8 @@ pub(super) fn metric(source: &Source, entry: &MetricEntry) -> Result<Metric> {
     }
 }
 
-/// The unit of a throughput with the amount of it that an operation is. The amount is from the
-/// script, or the calibration gives it later.
+/// Reads the unit of a throughput, with its amount per operation. The script gives the amount, or
+/// the calibration gives it later.
 fn rate(source: &Source, rate: Rate, entry: &MetricEntry) -> Result<Rate> {
     let is_operations = rate == Rate::OPERATIONS;
     match entry.per_operation {
@@ -104,7 +103,7 @@ fn rate(source: &Source, rate: Rate, entry: &MetricEntry) -> Result<Rate> {
     }
 }
 
-/// The entries `[[left_out]]`.
+/// Reads the entries `[[left_out]]`.
 pub(super) fn left_out(source: &Source, entries: &[Spanned<LeftOutEntry>]) -> Result<Vec<LeftOut>> {
     let one = |entry: &Spanned<LeftOutEntry>| {
         let entry = entry.get_ref();
@@ -117,7 +116,7 @@ pub(super) fn left_out(source: &Source, entries: &[Spanned<LeftOutEntry>]) -> Re
     entries.iter().map(one).collect()
 }
 
-/// The entries `[[doubtful]]`.
+/// Reads the entries `[[doubtful]]`.
 pub(super) fn doubtful(
     source: &Source,
     entries: &[Spanned<DoubtfulEntry>],

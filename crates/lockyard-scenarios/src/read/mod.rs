@@ -1,6 +1,6 @@
-//! Reading scripts: strict, and with an error that says where, what, and what is allowed.
+//! Strict reading of scripts. An error gives the place, the fault, and what is allowed.
 //!
-//! A file here reads one kind of entry, and checks it. `script.rs` puts the entries together.
+//! Each file reads and checks one kind of entry. `script.rs` combines the entries.
 
 mod calibration;
 mod data_locks;

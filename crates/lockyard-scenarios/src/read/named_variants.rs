@@ -1,14 +1,14 @@
-//! Finding variants of a scenario by their names, as users give them.
+//! Finds variants of a scenario by the names that users give.
 
 use crate::model::{Script, Variant};
 use lockyard_support::{InputError, hint, printable};
 
 impl Script {
-    /// Returns the variants with these names; all of them if there are none.
+    /// Returns the variants with these names, or all variants if `names` is empty.
     ///
     /// # Errors
     ///
-    /// If the script has no such variant.
+    /// If the script lacks one of the variants.
     pub fn named_variants(&self, names: &[String]) -> Result<Vec<&Variant>, InputError> {
         if names.is_empty() {
             return Ok(self.variants.iter().collect());

@@ -14,7 +14,7 @@ pub(super) struct Names<'a> {
 }
 
 impl Names<'_> {
-    /// The name of a variant.
+    /// Returns the name if a variant has it, or else an error.
     pub(super) fn variant(&self, source: &Source, found: &Spanned<String>) -> Result<String> {
         if self.variants.contains(found.get_ref()) {
             return Ok(found.get_ref().clone());
@@ -30,6 +30,6 @@ pub(super) struct Context<'a> {
     pub(super) source: &'a Source<'a>,
     pub(super) objects: &'a [Object],
     pub(super) names: Names<'a>,
-    /// Its name, one of `names`.
+    /// The name of the variant, one of `names`.
     pub(super) variant: &'a Spanned<String>,
 }

@@ -7,7 +7,7 @@ use serde::Deserialize;
 use std::ops::Range;
 use toml::Spanned;
 
-/// Maximum number of references at the beginning, so that a run does not saturate a count.
+/// Maximum initial number of references, so that a run does not saturate a count.
 const MAX_COUNT: u32 = 1 << 20;
 
 #[derive(Deserialize)]
@@ -36,7 +36,7 @@ pub(super) struct SetEntry {
     with: Option<Spanned<TableEntry>>,
 }
 
-/// Kinds of objects, all tables as one.
+/// Kinds of objects, with one kind for all tables.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Lock,
@@ -85,7 +85,7 @@ fn lock(source: &Source, found: &Spanned<String>) -> Result<LockKind> {
     source.choose("lock", found, &table)
 }
 
-/// The objects of a script.
+/// Reads the objects of a script.
 pub(super) fn objects(source: &Source, entries: &[Spanned<ObjectEntry>]) -> Result<Vec<Object>> {
     let mut objects: Vec<Object> = Vec::new();
     let mut lines: Vec<String> = Vec::new();
@@ -178,7 +178,7 @@ impl ObjectEntry {
         }
     }
 
-    /// References at the beginning, at least `least`; 1 where nothing is said.
+    /// Reads the initial number of references, at least `least`. The default is 1.
     fn count(&self, source: &Source, least: u32) -> Result<u32> {
         match &self.count {
             Some(found) => source.count("count", found, least, MAX_COUNT).map(|count| count as u32),
@@ -187,7 +187,7 @@ impl ObjectEntry {
     }
 }
 
-/// Changes an object as an entry of a variant's `set` says.
+/// Changes an object by an entry of a variant's `set`.
 pub(super) fn apply(source: &Source, set: &SetEntry, objects: &mut [Object]) -> Result<()> {
     let index = object_named(source, &set.object, objects)?;
     let object = &mut objects[index];
@@ -246,7 +246,7 @@ impl SetEntry {
     }
 }
 
-/// The index of the object with this name.
+/// Returns the index of the object with this name.
 pub(super) fn object_named(
     source: &Source,
     found: &Spanned<String>,

@@ -1,4 +1,4 @@
-//! Placement and beginning of tasks: the sections `[placement]` and `[guests]`, and the field
+//! Places and start times of tasks: the sections `[placement]` and `[guests]`, and the field
 //! `starts`.
 
 use super::source::{Result, Source};
@@ -6,7 +6,7 @@ use crate::model::{Order, Starts};
 use serde::Deserialize;
 use toml::Spanned;
 
-/// Maximum number of the socket that is the objects' home.
+/// Highest socket number allowed as the objects' home.
 const MAX_HOME: u64 = 63;
 /// Maximum number of guests that share the CPUs.
 const MAX_GUESTS: u32 = 64;
@@ -24,13 +24,13 @@ pub(super) struct PlacementEntry {
     home: Option<Spanned<u64>>,
 }
 
-/// The order in which tasks are placed.
+/// Reads the order in which tasks are placed.
 pub(super) fn order(source: &Source, entry: &PlacementEntry) -> Result<Order> {
     let table = Order::ALL.map(|order| (order.name(), order));
     source.choose("placement order", &entry.order, &table)
 }
 
-/// The socket whose memory the objects are in.
+/// Reads the socket whose memory the objects are in.
 pub(super) fn home(source: &Source, entry: &PlacementEntry) -> Result<usize> {
     match &entry.home {
         Some(home) if *home.get_ref() > MAX_HOME => {
@@ -42,7 +42,7 @@ pub(super) fn home(source: &Source, entry: &PlacementEntry) -> Result<usize> {
     }
 }
 
-/// The number of guests.
+/// Reads the number of guests.
 pub(super) fn guests(
     source: &Source,
     entry: Option<&GuestsEntry>,
@@ -61,7 +61,7 @@ pub(super) fn guests(
     Ok(Some(count as usize))
 }
 
-/// The field `starts`.
+/// Reads the field `starts`.
 pub(super) fn starts(source: &Source, found: Option<&Spanned<String>>) -> Result<Starts> {
     let table = Starts::ALL.map(|starts| (starts.name(), starts));
     found.map_or(Ok(Starts::default()), |found| source.choose("`starts` value", found, &table))

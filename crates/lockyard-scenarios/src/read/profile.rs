@@ -41,7 +41,7 @@ pub(super) struct SymbolEntry {
     left_out: Option<Spanned<String>>,
 }
 
-/// The section `[profile]` with the entries `[[symbols]]`.
+/// Reads the section `[profile]` and the entries `[[symbols]]`.
 pub(super) fn profile(
     source: &Source,
     entry: &ProfileEntry,

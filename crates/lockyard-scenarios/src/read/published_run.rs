@@ -20,8 +20,8 @@ pub(super) struct RunEntry {
     time_divided_on: Vec<String>,
 }
 
-/// The section `[run]` of a script with this metric. `plain` is true if it has neither guests nor
-/// samples.
+/// Reads the section `[run]` of a script with this metric. `plain` is true if the script has
+/// neither guests nor samples.
 pub(super) fn published_run(
     source: &Source,
     entry: &RunEntry,
@@ -65,7 +65,7 @@ fn positive(source: &Source, what: &str, found: &Option<Spanned<f64>>) -> Result
     found.as_ref().map(|found| source.positive(what, found, 1e15, "1e15")).transpose()
 }
 
-/// The length of the run, in at most one of the three ways to say it.
+/// Reads the length of the run, which the script gives in at most one of three ways.
 fn length(source: &Source, entry: &RunEntry) -> Result<Option<Length>> {
     let lengths = [
         positive(source, "operations", &entry.operations)?.map(Length::Operations),

@@ -1,4 +1,4 @@
-//! The regions and parts of regions that steps name.
+//! Regions, and parts of regions, that steps name.
 
 use super::source::{Result, Source};
 use super::step_entry::StepEntry;
@@ -9,18 +9,18 @@ use toml::Spanned;
 /// Maximum number of parts that a script may name.
 const MAX_PARTS: usize = 64;
 
-/// The region in the entry of a step.
+/// Reads the region in the entry of a step.
 pub(super) fn region(source: &Source, entry: &StepEntry) -> Result<Option<Region>> {
     let table = Region::ALL.map(|region| (region.name(), region));
     entry.region.as_ref().map(|region| source.choose("region", region, &table)).transpose()
 }
 
-/// The region of a step that has a name and no region.
+/// Returns the region of a step that has a name and no region.
 fn usual(entry: &StepEntry) -> Region {
     if entry.r#do.get_ref() == "lock" { Region::LockWait } else { Region::System }
 }
 
-/// The parts that the steps of a script name, each once. Part 1 is the first.
+/// Returns the parts that the steps of a script name, each once. Part 1 is the first element.
 pub(super) fn parts<'a>(
     source: &Source,
     entries: impl Iterator<Item = &'a Spanned<StepEntry>>,
@@ -52,7 +52,7 @@ pub(super) fn parts<'a>(
     Ok(parts)
 }
 
-/// The activity of a step that names one of `parts`; `None` if it names none.
+/// Returns the activity of a step that names one of `parts`, or `None` if it names none.
 pub(super) fn named(entry: &StepEntry, parts: &[RegionPart]) -> Option<Activity> {
     let name = entry.name.as_ref()?.get_ref();
     let number = parts.iter().position(|part| part.name == *name)?;

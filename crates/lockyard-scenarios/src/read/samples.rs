@@ -34,7 +34,7 @@ impl DisturbanceEntry {
     }
 }
 
-/// The section `[samples]`.
+/// Reads the section `[samples]`.
 pub(super) fn samples(source: &Source, entry: &SamplesEntry) -> Result<Samples> {
     let number = source.count("number", &entry.number, 1, MAX_SAMPLES)?;
     let length = |found: &Spanned<f64>, what: &str| match *found.get_ref() {
@@ -50,7 +50,7 @@ pub(super) fn samples(source: &Source, entry: &SamplesEntry) -> Result<Samples> 
     Ok(Samples { number, seconds, simulated_seconds: simulated.unwrap_or(seconds) })
 }
 
-/// The entries `[[disturbances]]`, as they are in one variant.
+/// Reads the entries `[[disturbances]]` for one variant.
 pub(super) fn disturbances(
     context: Context,
     entries: &[Spanned<DisturbanceEntry>],

@@ -1,4 +1,4 @@
-//! A script file: its sections, its limits, and the script that they make.
+//! A script file: its sections, its limits, and the script made from it.
 
 use super::calibration::CalibrationEntry;
 use super::header::{DoubtfulEntry, LeftOutEntry, MetricEntry};
@@ -66,11 +66,11 @@ struct File {
 }
 
 impl Script {
-    /// Reads the text of a script. `origin` is the name of the file in errors.
+    /// Reads a script from its text. Errors use `origin` as the name of the file.
     ///
     /// # Errors
     ///
-    /// One line that says where, what, and what is allowed.
+    /// One line with the place, the fault, and what is allowed.
     pub fn parse(origin: &str, text: &str) -> Result<Script> {
         let source = Source { origin, text };
         let file = file(&source)?;
@@ -91,7 +91,7 @@ impl Script {
     }
 }
 
-/// The entries of the file, not yet checked.
+/// Reads the entries of the file, without checking them.
 fn file(source: &Source) -> Result<File> {
     if source.text.len() as u64 > MAX_FILE_BYTES {
         let message = format!("is larger than {MAX_FILE_BYTES} bytes; a script is small");
@@ -159,7 +159,7 @@ fn script(source: &Source, file: &File) -> Result<Script> {
     })
 }
 
-/// Checks that the calibration gives local work, if a step has a share of it.
+/// Checks that the calibration gives local work, if a step uses a share of it.
 fn check_shares(
     source: &Source,
     steps: &[Spanned<StepEntry>],

@@ -55,16 +55,16 @@ const SHIPPED: &[(&str, &str)] = &[
 ];
 
 impl Script {
-    /// The names of the shipped scripts.
+    /// Returns the names of the shipped scripts.
     pub fn names() -> impl Iterator<Item = &'static str> {
         SHIPPED.iter().map(|(name, _)| *name)
     }
 
-    /// A shipped script; `None` if there is none of that name.
+    /// Returns the shipped script with this name, or `None` if there is none.
     ///
     /// # Panics
     ///
-    /// If the shipped file is broken; a test reads them all.
+    /// If the shipped file is broken. A test reads all shipped files.
     pub fn shipped(name: &str) -> Option<Script> {
         let (name, text) = SHIPPED.iter().find(|(shipped, _)| *shipped == name)?;
         Some(Script::parse(&format!("{name}.toml"), text).expect("a shipped script is valid"))

@@ -32,13 +32,13 @@ pub(super) struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// An error at a place in the text.
+    /// Returns an error at a place in the text.
     pub(super) fn error(&self, span: Range<usize>, message: impl Display) -> ScriptError {
         let line = lockyard_support::line_of(self.text.as_bytes(), span.start);
         ScriptError(format!("{}:{line}: {message}", self.origin))
     }
 
-    /// An error about a name that is none of `allowed`.
+    /// Returns an error about a name that is not in `allowed`.
     pub(super) fn unknown(
         &self,
         what: &str,
@@ -51,7 +51,7 @@ impl Source<'_> {
         self.error(found.span(), format!("there is no {what} `{name}`; {hint}"))
     }
 
-    /// The entry of `table` that `found` names.
+    /// Returns the entry of `table` that `found` names.
     pub(super) fn choose<T: Copy>(
         &self,
         what: &str,
@@ -65,7 +65,7 @@ impl Source<'_> {
         })
     }
 
-    /// A line of text.
+    /// Checks and returns a line of text.
     pub(super) fn text(&self, what: &str, found: &Spanned<String>) -> Result<String> {
         let text = found.get_ref();
         if text.is_empty() || text.len() > 400 || text.contains(['\n', '\r']) {
@@ -75,7 +75,7 @@ impl Source<'_> {
         Ok(text.clone())
     }
 
-    /// A name.
+    /// Checks and returns a name.
     pub(super) fn name(&self, what: &str, found: &Spanned<String>) -> Result<String> {
         let name = found.get_ref();
         let ok = |b: u8| b.is_ascii_alphanumeric() || b"-_.+/@".contains(&b);
@@ -86,7 +86,8 @@ impl Source<'_> {
         Ok(name.clone())
     }
 
-    /// A number above 0 and at most `most`. Messages show `most_text` for `most`.
+    /// Checks and returns a number above 0 and at most `most`. Messages show `most_text` instead of
+    /// `most`.
     pub(super) fn positive(
         &self,
         what: &str,
@@ -103,7 +104,7 @@ impl Source<'_> {
         }
     }
 
-    /// A whole number from `least` to `most`.
+    /// Checks and returns a whole number from `least` to `most`.
     pub(super) fn count(
         &self,
         what: &str,
@@ -120,7 +121,7 @@ impl Source<'_> {
         }
     }
 
-    /// An error if a list has more than `most` entries.
+    /// Returns an error if a list has more than `most` entries.
     pub(super) fn limit<T>(&self, what: &str, list: &[Spanned<T>], most: usize) -> Result<()> {
         match list.get(most) {
             Some(first_too_many) => {

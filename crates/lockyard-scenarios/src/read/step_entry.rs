@@ -1,4 +1,4 @@
-//! An entry of `[[steps]]`, as it stands in the script.
+//! An entry of `[[steps]]`, as the script has it.
 
 use serde::Deserialize;
 use toml::Spanned;

@@ -1,6 +1,7 @@
 //! The steps of one variant, from the entries of a script.
 //!
-//! Locks nest, objects are of the right kind, and what is inserted into a table is removed.
+//! They are checked: locks nest, objects are of the right kind, and each operation removes all
+//! entries that it inserts into tables.
 
 use super::data_locks;
 use super::names::Context;
@@ -97,7 +98,7 @@ impl Do {
     }
 }
 
-/// The steps of a variant, in which locks nest and data is accessed under its lock.
+/// Builds the steps of a variant. Checks that locks nest, and that data is accessed under its lock.
 pub(super) fn build(context: Context, entries: &[Spanned<StepEntry>]) -> Result<Vec<Step>> {
     let mut builder = Builder { context, open: Vec::new(), inserted: Vec::new() };
     let steps = builder.build(entries)?;
@@ -127,7 +128,7 @@ struct Used<'a> {
     kind: ObjectKind,
     /// Its name in the entry.
     found: &'a Spanned<String>,
-    /// The name of the step.
+    /// The name of the step in the entry.
     step: &'a str,
 }
 
@@ -344,8 +345,8 @@ impl Builder<'_> {
         Err(self.source().error(used.found.span(), message))
     }
 
-    /// Checks that an object has references, and that taking or dropping one does not wait for the
-    /// task itself.
+    /// Checks that an object has references, and that the task does not hold its lock. Otherwise
+    /// the task would wait for itself.
     fn check_reference(&self, used: &Used, entry: &StepEntry) -> Result<()> {
         let source = self.source();
         if let ObjectKind::Page { .. } = used.kind {
@@ -413,8 +414,8 @@ impl Builder<'_> {
         Err(self.source().error(used.found.span(), message))
     }
 
-    /// A step that uses a table. An operation removes what it inserts, and uses nothing that it has
-    /// not inserted.
+    /// Builds a step that uses a table. Checks that the operation has inserted each entry that it
+    /// removes or uses as `inserted`.
     fn table(
         &mut self,
         spanned: &Spanned<StepEntry>,

@@ -1,7 +1,7 @@
-//! The settings of a table, checked against those that its kind has.
+//! The settings of a table, checked against the settings of its kind.
 //!
-//! In a script they stand in `with = { ... }`, so that a new kind of table needs no new field of an
-//! object.
+//! A script gives them in `with = { ... }`, so that a new kind of table needs no new field of
+//! objects.
 
 use super::source::{Result, Source};
 use crate::model::{Allowed, Setting, Table};
@@ -12,7 +12,7 @@ use toml::Spanned;
 /// `with = { ... }` of an object or of a variant's `set`.
 pub(super) type TableEntry = BTreeMap<Spanned<String>, Spanned<Value>>;
 
-/// A value in it.
+/// A value in a [`TableEntry`].
 #[derive(Clone, Debug, Deserialize)]
 #[serde(untagged)]
 pub(super) enum Value {
@@ -21,7 +21,7 @@ pub(super) enum Value {
     Other(toml::Value),
 }
 
-/// The table with what a script sets.
+/// Returns the table with the settings of a script.
 pub(super) fn with(mut table: Table, source: &Source, entry: Option<&TableEntry>) -> Result<Table> {
     let settings = table.settings();
     let names: Vec<(&str, usize)> = settings.iter().enumerate().map(|(i, s)| (s.name, i)).collect();
@@ -33,7 +33,7 @@ pub(super) fn with(mut table: Table, source: &Source, entry: Option<&TableEntry>
     Ok(table)
 }
 
-/// Value of a setting, as the table keeps it.
+/// Returns the value of a setting, as the table stores it.
 fn value_of(source: &Source, setting: &Setting, found: &Spanned<Value>) -> Result<u64> {
     let name = setting.name;
     match (&setting.allowed, found.get_ref()) {

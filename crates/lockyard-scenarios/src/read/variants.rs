@@ -24,7 +24,7 @@ pub(super) struct InCommon<'a> {
     /// The objects, before a variant changes them.
     pub(super) objects: &'a [Object],
     pub(super) names: Names<'a>,
-    /// The steps, of which a variant has some.
+    /// All steps. A variant has some of them.
     pub(super) steps: &'a [Spanned<StepEntry>],
     pub(super) disturbances: &'a [Spanned<DisturbanceEntry>],
     pub(super) samples: Option<Samples>,
@@ -33,7 +33,7 @@ pub(super) struct InCommon<'a> {
     pub(super) guests: Option<usize>,
 }
 
-/// The names of the variants, all different.
+/// Reads the names of the variants, and checks that they differ.
 pub(super) fn names(source: &Source, entries: &[Spanned<VariantEntry>]) -> Result<Vec<String>> {
     let mut names: Vec<String> = Vec::new();
     for entry in entries {
@@ -47,7 +47,7 @@ pub(super) fn names(source: &Source, entries: &[Spanned<VariantEntry>]) -> Resul
     Ok(names)
 }
 
-/// A variant.
+/// Reads a variant.
 pub(super) fn variant(
     source: &Source,
     entry: &VariantEntry,

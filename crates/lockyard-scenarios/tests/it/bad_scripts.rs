@@ -1,9 +1,9 @@
-//! Broken scripts: one line says where, what, and what is allowed.
+//! Broken scripts. The error is one line with the place, the fault, and what is allowed.
 
 use crate::support::scripts::{GOOD, RUN, error_of, with_steps};
 use lockyard_scenarios::Script;
 
-/// The line of the steps in [`with_steps`].
+/// Line number of the steps in [`with_steps`].
 const STEPS_LINE: usize = 14;
 
 fn step_error(steps: &str) -> String {
@@ -131,7 +131,7 @@ const PAGE: &str = include_str!("../../../../scenarios/page-ref.toml");
 const LOOP: &str = include_str!("../../../../scenarios/spin-loop-same-node-embedded.toml");
 const EXT4: &str = include_str!("../../../../scenarios/aim7-disk-ext4.toml");
 
-/// A valid script, a text in it, the text that breaks it, and a part of the error.
+/// A valid script, a text in it, a replacement that breaks it, and a part of the error.
 type Broken = (&'static str, &'static str, &'static str, &'static str);
 
 fn check_errors(cases: &[Broken]) {

@@ -1,12 +1,12 @@
-//! Buffer caches in scripts. With every combination of switches both back-ends perform the same
-//! script on them.
+//! Buffer caches in scripts. Both back-ends perform the same script with every combination of
+//! switches.
 
 use crate::support::{Run, Tasks, Threads};
 use lockyard_scenarios::{Prepared, Script};
 
 const INDICES: [&str; 3] = ["wide-hash", "hash-256", "tree-per-group"];
 
-/// A script whose variants are all combinations of the switches.
+/// Returns a script with a variant for each combination of the switches.
 fn script(buffers: u32, steps: &str) -> Script {
     let mut variants = String::new();
     for index in INDICES {
@@ -52,7 +52,7 @@ const EVERYTHING: &str = r#"
 
 #[test]
 fn threads_find_what_is_there_and_leave_what_was_there() {
-    // A small number, because more spinning threads than CPUs take long.
+    // Few tasks, because a run with more spinning threads than CPUs is slow.
     const TASKS: u64 = 2;
     const EACH: u64 = 100;
     for variant in &script(300, EVERYTHING).variants {

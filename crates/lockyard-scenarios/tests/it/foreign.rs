@@ -1,5 +1,5 @@
-//! Locks that are not the library's, in a script's place for a lock. They are made in place, used,
-//! dropped, and watched like the others.
+//! Locks from outside the library, in place of a script's lock. They are made in place, used,
+//! dropped, and watched like the library's locks.
 
 use lockyard::Native;
 use lockyard_scenarios::{Foreign, ForeignLock, ObjectKind, Prepared, Script, Stage, Variant};
@@ -20,7 +20,7 @@ impl Stage for Threads {
     fn operation_done() {}
 }
 
-/// A stage on which foreign locks do not run.
+/// A stage that cannot run foreign locks.
 struct Elsewhere;
 
 impl Stage for Elsewhere {
@@ -56,7 +56,7 @@ impl Drop for Watched {
 
 struct Row;
 
-// SAFETY: `make` returns its argument, initialised; the mutex excludes.
+// SAFETY: `make` returns its argument, initialised. The mutex excludes.
 unsafe impl Foreign for Row {
     type Lock = Watched;
     fn make(place: &mut MaybeUninit<Watched>) -> Option<&mut Watched> {

@@ -1,4 +1,4 @@
-//! Guests that share CPUs, and steps that wait for other processors, as scripts say them.
+//! Guests that share CPUs, and steps that wait for other processors, in scripts.
 
 use lockyard_scenarios::{Script, Step};
 

@@ -1,4 +1,4 @@
-//! The figures that metrics of published tables are.
+//! The figure for each metric of a published table.
 
 use crate::support::scripts::{GOOD, RUN};
 use lockyard_scenarios::{Figure, Length, Region, Script};

@@ -1,5 +1,5 @@
-//! Scripts performed on real threads. The objects are as they should be afterwards, and `verify`
-//! notices those that are not.
+//! Scripts performed on real threads. Afterwards the objects have the right state, and `verify`
+//! detects a wrong one.
 
 use lockyard::Native;
 use lockyard_scenarios::{LockKind, Prepared, Script, Stage, Step, Variant};
@@ -10,7 +10,7 @@ impl Stage for Threads {
     type Host = Native;
     const OTHERS: bool = true;
 
-    // The checks here do not depend on whether another task answers.
+    // The checks here do not depend on answers of other tasks.
     fn wait_for_others() {
         std::thread::yield_now();
     }
@@ -27,8 +27,8 @@ impl Stage for Threads {
 
 /// Operations of each thread.
 const OPERATIONS: u64 = 2_000;
-/// Operations of each of four threads. There may be more threads than CPUs then, and the next
-/// thread in a queue that spins waits each time until it gets a CPU.
+/// Operations of each of four threads. With more threads than CPUs, the next thread in a spinning
+/// queue waits for a CPU each time.
 const OPERATIONS_OF_FOUR: u64 = 100;
 
 fn operations(threads: u64) -> u64 {
@@ -48,7 +48,7 @@ fn perform(variant: &Variant, threads: u64) -> Prepared<Threads> {
 
 #[test]
 fn every_variant_of_every_shipped_script_leaves_its_objects_as_they_ought_to_be() {
-    // The controls are there because they do not.
+    // The controls are wrong on purpose.
     for name in Script::names().filter(|name| *name != "controls") {
         let script = Script::shipped(name).expect("it is shipped");
         for variant in &script.variants {
@@ -62,7 +62,7 @@ fn every_variant_of_every_shipped_script_leaves_its_objects_as_they_ought_to_be(
     }
 }
 
-/// A protected counter behind a lock of this kind.
+/// Returns a variant with a counter protected by a lock of this kind.
 fn counter(kind: LockKind) -> Variant {
     let text = format!(
         r#"name = "counter"
@@ -110,8 +110,8 @@ fn a_reference_that_is_not_dropped_is_noticed() {
     let mut variant = script.variants[0].clone();
     variant.steps.retain(|step| !matches!(step, Step::Put { .. }));
     let prepared = perform(&variant, 1);
-    // The expected count follows from the steps, so it is called with fewer operations than were
-    // done.
+    // The expected count follows from the steps. To make it wrong, `verify` gets one operation
+    // fewer than were done.
     assert_eq!(prepared.verify(OPERATIONS), Ok(()));
     let violation = prepared.verify(OPERATIONS - 1).expect_err("a reference too many").to_string();
     assert!(violation.starts_with("`entry` counts"), "{violation}");

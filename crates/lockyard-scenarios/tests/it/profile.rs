@@ -1,4 +1,4 @@
-//! Published profiles: what a script says of their symbols, and the figures that follow.
+//! Published profiles: the symbols in a script, and the figures that follow from them.
 
 use lockyard_scenarios::{Figure, Script};
 
@@ -86,7 +86,8 @@ fn a_figure_of_a_profile_is_an_input_or_left_out_where_the_script_says_so() {
     for (variant, metric, input) in [
         ("before", "cpu-share:find (swapper)", true),
         ("after", "cpu-share:find (swapper)", false),
-        // Its total is an input, from which the share follows; the other's is a prediction.
+        // The total of `before` is an input, and so is each symbol's part of it. The number of
+        // `after` is a prediction.
         ("before", "samples:find (swapper)", true),
         ("after", "samples:find (swapper)", false),
         ("before", "throughput", false),

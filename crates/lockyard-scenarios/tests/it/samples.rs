@@ -1,8 +1,8 @@
-//! Scripts with samples, and with disturbances in their course: their figures, and what is refused.
+//! Scripts with samples and disturbances: their figures, and the errors of broken ones.
 
 use lockyard_scenarios::{Figure, OfTasks, Script, Step};
 
-/// The shipped script with one text in place of another.
+/// Returns the shipped script with `to` in place of `from`.
 fn degradation_with(from: &str, to: &str) -> String {
     const DEGRADATION: &str = include_str!("../../../../scenarios/stat-degradation.toml");
     assert!(DEGRADATION.contains(from), "{from}");

@@ -1,9 +1,9 @@
-//! Scripts that are read: the shipped ones do what the descriptions of the experiments say.
+//! Reading of scripts. The shipped ones match the descriptions of the experiments.
 
 use crate::support::scripts::{GOOD, error_of, with_steps};
 use lockyard_scenarios::{Gives, Metric, ObjectKind, Order, Region, Script, Step};
 
-/// All steps, those under locks too, as words.
+/// Returns all steps as words, including steps under locks.
 fn flat(steps: &[Step]) -> Vec<&'static str> {
     steps
         .iter()
@@ -22,7 +22,7 @@ fn flat(steps: &[Step]) -> Vec<&'static str> {
         .collect()
 }
 
-/// The shares of the calibrated work, those under locks too.
+/// Returns the sum of the shares of calibrated work, including those under locks.
 fn shares(steps: &[Step]) -> f64 {
     let share = |step: &Step| match step {
         Step::CalibratedWork { share, .. } => *share,

@@ -1,4 +1,4 @@
-//! Tables in scripts: what scripts may say of them. Both back-ends perform the same script on them.
+//! Tables in scripts, and their allowed settings. Both back-ends perform the same script on them.
 
 use crate::support::{Run, Tasks, Threads};
 use lockyard_scenarios::{Prepared, Script};
@@ -6,7 +6,7 @@ use lockyard_scenarios::{Prepared, Script};
 /// Settings of the connection table.
 const CONNECTIONS: &str = "bits = 4, connections = 200";
 
-/// A script with a table of each kind, `steps`, and a variant for each of `sets`.
+/// Returns a script with three kinds of tables, `steps`, and a variant for each element of `sets`.
 fn script(steps: &str, sets: &[&str]) -> String {
     let variants: Vec<String> = sets
         .iter()
@@ -175,14 +175,14 @@ const SETS: &[&str] = &[
     r#"{ object = "flows", with = { variant = "per-cpu", cpus = "256" } }"#,
 ];
 
-/// A script with all steps, in all variants.
+/// Returns a script with all steps, in all variants.
 fn everything() -> Script {
     Script::parse("s.toml", &script(EVERYTHING, SETS)).expect("it is valid")
 }
 
 #[test]
 fn threads_find_what_is_there_and_lose_no_update() {
-    // A small number, because more spinning threads than CPUs take long.
+    // Few tasks, because a run with more spinning threads than CPUs is slow.
     const TASKS: u64 = 2;
     const EACH: u64 = 100;
     for variant in &everything().variants {
@@ -210,7 +210,7 @@ fn simulated_tasks_do_the_same_and_memory_does_not_grow() {
     let script = everything();
     for variant in &script.variants {
         // 1,200 flows of 256 records, 64 bytes each, fit into the arena of 16 MiB only if freed
-        // memory is used again.
+        // memory is reused.
         let each = if variant.name == "v4" { 300 } else { 100 };
         let found = simulated(&script, &variant.name, 4, each, 1);
         assert_eq!(simulated(&script, &variant.name, 4, each, 1), found, "the same run twice");
@@ -240,8 +240,8 @@ fn longer_chains_take_longer_to_walk() {
         r#"{ object = "connections", with = { bits = 10 } }"#,
     ];
     let script = Script::parse("s.toml", &script(steps, &sets)).expect("it is valid");
-    // Enough operations that the first use of each line is the smaller part. It waits for idle
-    // sockets on this machine.
+    // With this many operations, the first uses of lines take the smaller part of the time. On this
+    // machine a first use waits for idle sockets.
     let cycles = |variant| simulated(&script, variant, 1, 10_000, 1).cycles;
     let (long, short) = (cycles("v0"), cycles("v1"));
     println!("50 to a chain: {long} cycles, less than one: {short}");

@@ -1,8 +1,8 @@
 //! `buffer-cache`: buffers found by group and block, with the library's switches.
 //!
-//! A look-up gets a buffer that is there, by the call that would fill it if it were not. At that
-//! moment only other look-ups use the buffer. Filling takes no time here, so that no setting says
-//! where it is done. Further steps stand for its cost.
+//! A look-up gets a cached buffer. The same call would fill a missing one. Meanwhile only other
+//! look-ups use that buffer. Filling takes no time here, so there is no setting for the place where
+//! it happens. Other steps of the script stand for its cost.
 
 use super::table_object::{Held, MakeTable, Of, TableObject};
 use super::tally::Tally;
@@ -17,7 +17,7 @@ use std::ptr::NonNull;
 
 pub(super) struct Buffers;
 
-/// A function of the switches that a script sets.
+/// A function that is generic over the switches that a script sets.
 trait Chosen<H: HostWithSlots> {
     type Result;
     fn with<S: Switches<H>>(self) -> Self::Result;
@@ -73,8 +73,7 @@ impl MakeTable for Buffers {
         impl<H: HostWithSlots> Chosen<H> for Make<'_, H> {
             type Result = Option<Box<dyn TableObject>>;
             fn with<S: Switches<H>>(self) -> Self::Result {
-                // SAFETY: the memory is for a cache of these switches, as the caller of `make`
-                // says.
+                // SAFETY: the caller of `make` promises memory for a cache with these switches.
                 unsafe { made::<S, H>(self.table, self.memory, self.drops) }
             }
         }
@@ -112,14 +111,16 @@ struct Cached<S: Switches<H>, H: HostWithSlots> {
     cache: Held<BufferCache<u64, S, H>>,
     groups: u64,
     buffers: u64,
-    /// Number of look-ups that found nothing, or another buffer. Written only then.
+    /// Number of look-ups and removals that found no buffer, or the wrong one. Written only in that
+    /// case.
     missed: Tally,
     /// Number of refused insertions.
     refused: Tally,
 }
 
 impl<S: Switches<H>, H: HostWithSlots> Cached<S, H> {
-    /// The key of a buffer: groups in turn, and the blocks of each from 0.
+    /// Returns the key of a buffer. Numbers go to the groups in turn, and the blocks of each group
+    /// count from 0.
     fn key(&self, number: u64) -> Key {
         Key::new((number % self.groups) as u32, number / self.groups)
     }

@@ -1,7 +1,7 @@
 //! `connection-table`: connections found by protocol, addresses and ports.
 //!
-//! All are to one service, from clients whose addresses count up. A look-up finds the connection of
-//! a packet, takes a reference and drops it.
+//! All connections are to one service, from clients with consecutive addresses. A look-up finds the
+//! connection of a packet, takes a reference to it, and drops the reference.
 
 use super::table_object::{Held, MakeTable, Of, TableObject};
 use super::tally::Tally;
@@ -15,7 +15,7 @@ use std::alloc::Layout;
 use std::net::Ipv4Addr;
 use std::ptr::NonNull;
 
-/// The key of the hash. It is always the same, so that runs are.
+/// The key of the hash. It is constant, so that runs are reproducible.
 const SEED: Seed = Seed::new(0x6c6f_636b_7961_7264_0123_4567_89ab_cdef);
 
 pub(super) struct Connections;
@@ -30,7 +30,7 @@ impl MakeTable for Connections {
         memory: NonNull<u8>,
         drops: bool,
     ) -> Option<Box<dyn TableObject>> {
-        // SAFETY: the caller's promise; `layout` is of the same variant.
+        // SAFETY: the caller's promise. `layout` is of the same variant.
         locked_or_rcu!(table, P => unsafe { made::<P, H>(table, memory, drops) })
     }
 }
@@ -59,7 +59,7 @@ unsafe fn made<P: LookUp<H>, H: HostWithSlots>(
     }))
 }
 
-/// The tuple of a connection's first packet. Numbers below 2^48 have different ones.
+/// Returns the tuple of a connection's first packet. Numbers below 2^48 have different tuples.
 fn tuple(number: u64) -> Tuple {
     let client = (Ipv4Addr::from_bits(number as u32).into(), (number >> 32) as u16);
     let service = (Ipv4Addr::new(192, 0, 2, 1).into(), 80);
@@ -69,7 +69,8 @@ fn tuple(number: u64) -> Tuple {
 struct Chains<P: LookUp<H>, H: HostWithSlots> {
     table: Held<ConnectionTable<u64, P, H>>,
     connections: u64,
-    /// Number of look-ups that found nothing, or another connection. Written only then.
+    /// Number of look-ups and removals that found no connection, or the wrong one. Written only in
+    /// that case.
     missed: Tally,
     /// Number of refused insertions.
     refused: Tally,

@@ -1,7 +1,8 @@
-//! `id-table`: objects found by small integers, as a kernel's timers. An object is some words and
-//! its owner.
+//! `id-table`: objects found by small integers, like a kernel's timers. An object has an owner and
+//! a few words.
 //!
-//! A look-up finds the object and reads it under its own lock. An update changes it there.
+//! A look-up finds an object and reads it under the object's lock. An update changes it under that
+//! lock.
 
 use super::table_object::{Held, MakeTable, Of, TableObject};
 use super::tally::Tally;
@@ -12,12 +13,12 @@ use lockyard_tables::id_table::{IdTable, Locked, Rcu, Variant};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
-/// An object, as a reader sees it: a timer, for example. A timer has some hundred bytes, so that no
-/// two share a line.
+/// An object of the table, for example a timer. A kernel's timer has some hundred bytes, so no two
+/// share a line.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Object {
-    /// The number of its entry.
+    /// The number of the object's entry.
     owner: u64,
     /// Number of changes.
     changed: u64,
@@ -37,7 +38,7 @@ impl MakeTable for Identifiers {
         memory: NonNull<u8>,
         drops: bool,
     ) -> Option<Box<dyn TableObject>> {
-        // SAFETY: the caller's promise; `layout` is of the same variant.
+        // SAFETY: the caller's promise. `layout` is of the same variant.
         locked_or_rcu!(table, V => unsafe { made::<V, H>(table, memory, drops) })
     }
 }
@@ -54,7 +55,8 @@ unsafe fn made<V: Variant, H: HostWithSlots>(
     let held = unsafe { Held::write(memory, IdTable::<Object, V, H>::default(), drops) };
     let entries = table.entries();
     for owner in 0..entries {
-        // Identifiers are given out from the lowest, so that an entry's is its number.
+        // The table gives out the lowest free identifier, so an entry's identifier equals its
+        // number.
         held.insert(Object::new(owner)).ok()?;
     }
     Some(Box::new(Objects {
@@ -74,7 +76,8 @@ impl Object {
 struct Objects<V: Variant, H: HostWithSlots> {
     table: Held<IdTable<Object, V, H>>,
     entries: u64,
-    /// Number of look-ups that found nothing, or another's object. Written only then.
+    /// Number of look-ups and removals that found no object, or the wrong one. Written only in that
+    /// case.
     missed: Tally,
     /// Number of refused insertions.
     refused: Tally,

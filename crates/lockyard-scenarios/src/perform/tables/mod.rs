@@ -1,8 +1,8 @@
-//! Tables as objects of scenarios: the library's tables, made in place and used by steps.
+//! Tables as objects of scenarios. The library's tables are made in place, and steps use them.
 //!
-//! A kind is one file, and a line in the list at the end of this one. What scripts may set of it is
-//! a row in `model/table_kinds.rs`. Tables are laid out and filled before tasks run, on a simulated
-//! machine outside simulated time.
+//! Each kind has its own file, and a line in the list at the end of this file. A row in
+//! `model/table_kinds.rs` has the settings that scripts may change. Tables are laid out and filled
+//! before tasks run. On a simulated machine that takes no simulated time.
 
 mod buffers;
 mod connections;
@@ -23,15 +23,15 @@ use table_object::MakeTable;
 macro_rules! tables {
     ($($kind:ident: $made:ty),* $(,)?) => {
         impl Table {
-            /// The layout of what lies in the object's line.
+            /// Returns the layout of the part of the table that lies in the object's line.
             pub(super) fn layout<H: HostWithSlots>(&self) -> Layout {
                 match self.table_kind() {
                     $(TableKind::$kind => <$made>::layout::<H>(self),)*
                 }
             }
 
-            /// Makes the table in `memory`, and fills it; `None` if the host has no memory. With
-            /// `drops` its memory is given back when the object is dropped.
+            /// Makes the table in `memory` and fills it. Returns `None` if the host has no memory.
+            /// With `drops`, dropping the object frees the table's memory.
             ///
             /// # Safety
             ///
@@ -43,7 +43,7 @@ macro_rules! tables {
             ) -> Option<Box<dyn TableObject>> {
                 match self.table_kind() {
                     $(TableKind::$kind => {
-                        // SAFETY: the caller's promise; the layout is this kind's.
+                        // SAFETY: the caller's promise. The layout is that of this kind.
                         unsafe { <$made>::make::<H>(self, memory, drops) }
                     })*
                 }

@@ -1,9 +1,9 @@
 //! `statistics`: packets, bytes, last use and flags of flows. A flow has one record for all CPUs,
-//! one for each CPU, or one for each NUMA node that updates.
+//! one for each CPU, or one for each NUMA node that updates it.
 //!
-//! An entry is a flow. An update counts a packet. A reading is the sum of the flow's records, each
-//! under its lock. An insertion makes the statistics of a new flow, and so allocates what the
-//! variant has at its creation. A removal drops them.
+//! An entry is a flow. An update counts a packet. A reading sums the flow's records, each read
+//! under its lock. An insertion makes the statistics of a new flow, with the allocations that the
+//! variant makes at creation. A removal drops the statistics.
 
 use super::table_object::{Held, MakeTable, Of, TableObject};
 use super::tally::Tally;
@@ -13,14 +13,14 @@ use lockyard_tables::statistics::{Counts, PerCpu, PerNode, Shared, Statistics, V
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
-/// Bytes of a counted packet.
+/// Number of bytes of each counted packet.
 const PACKET: u64 = 64;
 
 type Flow<V, H> = Statistics<V, lockyard::lock::Queued, H>;
 
 pub(super) struct Records;
 
-/// Calls `$body` with the variant that `$table` names as `$v`.
+/// Evaluates `$body` with `$v` as the type of the variant that `$table` names.
 macro_rules! with_variant {
     ($table:expr, $v:ident => $body:expr) => {
         match ($table.name("variant"), $table.name("cpus")) {
@@ -58,7 +58,7 @@ impl MakeTable for Records {
         memory: NonNull<u8>,
         drops: bool,
     ) -> Option<Box<dyn TableObject>> {
-        // SAFETY: the caller's promise; `layout` is of the same variant.
+        // SAFETY: the caller's promise. `layout` is of the same variant.
         with_variant!(table, V => unsafe { made::<V, H>(table, memory, drops) })
     }
 }
@@ -78,8 +78,8 @@ unsafe fn made<V: Variant, H: HostWithSlots>(
 ) -> Option<Box<dyn TableObject>> {
     let mut flows = Vec::new();
     for number in 0..table.entries() as usize {
-        // SAFETY: the place of an element of the array for which there is room; each is used
-        // once.
+        // SAFETY: the caller provides room for the array, this is the place of one element, and
+        // each place is used once.
         let flow = unsafe {
             let place = memory.add(number * size_of::<Flow<V, H>>());
             Held::write(place, Flow::<V, H>::new().ok()?, drops)
@@ -93,19 +93,20 @@ struct Flows<V: Variant, H: HostWithSlots> {
     flows: Vec<Held<Flow<V, H>>>,
     /// Number of refused insertions.
     refused: Tally,
-    /// Number of readings whose packets and bytes do not belong together. Written only then.
+    /// Number of torn readings: their bytes do not match their packets. Written only for a torn
+    /// reading.
     torn: Tally,
 }
 
 impl<V: Variant, H: HostWithSlots> Flows<V, H> {
-    /// The flow at an address that `insert` returned.
+    /// Returns the flow at an address that `insert` returned.
     ///
     /// # Safety
     ///
     /// The caller inserted it and has not removed it.
     unsafe fn inserted(&self, address: u64) -> &Flow<V, H> {
         let flow: *const Flow<V, H> = std::ptr::with_exposed_provenance(address as usize);
-        // SAFETY: the caller's promise: it is there until it is removed.
+        // SAFETY: by the caller's promise, the flow is there until it is removed.
         unsafe { &*flow }
     }
 }
@@ -115,7 +116,8 @@ impl<V: Variant, H: HostWithSlots> TableObject for Flows<V, H> {
     fn perform(&self, operation: TableOperation, of: Of) {
         let flow = match of {
             Of::Entry(number) => &*self.flows[number as usize],
-            // SAFETY: the interpreter passes what this task inserted last and has not removed.
+            // SAFETY: the interpreter passes the flow that this task inserted last and has not
+            // removed.
             Of::Inserted(address) => unsafe { self.inserted(address) },
         };
         if operation == TableOperation::Update {

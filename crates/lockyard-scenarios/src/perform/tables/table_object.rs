@@ -10,17 +10,17 @@ use std::ptr::NonNull;
 pub(crate) enum Of {
     /// An entry that was there before tasks ran, by number.
     Entry(u64),
-    /// An inserted entry, by what [`TableObject::insert`] returned.
+    /// An inserted entry, by the value that [`TableObject::insert`] returned.
     Inserted(u64),
 }
 
 /// A way to make a kind of table.
 pub(super) trait MakeTable {
-    /// The layout of what lies in the object's line; the rest is allocated.
+    /// Returns the layout of the part that lies in the object's line. The rest is allocated.
     fn layout<H: HostWithSlots>(table: &Table) -> Layout;
 
-    /// Makes the table in `memory`, and fills it; `None` if the host has no memory. With `drops`
-    /// its memory is given back when the object is dropped.
+    /// Makes the table in `memory` and fills it. Returns `None` if the host has no memory. With
+    /// `drops`, dropping the object frees the table's memory.
     ///
     /// # Safety
     ///
@@ -32,14 +32,14 @@ pub(super) trait MakeTable {
     ) -> Option<Box<dyn TableObject>>;
 }
 
-/// A table as the interpreter uses it, from many tasks at once. The interpreter asks only for
+/// A table as the interpreter uses it, from many tasks at once. The interpreter calls only
 /// operations that the table's kind has.
 pub(crate) trait TableObject {
     /// Looks up, updates or reads an entry.
     fn perform(&self, operation: TableOperation, of: Of);
 
-    /// Inserts a new entry with a number that no other one has. Returns the value by which the
-    /// table finds it, or `None` if it was refused.
+    /// Inserts a new entry with a unique number. Returns the value by which the table finds the
+    /// entry, or `None` if the table refuses it.
     fn insert(&self, _number: u64) -> Option<u64> {
         unreachable!("no step inserts into this table")
     }
@@ -49,16 +49,16 @@ pub(crate) trait TableObject {
         unreachable!("no step removes from this table")
     }
 
-    /// Checks, after all tasks have finished, that no entry was lost, and that tasks found only
-    /// what they asked for. `performed` gives the number of times that entries other than inserted
-    /// ones had an operation.
+    /// Checks, after all tasks have finished, that no entry was lost, and that tasks found only the
+    /// entries that they asked for. `performed` returns how often an operation was performed,
+    /// without operations on inserted entries.
     fn verify(&self, performed: &dyn Fn(TableOperation) -> u64) -> Result<(), String>;
 
     /// Address of the table.
     fn address(&self) -> usize;
 }
 
-/// A value that was written to the run's memory, and is dropped with this if that is wanted.
+/// A value in the run's memory. If `drops` is true, dropping this drops the value.
 pub(super) struct Held<T> {
     place: NonNull<T>,
     drops: bool,
@@ -69,13 +69,13 @@ impl<T> Held<T> {
     ///
     /// # Safety
     ///
-    /// `memory` is valid for a `T`, is used for nothing else, and outlives what is returned.
+    /// `memory` is valid for a `T`, is used for nothing else, and outlives the returned value.
     pub(super) unsafe fn write(memory: NonNull<u8>, value: T, drops: bool) -> Self {
         let place = memory.cast::<T>();
-        // SAFETY: the caller says that there is room.
+        // SAFETY: the caller provides the room.
         unsafe { place.write(value) };
-        // Padding may lie beside a word in one 64-bit unit of a simulated memory: the compiler must
-        // know nothing about it.
+        // Padding and a word may share a 64-bit unit of simulated memory, so the compiler must
+        // assume nothing about the padding.
         Held { place: std::hint::black_box(place), drops }
     }
 

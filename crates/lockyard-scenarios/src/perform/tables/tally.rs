@@ -1,26 +1,26 @@
-//! A count of what went wrong with a table.
+//! Counts of faults in a table.
 //!
-//! It is written only when something does, and read after all tasks have finished. So it is no
-//! shared memory of the experiment.
+//! A count is written only when a fault occurs, and read after all tasks have finished. It is
+//! therefore not part of the experiment's shared memory.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Number of times that something went wrong.
+/// Number of faults of one kind.
 #[derive(Debug, Default)]
 pub(super) struct Tally(AtomicU64);
 
 impl Tally {
-    /// Counts one more.
+    /// Counts one more fault.
     pub(super) fn note(&self) {
-        // Relaxed: it is only a number.
+        // Relaxed: the count publishes no other memory.
         self.0.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Checks that it never happened.
+    /// Checks that no fault occurred.
     ///
     /// # Errors
     ///
-    /// The message that `say` makes of the number of times.
+    /// The message that `say` makes from the number of faults.
     pub(super) fn never(&self, say: impl FnOnce(u64) -> String) -> Result<(), String> {
         // Relaxed: read after all tasks have finished.
         match self.0.load(Ordering::Relaxed) {

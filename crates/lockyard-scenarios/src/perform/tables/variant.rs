@@ -1,7 +1,7 @@
-//! Choosing a type by the variant that a table names.
+//! Choice of a type by the variant that a table names.
 
-/// `$body` with the variant that `$table` names, `locked` or `rcu`, as the type `$variant`. The
-/// type is that of the same name where the macro is used.
+/// Evaluates `$body` with `$variant` as the type of the variant that `$table` names, `locked` or
+/// `rcu`. The types are `Locked` and `Rcu` in the scope of the caller.
 macro_rules! locked_or_rcu {
     ($table:expr, $variant:ident => $body:expr) => {
         match $table.name("variant") {

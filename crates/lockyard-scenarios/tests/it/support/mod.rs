@@ -1,5 +1,5 @@
-//! Both back-ends, for tasks with a fixed number of operations: threads of this machine, and a
-//! simulated one.
+//! Both back-ends, for tasks with a fixed number of operations: threads of this host, and a
+//! simulated machine.
 
 pub(crate) mod scripts;
 
@@ -39,7 +39,7 @@ impl Stage for OnMachine {
 #[derive(Clone, Copy)]
 pub(crate) struct Tasks {
     pub(crate) count: usize,
-    /// Operations of each.
+    /// Operations of each task.
     pub(crate) operations: u64,
 }
 

@@ -7,14 +7,14 @@ pub(crate) const RUN: &str = "[run]\nmean_over = 5.0";
 /// A shipped script.
 pub(crate) const GOOD: &str = include_str!("../../../../../scenarios/open3.toml");
 
-/// The error of a broken script: one line.
+/// Returns the error of a broken script, which is one line.
 pub(crate) fn error_of(text: &str) -> String {
     let error = Script::parse("s.toml", text).expect_err("it is broken").to_string();
     assert!(!error.contains('\n'), "one line: {error}");
     error
 }
 
-/// A script with one object of each kind and these steps.
+/// Returns a script with objects of each kind except tables, and with these steps.
 pub(crate) fn with_steps(steps: &str) -> String {
     format!(
         r#"name = "x"
