@@ -46,5 +46,5 @@ pub(crate) fn run(options: &CallPath) -> Result<(), Failure> {
     notes.push(host::note(&host::environment()));
     let document = Document { rows: report.rows, environment, notes, ..Document::default() };
     let (finished, asked) = (rounds.finished(), effort.repeats);
-    output::finish(document, None, Extent { finished, asked, things: "rounds" }, options.format)
+    output::finish(document, None, Extent { finished, asked, things: "rounds" }, &options.output)
 }

@@ -9,7 +9,7 @@ pub(crate) fn run(options: &Compare) -> Result<(), Failure> {
     let threshold = threshold(&options.threshold)?;
     let (a, b) = (compare::load(&options.a)?, compare::load(&options.b)?);
     let comparison = compare::compare(&a, &b, Options { threshold, anyway: options.anyway })?;
-    output::write(&report::render(&comparison, options.format.into()))?;
+    output::write(&report::render(&comparison, options.output.format.into()))?;
     match comparison.slower_beyond_threshold() {
         0 => Ok(()),
         slower => Err(Failure::Run(format!(

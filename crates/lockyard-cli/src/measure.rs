@@ -63,5 +63,5 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
         notes,
         partial: None,
     };
-    output::finish(document, report.failure, extent, options.format)
+    output::finish(document, report.failure, extent, &options.output)
 }

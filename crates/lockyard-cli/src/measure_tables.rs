@@ -49,5 +49,5 @@ pub(crate) fn run(options: &MeasureTables) -> Result<(), Failure> {
     notes.push(host::note(&report.environment));
     let environment = output::environment(report.environment);
     let document = Document { rows: report.rows, environment, notes, ..Document::default() };
-    output::finish(document, report.failure, report.extent, options.format)
+    output::finish(document, report.failure, report.extent, &options.output)
 }

@@ -1,6 +1,6 @@
 //! Writes to standard output, and to files that are complete or absent.
 
-use crate::arguments::Format;
+use crate::arguments::Output;
 use crate::errors::Failure;
 use crate::signals;
 use crate::temporary::Temporary;
@@ -34,10 +34,10 @@ pub(crate) fn finish(
     mut document: Document,
     failure: Option<String>,
     extent: Extent,
-    format: Format,
+    output: &Output,
 ) -> Result<(), Failure> {
     let interrupted = note_end(&mut document, failure.as_deref(), extent);
-    write(&render(&document, format.into()))?;
+    write(&render(&document, output.format.into()))?;
     result(failure, interrupted, extent)
 }
 

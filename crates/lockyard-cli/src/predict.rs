@@ -85,5 +85,5 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     let extent = Extent::rows(document.rows.len(), found.asked);
     document.rows.extend(found.figures);
     document.rows.extend(found.listings);
-    output::finish(document, None, extent, options.common.format)
+    output::finish(document, None, extent, &options.common.output)
 }

@@ -38,7 +38,7 @@ pub(crate) fn run(options: &Reproduce) -> Result<(), Failure> {
     let mut document = document(&report, request.measure.is_some());
     let extent = Extent::rows(report.rows.len(), report.asked);
     let interrupted = output::note_end(&mut document, report.failure.as_deref(), extent);
-    output::write(&render(&document, options.common.format.into()))?;
+    output::write(&render(&document, options.common.output.format.into()))?;
     if let Some(failure) = report.failure {
         return Err(Failure::Run(failure));
     }
@@ -111,7 +111,7 @@ fn train(options: &Reproduce) -> Result<(), Failure> {
     };
     let extent = Extent::rows(finished, report.asked);
     let interrupted = output::note_end(&mut document, None, extent);
-    let format = Format::from(options.common.format);
+    let format = Format::from(options.common.output.format);
     let for_people = matches!(format, Format::Table | Format::Markdown);
     let shown = if for_people && !options.cells {
         Document { rows: Vec::new(), ..document.clone() }

@@ -279,7 +279,7 @@ fn notes(
             "Ratio: the figure over that of {name} in the same round; the median of the rounds."
         ),
         None => "Ratio: the figure over that of the fastest that is not ours in the same cell \
-                 (`ratio_to` in JSON), round by round; the median of the rounds. \
+                 (`to` of `detail.measured.ratio` in JSON), round by round; the median of the rounds. \
                  Above 1, ours is ahead."
             .to_owned(),
     });

@@ -1,0 +1,71 @@
+//! The arguments of `lockyard machines`.
+
+use super::common::Format;
+use crate::values::measuring;
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+use std::time::Duration;
+
+#[derive(Debug, Args)]
+pub(crate) struct Machines {
+    /// Output: table, json, csv, markdown
+    #[arg(
+        long,
+        value_enum,
+        default_value_t = Format::Table,
+        hide_possible_values = true,
+        global = true
+    )]
+    pub(crate) format: Format,
+    #[command(subcommand)]
+    pub(crate) command: Option<MachinesCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum MachinesCommand {
+    /// Print every number of a machine, with its source
+    Show {
+        /// Machine name or path of a machine file
+        #[arg(value_name = "NAME|FILE")]
+        machine: String,
+    },
+    /// Describe this host: CPUs, caches, limits, what spoils measurements
+    Detect {
+        /// Describe another host, from its `sys` and `proc`{n}recorded in this directory
+        #[arg(long, value_name = "DIR")]
+        root: Option<PathBuf>,
+    },
+    /// Predict published figures that are not inputs of a machine
+    Check {
+        /// Machine names or paths of machine files [default: all shipped]
+        #[arg(value_name = "NAME|FILE")]
+        machines: Vec<String>,
+    },
+    /// Measure this host, write a machine file, predict the measurements
+    Calibrate(Calibrate),
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Calibrate {
+    /// Seconds to measure, 1 to 3600
+    #[arg(
+        long,
+        value_name = "S",
+        default_value = "60",
+        value_parser = measuring,
+        allow_hyphen_values = true
+    )]
+    pub(crate) seconds: Duration,
+    /// Write the machine file here{n}[default: print it below the figures]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace the file if it exists
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
+    /// Write a file even if hand-overs are not steady over{n}time; the file says so
+    #[arg(long)]
+    pub(crate) anyway: bool,
+    /// Name of the machine [default: derived from the{n}processor's]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    pub(crate) name: Option<String>,
+}

@@ -1,0 +1,51 @@
+//! The arguments of `lockyard measure`.
+
+use super::common::Output;
+use super::rounds::{Rounds, Stall};
+use clap::Args;
+
+#[derive(Debug, Args)]
+pub(crate) struct Measure {
+    /// Scenario name (fstat2, page-ref, spin-loop/same-node/embedded,{n}...) or path of a script
+    pub(crate) scenario: String,
+    /// Thread counts, e.g. 1,2,4
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    pub(crate) threads: String,
+    /// Variant to measure; repeatable [default: all]
+    #[arg(long = "variant", value_name = "NAME")]
+    pub(crate) variants: Vec<String>,
+    /// Also measure other libraries' locks; =LIST for some,{n}e.g. =spin,std-mutex (see
+    /// docs/measure/peers.md)
+    #[arg(
+        long,
+        value_name = "LIST",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = lockyard_measure::peers::ALL
+    )]
+    pub(crate) peers: Option<String>,
+    #[command(flatten)]
+    pub(crate) rounds: Rounds,
+    /// Placement: fill, siblings-last, spread, unpinned,{n}or CPUs such as 0,2 [default: as the
+    /// script says]
+    #[arg(long, value_name = "WHERE", allow_hyphen_values = true)]
+    pub(crate) placement: Option<String>,
+    /// Also print each figure's ratio to this variant's,{n}round by round
+    #[arg(long, value_name = "NAME")]
+    pub(crate) relative_to: Option<String>,
+    /// Also print CPU time by phase (working, waiting,{n}holding, ...) and by region, from a
+    /// separate pass
+    #[arg(long)]
+    pub(crate) attribution: bool,
+    /// Also draw a histogram of the waits
+    #[arg(long)]
+    pub(crate) histogram: bool,
+    /// Also fit the Universal Scalability Law: contention,{n}coherence, and the number of threads
+    /// beyond{n}which throughput falls
+    #[arg(long)]
+    pub(crate) fit: bool,
+    #[command(flatten)]
+    pub(crate) stall: Stall,
+    #[command(flatten)]
+    pub(crate) output: Output,
+}

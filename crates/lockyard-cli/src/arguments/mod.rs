@@ -1,0 +1,93 @@
+//! The arguments of the command, a file for each subcommand. Their comments are its help.
+
+mod call_path;
+mod common;
+mod compare;
+mod machines;
+mod measure;
+mod measure_tables;
+mod predict;
+mod reproduce;
+mod rounds;
+mod syscalls;
+
+pub(crate) use call_path::CallPath;
+pub(crate) use common::Output;
+pub(crate) use compare::Compare;
+pub(crate) use machines::{Calibrate, Machines, MachinesCommand};
+pub(crate) use measure::Measure;
+pub(crate) use measure_tables::MeasureTables;
+pub(crate) use predict::Predict;
+pub(crate) use reproduce::Reproduce;
+pub(crate) use syscalls::{Kinds, SyscallsFormat, SyscallsOptions};
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+/// Scalable locks and reference counts: published, predicted and measured figures.
+#[derive(Debug, Parser)]
+#[command(name = "lockyard", version, disable_help_subcommand = true)]
+#[command(after_help = "Exit codes: 0 success, 1 failure, 2 bad usage or bad input.\n\
+                  A signal stops long work within a second and prints the finished rows (JSON\n\
+                  has `partial`). Exit codes then: 130 (SIGINT), 143 (SIGTERM), 129 (SIGHUP).")]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Show published figures beside predictions and measurements
+    Reproduce(Reproduce),
+    /// Run a scenario on a simulated machine
+    Predict(Predict),
+    /// Measure a scenario on this host
+    Measure(Measure),
+    /// Measure tables, counters and reclamation beside alternatives
+    MeasureTables(MeasureTables),
+    /// Measure system calls on one file, beside lockyard's lockref
+    Syscalls(SyscallsOptions),
+    /// Measure the cost of calling an uncontended lock
+    LockCallPath(CallPath),
+    /// Compare two result files; exit with code 1 if B is slower
+    Compare(Compare),
+    /// List the simulated machines; show, check or calibrate one
+    Machines(Machines),
+}
+
+impl Command {
+    /// Returns true if the command takes long and its finished rows are of use when a signal stops
+    /// it.
+    pub(crate) fn has_rows_to_keep(&self) -> bool {
+        match self {
+            Command::Compare(_) => false,
+            Command::Machines(machines) => matches!(
+                machines.command,
+                Some(MachinesCommand::Check { .. } | MachinesCommand::Calibrate(_))
+            ),
+            _ => true,
+        }
+    }
+}
+
+/// Returns the answer to no arguments: the help, and commands to try.
+pub(crate) fn overview() -> String {
+    let mut help = Arguments::command().render_long_help().to_string();
+    help.push_str(
+        "\nTry:\n  lockyard reproduce\n  \
+         lockyard predict fstat2 --machine cascade-lake-2s24c2t --threads 1,24,96\n  \
+         lockyard measure page-ref --threads 1,2\n  \
+         lockyard machines show cascade-lake-2s24c2t\n  \
+         lockyard machines detect\n",
+    );
+    help
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Arguments::command().debug_assert();
+    }
+}

@@ -1,0 +1,40 @@
+//! The arguments of `lockyard predict`.
+
+use super::common::Common;
+use clap::Args;
+
+#[derive(Debug, Args)]
+pub(crate) struct Predict {
+    /// Scenario name (open3, fstat2, page-ref, ...) or path of a script
+    pub(crate) scenario: String,
+    /// Machine name or path of a machine file
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) machine: String,
+    /// Thread counts, e.g. 1,2,4
+    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    pub(crate) threads: String,
+    /// Variant to run; repeatable [default: all]
+    #[arg(long = "variant", value_name = "NAME")]
+    pub(crate) variants: Vec<String>,
+    /// Placement: fill, siblings-last, spread, unpinned,{n}or hardware threads such as
+    /// 0,24{n}[default: as the script says]
+    #[arg(long, value_name = "WHERE", allow_hyphen_values = true)]
+    pub(crate) placement: Option<String>,
+    /// Explain each prediction: cycles by phase, lock and{n}line, the dominant cost, the gain of an
+    /// ideal lock
+    #[arg(long)]
+    pub(crate) explain: bool,
+    /// Also print CPU time by region, as a profiler does,{n}beside the published listing
+    #[arg(long)]
+    pub(crate) attribution: bool,
+    /// Also name the input that moves each figure most if{n}it is wrong by 20 % (about 50
+    /// simulations per cell)
+    #[arg(long)]
+    pub(crate) sensitivity: bool,
+    /// Also fit the Universal Scalability Law: contention,{n}coherence, and the number of threads
+    /// beyond{n}which throughput falls
+    #[arg(long)]
+    pub(crate) fit: bool,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}

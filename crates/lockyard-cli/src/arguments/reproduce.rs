@@ -1,0 +1,30 @@
+//! The arguments of `lockyard reproduce`.
+
+use super::common::Common;
+use clap::Args;
+use std::path::PathBuf;
+
+#[derive(Debug, Args)]
+pub(crate) struct Reproduce {
+    /// Tables or experiments, e.g. page-ref or fstat2 [default: all]
+    #[arg(value_name = "EXPERIMENT")]
+    pub(crate) experiments: Vec<String>,
+    /// Do not measure on this host
+    #[arg(long)]
+    pub(crate) no_measure: bool,
+    /// Show the training tables instead: predictions of the{n}figures to which the simulated
+    /// machines were fitted
+    #[arg(long, conflicts_with_all = ["experiments", "published"])]
+    pub(crate) training: bool,
+    /// With --training: print every cell, not only the summary
+    #[arg(long, requires = "training")]
+    pub(crate) cells: bool,
+    /// Also write results.json, results.csv and results.md{n}to this directory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
+    /// Read published tables (*.csv) from this directory{n}instead of the shipped ones
+    #[arg(long, value_name = "DIR")]
+    pub(crate) published: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) common: Common,
+}
