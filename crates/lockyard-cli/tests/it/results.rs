@@ -1,9 +1,9 @@
 //! Results, through the real command: a row for each published figure, and the same bytes on any
 //! host.
 
-use crate::support::{command, lockyard};
+use crate::support::lockyard;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::process::Command;
 
 /// Returns the command's file: the optimised one that `LOCKYARD` names, or the one that was built
@@ -12,11 +12,20 @@ fn optimised() -> OsString {
     std::env::var_os("LOCKYARD").unwrap_or_else(|| env!("CARGO_BIN_EXE_lockyard").into())
 }
 
-fn reproduce_optimised(arguments: &[&str], prepare: impl FnOnce(&mut Command)) -> String {
-    let mut command = Command::new(optimised());
+/// Returns the results of all tables: those in the file that `LOCKYARD_RESULTS` names, or new ones.
+fn all_results() -> serde_json::Value {
+    let text = match std::env::var_os("LOCKYARD_RESULTS") {
+        Some(file) => std::fs::read_to_string(file).expect("the file is there"),
+        None => printed(&mut reproduction(&optimised(), &[])),
+    };
+    serde_json::from_str(&text).expect("it is JSON")
+}
+
+/// Returns the command that prints predictions only, as JSON.
+fn reproduction(program: &OsStr, arguments: &[&str]) -> Command {
+    let mut command = Command::new(program);
     command.args(["reproduce", "--no-measure", "--format", "json"]).args(arguments);
-    prepare(&mut command);
-    printed(&mut command)
+    command
 }
 
 fn printed(command: &mut Command) -> String {
@@ -25,18 +34,14 @@ fn printed(command: &mut Command) -> String {
     String::from_utf8(output.stdout).expect("it is text")
 }
 
-fn reproduce(arguments: &[&str], prepare: impl FnOnce(&mut Command)) -> String {
-    let mut command = command(&["reproduce", "--no-measure", "--format", "json"]);
-    command.args(arguments);
-    prepare(&mut command);
-    printed(&mut command)
+fn reproduce(arguments: &[&str]) -> String {
+    printed(&mut reproduction(env!("CARGO_BIN_EXE_lockyard").as_ref(), arguments))
 }
 
 #[test]
 #[ignore = "simulates all tables: .ci/run runs it with the optimised command"]
 fn every_published_cell_has_one_row_with_one_status() {
-    let json: serde_json::Value =
-        serde_json::from_str(&reproduce_optimised(&[], |_| ())).expect("it is JSON");
+    let json = all_results();
     assert_eq!(json["schema"], "lockyard-results-2");
     let rows = json["rows"].as_array().expect("there are rows");
     let (mut cells, mut inputs) = (0, 0);
@@ -78,6 +83,10 @@ fn every_published_cell_has_one_row_with_one_status() {
                         let error = row["error"].as_f64().expect("it has an error");
                         assert!((error - (predicted / cell.value - 1.0)).abs() < 1e-9);
                     }
+                }
+                // A measured figure of a published table without a model.
+                "measured" if cell.key.experiment == "lock-call-path" => {
+                    *not_modelled.entry(table.name.clone()).or_insert(0) += 1;
                 }
                 "not-modelled" => {
                     assert!(row["reason"].is_string());
@@ -133,8 +142,8 @@ fn the_summary_counts(json: &serde_json::Value, profiles: &[&str]) {
 }
 
 /// Tables that together use every mechanism: all kinds of objects, placements that depend on the
-/// seed, samples, guests that share CPUs, varying work. (All guests of all tables, four times,
-/// would take longer than the rest of the tests.)
+/// seed, samples, guests that share CPUs, varying work. (All guests of all tables would take longer
+/// than the rest of the tests.)
 const WITH_ALL_MECHANISMS: [&str; 6] = [
     "lockref-will-it-scale",
     "qspinlock-loop",
@@ -145,41 +154,37 @@ const WITH_ALL_MECHANISMS: [&str; 6] = [
 ];
 
 #[test]
-#[ignore = "simulates all mechanisms four times: .ci/run runs it with the optimised command"]
+#[ignore = "simulates all mechanisms twice: .ci/run runs it with the optimised command"]
 fn results_are_the_same_bytes_whatever_the_host_does() {
-    use sha2::{Digest, Sha256};
-    let hash = |text: &str| Sha256::digest(text.as_bytes());
-    let reproduce = |jobs: &str, prepare: &dyn Fn(&mut Command)| {
-        let arguments: Vec<&str> =
-            WITH_ALL_MECHANISMS.iter().copied().chain(["--jobs", jobs]).collect();
-        hash(&reproduce_optimised(&arguments, prepare))
+    let arguments = |jobs| [&WITH_ALL_MECHANISMS[..], &["--jobs", jobs]].concat();
+    let one = printed(&mut reproduction(&optimised(), &arguments("1")));
+    // Address randomisation is switched off, where the system allows it.
+    let fixed = Command::new("setarch").args(["-R", "true"]).status();
+    let mut other = match fixed {
+        Ok(status) if status.success() => {
+            let mut command = Command::new("setarch");
+            command.arg("-R").arg(optimised());
+            command.args(["reproduce", "--no-measure", "--format", "json"]);
+            command.args(arguments("2"));
+            command
+        }
+        _ => {
+            lockyard_testing::skip!("address randomisation cannot be switched off here");
+            reproduction(&optimised(), &arguments("2"))
+        }
     };
-    let one = reproduce("1", &|_| ());
-    assert_eq!(one, reproduce("2", &|_| ()), "two jobs");
     // This imitates another allocator: freed and fresh memory is filled, and small blocks are
     // mapped.
-    let other_heap = reproduce("2", &|command| {
-        command.env("MALLOC_PERTURB_", "165").env("MALLOC_MMAP_THRESHOLD_", "128");
-        command.env("MALLOC_ARENA_MAX", "1");
-    });
-    assert_eq!(one, other_heap, "another heap");
-    // Address randomisation is switched off here, where the system allows it.
-    let mut command = Command::new("setarch");
-    command.arg("-R").arg(optimised()).args(["reproduce", "--no-measure"]);
-    match command.args(["--format", "json"]).args(WITH_ALL_MECHANISMS).output() {
-        Ok(output) if output.status.success() => {
-            let text = String::from_utf8(output.stdout).expect("it is text");
-            assert_eq!(one, hash(&text), "without address randomisation");
-        }
-        _ => lockyard_testing::skip!("address randomisation cannot be switched off here"),
-    }
+    other.env("MALLOC_PERTURB_", "165").env("MALLOC_MMAP_THRESHOLD_", "128");
+    other.env("MALLOC_ARENA_MAX", "1");
+    assert!(one == printed(&mut other), "two jobs, another heap, other addresses: other results");
 }
 
 #[test]
 fn written_results_are_what_is_printed() {
     let directory = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("results");
     let out = directory.to_str().expect("the path is text");
-    let printed = reproduce(&["fstat2", "--out", out], |_| ());
+    let printed = reproduce(&["fstat2", "--out", out]);
     let read = |name: &str| std::fs::read_to_string(directory.join(name)).expect("it was written");
     assert_eq!(read("results.json"), printed);
     assert_eq!(read("results.csv").lines().count(), 1 + 12);
