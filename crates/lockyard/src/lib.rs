@@ -37,6 +37,10 @@ pub use with_slots::*;
 
 /// A value behind a ticket lock of 4 bytes: first come, first served.
 ///
+/// **For threads that keep their CPUs.** With more threads than CPUs it all but stops: the next in
+/// line is often not running. Use a lock whose waiters park (`PvTicketLock`, `PvQSpinLock`) or a
+/// mutex there.
+///
 /// ```
 /// use lockyard::TicketLock;
 ///

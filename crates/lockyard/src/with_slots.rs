@@ -8,6 +8,9 @@ use crate::{Native, on};
 /// A value behind a queued spinlock of 4 bytes, first in, first out: each waiter spins on a line of
 /// its own.
 ///
+/// **For threads that keep their CPUs.** With more threads than CPUs it all but stops: the next in
+/// line is often not running. Use [`PvQSpinLock`] or a mutex there.
+///
 /// ```
 /// use lockyard::QSpinLock;
 ///
