@@ -12,6 +12,7 @@ mod host;
 mod machines;
 mod measure;
 mod measure_tables;
+mod memory;
 mod new_file;
 mod output;
 mod predict;

@@ -74,7 +74,17 @@ impl Drop for Temporary {
 /// Removes all temporary files, and stops other threads from making more. The process is about to
 /// end without unwinding.
 pub(crate) fn remove_all() {
-    let mut present = present();
+    remove(present());
+}
+
+/// The same, unless a thread is just making, renaming or removing one.
+pub(crate) fn try_remove_all() {
+    if let Ok(present) = PRESENT.try_lock() {
+        remove(present);
+    }
+}
+
+fn remove(mut present: MutexGuard<Vec<PathBuf>>) {
     for path in present.drain(..) {
         // Nothing more can be done about an error here.
         let _ = fs::remove_file(path);
