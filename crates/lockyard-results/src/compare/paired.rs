@@ -119,6 +119,7 @@ pub fn compare_pairs(
     judge(&mut rows, &logs, options.threshold);
     let mut notes = notes;
     notes.extend(other_work(&joined.pairs));
+    notes.extend(too_few_rounds(&rows));
     Ok(Comparison {
         files: [a, b].map(|r| (r.origin.clone(), r.environment.clone())),
         options,
@@ -182,6 +183,26 @@ fn judge(rows: &mut [Compared], logs: &[Option<Vec<f64>>], threshold: f64) {
         let slow = [low, high].into_iter().all(|end| is_beyond(end, direction, threshold));
         row.beyond = row.verdict == Verdict::Slower && slower <= FAMILY_ERROR && slow;
     }
+}
+
+/// Returns a note if even the strongest evidence may be too weak among this many rows: a row with
+/// all rounds on one side. Of all signs, 2 are like that in each row.
+fn too_few_rounds(rows: &[Compared]) -> Option<String> {
+    let counts: Vec<usize> = rows.iter().filter_map(|row| row.rounds).map(|(a, _)| a).collect();
+    let &rounds = counts.first()?;
+    let enough = |rounds: usize| {
+        let signs = f64::powi(2.0, i32::try_from(rounds).unwrap_or(i32::MAX));
+        rounds >= FEWEST_PAIRS && counts.len() as f64 * 2.0 / signs <= FAMILY_ERROR
+    };
+    let wanted = (FEWEST_PAIRS..100).find(|&rounds| enough(rounds))?;
+    (!enough(rounds)).then(|| {
+        format!(
+            "{rounds} rounds may be too few for a verdict among {} row{}: compare with --rounds \
+             {wanted} or more.",
+            counts.len(),
+            if counts.len() == 1 { "" } else { "s" }
+        )
+    })
 }
 
 /// Returns the geometric means. That of measured rows is the centre of the rounds' means, because

@@ -9,7 +9,8 @@
 //! One coin is tossed for all rows of a round. So each flip changes the signs of a round in all
 //! rows, and the largest statistic of all rows is compared (P. H. Westfall, S. S. Young,
 //! *Resampling-Based Multiple Testing*, 1993, section 2.3). The probability of a false verdict among
-//! all rows is then held without loss for many rows.
+//! all rows is then held, and rows that move together cost less than with a correction by their
+//! number.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::SplitMix64;
