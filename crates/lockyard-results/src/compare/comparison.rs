@@ -10,7 +10,7 @@
 
 use super::bootstrap::{self, Side};
 use super::direction::Direction;
-use super::rank_test::rank_test;
+use super::rank_test::RankTests;
 use super::read::{Figure, FigureKey, FigureKind, ResultFile};
 use super::{comparable, join};
 use lockyard_support::InputError;
@@ -156,8 +156,9 @@ pub fn compare(a: &ResultFile, b: &ResultFile, options: Options) -> Result<Compa
     let mut left_out = Vec::new();
     let mut rows = Vec::new();
     let mut evidence = Vec::new();
+    let mut tests = RankTests::default();
     for (of_a, of_b) in &joined.pairs {
-        match one(of_a, of_b, options.threshold) {
+        match one(of_a, of_b, options.threshold, &mut tests) {
             Ok((row, of_row)) => {
                 rows.push(row);
                 evidence.push(of_row);
@@ -250,7 +251,12 @@ pub(super) fn begin(
 }
 
 /// Returns a row, and its evidence if it is measured. A measured row has no verdict yet.
-fn one(a: &Figure, b: &Figure, threshold: f64) -> Result<(Compared, Option<Evidence>), String> {
+fn one(
+    a: &Figure,
+    b: &Figure,
+    threshold: f64,
+    tests: &mut RankTests,
+) -> Result<(Compared, Option<Evidence>), String> {
     let (mut row, direction) = begin(a, b, threshold)?;
     if row.key.kind == FigureKind::Simulated {
         return Ok((row, None));
@@ -269,9 +275,9 @@ fn one(a: &Figure, b: &Figure, threshold: f64) -> Result<(Compared, Option<Evide
         Direction::Up => b.rounds.iter().map(|round| round / (1.0 - threshold)).collect(),
         Direction::Down => b.rounds.iter().map(|round| round / (1.0 + threshold)).collect(),
     };
-    let shifted = rank_test(&a.rounds, &shifted);
+    let shifted = tests.test(&a.rounds, &shifted);
     let evidence = Evidence {
-        differs: rank_test(&a.rounds, &b.rounds).two_sided(),
+        differs: tests.test(&a.rounds, &b.rounds).two_sided(),
         beyond: match direction {
             Direction::Up => shifted.below,
             Direction::Down => shifted.above,
