@@ -99,7 +99,8 @@ fn with_format(arguments: &[OsString]) -> Vec<OsString> {
     if measures && !chosen("--repeats") {
         all.extend(["--repeats".into(), "1".into()]);
     }
-    if (measures || command == "predict") && !chosen("--format") {
+    let prints = measures || ["predict", "reproduce"].contains(&command.as_str());
+    if prints && !chosen("--format") {
         all.extend(["--format".into(), "json".into()]);
     }
     all

@@ -139,7 +139,7 @@ fn method(comparison: &Comparison) -> String {
             "Measured: p is from the rank-sum test, corrected (Holm) for {rows}: \
              if nothing differs, a verdict among them has a probability of at most {error} %. \
              It accounts for how the rounds of a run vary, not for what the host did differently \
-             between the runs. Intervals of {coverage} % are for each row alone."
+             between the runs (`--ab` does). Intervals of {coverage} % are for each row alone."
         ),
         Method::Pairs => format!(
             "Measured in pairs: A and B ran in each round, in random order. Differences are of \
