@@ -3,9 +3,12 @@
 //! Exit codes: 0 for success, 1 for failure, 2 for bad usage or bad input. After a signal the code
 //! is 128 plus the signal's number (`signals.rs`).
 
+mod ab;
 mod arguments;
+mod baselines;
 mod calibrate;
 mod call_path;
+mod child;
 mod compare;
 mod errors;
 mod host;
@@ -23,6 +26,7 @@ mod syscalls;
 mod temporary;
 mod usage;
 mod values;
+mod verdict;
 
 use arguments::{Arguments, Command};
 use errors::{Failure, complain};

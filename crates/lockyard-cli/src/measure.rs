@@ -1,6 +1,7 @@
 //! `lockyard measure`.
 
 use crate::arguments::Measure;
+use crate::baselines::Baselines;
 use crate::errors::Failure;
 use crate::values::{check_most, thread_list};
 use crate::{call_path, host, output, progress};
@@ -40,6 +41,7 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
         relative_to: options.relative_to.clone(),
     };
     measure::check(&request)?;
+    let baselines = Baselines::prepare(&options.baselines)?;
     host::warn();
     let bar = progress::bar(measure::rounds(&request)?, "rounds");
     let report = measure::run(&request, &published::shipped()?, &mut || bar.inc(1));
@@ -63,5 +65,5 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
         notes,
         partial: None,
     };
-    output::finish(document, report.failure, extent, &options.output)
+    baselines.finish(document, report.failure, extent, &options.output)
 }

@@ -1,6 +1,7 @@
 //! `lockyard measure-tables`.
 
 use crate::arguments::MeasureTables;
+use crate::baselines::Baselines;
 use crate::errors::Failure;
 use crate::values::{number_list_from, thread_list};
 use crate::{host, output, progress};
@@ -40,6 +41,7 @@ pub(crate) fn run(options: &MeasureTables) -> Result<(), Failure> {
         relative_to: options.relative_to.clone(),
     };
     let rounds = measure_tables::rounds(&request)?;
+    let baselines = Baselines::prepare(&options.baselines)?;
     host::warn();
     let bar = progress::bar(rounds, "rounds");
     let report = measure_tables::run(&request, &mut || bar.inc(1));
@@ -49,5 +51,5 @@ pub(crate) fn run(options: &MeasureTables) -> Result<(), Failure> {
     notes.push(host::note(&report.environment));
     let environment = output::environment(report.environment);
     let document = Document { rows: report.rows, environment, notes, ..Document::default() };
-    output::finish(document, report.failure, report.extent, &options.output)
+    baselines.finish(document, report.failure, report.extent, &options.output)
 }

@@ -1,6 +1,7 @@
 //! `lockyard predict`.
 
 use crate::arguments::Predict;
+use crate::baselines::Baselines;
 use crate::errors::Failure;
 use crate::values::thread_list;
 use crate::{call_path, output, progress};
@@ -24,6 +25,7 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
         .as_deref()
         .map(|text| MachinePlacement::parse(text, &machine))
         .transpose()?;
+    let baselines = Baselines::prepare(&options.baselines)?;
     let variants = match options.variants.len() {
         0 => script.variants.len(),
         some => some,
@@ -85,5 +87,5 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     let extent = Extent::rows(document.rows.len(), found.asked);
     document.rows.extend(found.figures);
     document.rows.extend(found.listings);
-    output::finish(document, None, extent, &options.common.output)
+    baselines.finish(document, None, extent, &options.common.output)
 }

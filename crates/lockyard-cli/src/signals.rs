@@ -12,7 +12,7 @@
 //! | the work has not ended after [`PATIENCE`] | the same |
 
 use crate::errors::complain;
-use crate::temporary;
+use crate::{child, temporary};
 use lockyard_support::jobs;
 use std::io;
 use std::process::exit;
@@ -68,6 +68,7 @@ pub(crate) fn caught() -> Option<(&'static str, u8)> {
 
 /// Ends the process with the first signal's code, and leaves no temporary file.
 fn end() -> ! {
+    child::kill_all();
     temporary::remove_all();
     #[cfg(target_os = "linux")]
     lockyard_measure::syscalls::remove_all();

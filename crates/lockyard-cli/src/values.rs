@@ -90,12 +90,27 @@ pub(crate) fn stalled_after(text: &str) -> Result<Duration, String> {
     seconds(text, 0.1, 3600.0)
 }
 
+/// Reads the longest time of a program's run.
+pub(crate) fn run_limit(text: &str) -> Result<Duration, String> {
+    seconds(text, 0.1, 86_400.0)
+}
+
 /// Reads a whole number from 1 to `most`.
 fn whole<N: TryFrom<u32>>(text: &str, most: u32) -> Result<N, String> {
-    let number = text.trim().parse().ok().filter(|number| (1..=most).contains(number));
-    number
-        .and_then(|number| N::try_from(number).ok())
-        .ok_or_else(|| format!("is {}; allowed: 1 to {most}", lockyard_support::printable(text)))
+    whole_from(text, 1, most)
+}
+
+/// Reads a whole number from `least` to `most`.
+fn whole_from<N: TryFrom<u32>>(text: &str, least: u32, most: u32) -> Result<N, String> {
+    let number = text.trim().parse().ok().filter(|number| (least..=most).contains(number));
+    number.and_then(|number| N::try_from(number).ok()).ok_or_else(|| {
+        format!("is {}; allowed: {least} to {most}", lockyard_support::printable(text))
+    })
+}
+
+/// Reads a number of rounds of two programs. With fewer there can be no verdict.
+pub(crate) fn pairs(text: &str) -> Result<u16, String> {
+    whole_from(text, lockyard_results::compare::paired::FEWEST_PAIRS as u32, 200)
 }
 
 /// Reads a number of rounds.

@@ -1,5 +1,6 @@
 //! The arguments of `lockyard measure`.
 
+use super::baselines::BaselineOptions;
 use super::common::Output;
 use super::rounds::{Rounds, Stall};
 use clap::Args;
@@ -44,6 +45,8 @@ pub(crate) struct Measure {
     /// beyond{n}which throughput falls
     #[arg(long)]
     pub(crate) fit: bool,
+    #[command(flatten)]
+    pub(crate) baselines: BaselineOptions,
     #[command(flatten)]
     pub(crate) stall: Stall,
     #[command(flatten)]

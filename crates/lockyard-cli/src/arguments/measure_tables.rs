@@ -1,5 +1,6 @@
 //! The arguments of `lockyard measure-tables`.
 
+use super::baselines::BaselineOptions;
 use super::common::Output;
 use super::rounds::{Rounds, Stall};
 use crate::values::objects;
@@ -40,6 +41,8 @@ pub(crate) struct MeasureTables {
     /// Placement: fill, siblings-last, spread, unpinned,{n}or CPUs such as 0,2
     #[arg(long, value_name = "WHERE", default_value = "siblings-last", allow_hyphen_values = true)]
     pub(crate) placement: String,
+    #[command(flatten)]
+    pub(crate) baselines: BaselineOptions,
     #[command(flatten)]
     pub(crate) stall: Stall,
     #[command(flatten)]

@@ -1,5 +1,6 @@
 //! The arguments of the command, a file for each subcommand. Their comments are its help.
 
+mod baselines;
 mod call_path;
 mod common;
 mod compare;
@@ -11,6 +12,7 @@ mod reproduce;
 mod rounds;
 mod syscalls;
 
+pub(crate) use baselines::{BaselineDirectory, BaselineOptions};
 pub(crate) use call_path::CallPath;
 pub(crate) use common::Output;
 pub(crate) use compare::Compare;
@@ -48,7 +50,7 @@ pub(crate) enum Command {
     Syscalls(SyscallsOptions),
     /// Measure the cost of calling an uncontended lock
     LockCallPath(CallPath),
-    /// Compare two result files; exit with code 1 if B is slower
+    /// Compare two results, or programs; exit with code 1 if B is slower
     Compare(Compare),
     /// List the simulated machines; show, check or calibrate one
     Machines(Machines),

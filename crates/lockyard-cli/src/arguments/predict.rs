@@ -1,5 +1,6 @@
 //! The arguments of `lockyard predict`.
 
+use super::baselines::BaselineOptions;
 use super::common::Common;
 use clap::Args;
 
@@ -35,6 +36,8 @@ pub(crate) struct Predict {
     /// beyond{n}which throughput falls
     #[arg(long)]
     pub(crate) fit: bool,
+    #[command(flatten)]
+    pub(crate) baselines: BaselineOptions,
     #[command(flatten)]
     pub(crate) common: Common,
 }

@@ -1,6 +1,8 @@
 //! The command, in one test binary: right and wrong input, output, faults, signals.
 
+mod ab;
 mod bad_input;
+mod baselines;
 mod broken_results;
 mod broken_tables;
 mod calibrate;

@@ -10,7 +10,7 @@
 
 use super::bootstrap::{self, Side};
 use super::direction::Direction;
-use super::rank_test::rank_test;
+use super::rank_test::RankTests;
 use super::read::{Figure, FigureKey, FigureKind, ResultFile};
 use super::{comparable, join};
 use lockyard_support::InputError;
@@ -97,6 +97,15 @@ pub struct Mean {
     pub interval: Option<(f64, f64)>,
 }
 
+/// Way in which the measured rounds of two files are compared.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Method {
+    /// Two separate runs: the rounds of one against those of the other.
+    Runs,
+    /// Pairs: both ran in each round, in random order ([`super::paired`]).
+    Pairs,
+}
+
 /// Comparison of two files.
 #[derive(Clone, Debug)]
 pub struct Comparison {
@@ -104,6 +113,8 @@ pub struct Comparison {
     pub files: [(String, BTreeMap<String, String>); 2],
     /// Options of the user.
     pub options: Options,
+    /// Way in which rounds were compared.
+    pub method: Method,
     /// Rows that both files have, in the order of the first file.
     pub rows: Vec<Compared>,
     /// Rows that both files have but that cannot be compared, with the reason.
@@ -145,8 +156,9 @@ pub fn compare(a: &ResultFile, b: &ResultFile, options: Options) -> Result<Compa
     let mut left_out = Vec::new();
     let mut rows = Vec::new();
     let mut evidence = Vec::new();
+    let mut tests = RankTests::default();
     for (of_a, of_b) in &joined.pairs {
-        match one(of_a, of_b, options.threshold) {
+        match one(of_a, of_b, options.threshold, &mut tests) {
             Ok((row, of_row)) => {
                 rows.push(row);
                 evidence.push(of_row);
@@ -170,6 +182,7 @@ pub fn compare(a: &ResultFile, b: &ResultFile, options: Options) -> Result<Compa
     Ok(Comparison {
         files: [a, b].map(|r| (r.origin.clone(), r.environment.clone())),
         options,
+        method: Method::Runs,
         rows,
         left_out,
         only: (joined.only_a.len(), joined.only_b.len()),
@@ -180,7 +193,7 @@ pub fn compare(a: &ResultFile, b: &ResultFile, options: Options) -> Result<Compa
 
 /// Evidence from the rounds of a measured row. Its probabilities are not yet corrected.
 #[derive(Clone, Debug)]
-struct Evidence {
+pub(super) struct Evidence {
     /// Probability of rounds that differ at least this much if the files do not.
     differs: f64,
     /// Probability of rounds at least this slow if B is slower by just the threshold.
@@ -189,8 +202,17 @@ struct Evidence {
     speeds: Vec<f64>,
 }
 
-/// Returns a row, and its evidence if it is measured. A measured row has no verdict yet.
-fn one(a: &Figure, b: &Figure, threshold: f64) -> Result<(Compared, Option<Evidence>), String> {
+/// Returns a row, and the direction of its metric. A simulated row has its verdict, a measured row
+/// has none yet.
+///
+/// # Errors
+///
+/// The reason why the figures cannot be compared.
+pub(super) fn begin(
+    a: &Figure,
+    b: &Figure,
+    threshold: f64,
+) -> Result<(Compared, Direction), String> {
     for (figure, name) in [(a, "A"), (b, "B")] {
         if let Some(reason) = &figure.unusable {
             return Err(format!("{name}: {reason}"));
@@ -217,14 +239,26 @@ fn one(a: &Figure, b: &Figure, threshold: f64) -> Result<(Compared, Option<Evide
         beyond: false,
     };
     if key.kind == FigureKind::Simulated {
-        let slow = beyond(row.difference, direction, threshold);
         let speed = direction.speed(a.value, b.value);
         row.verdict = match speed.total_cmp(&1.0) {
             std::cmp::Ordering::Less => Verdict::Slower,
             std::cmp::Ordering::Equal => Verdict::Same,
             std::cmp::Ordering::Greater => Verdict::Faster,
         };
-        row.beyond = slow;
+        row.beyond = is_beyond(row.difference, direction, threshold);
+    }
+    Ok((row, direction))
+}
+
+/// Returns a row, and its evidence if it is measured. A measured row has no verdict yet.
+fn one(
+    a: &Figure,
+    b: &Figure,
+    threshold: f64,
+    tests: &mut RankTests,
+) -> Result<(Compared, Option<Evidence>), String> {
+    let (mut row, direction) = begin(a, b, threshold)?;
+    if row.key.kind == FigureKind::Simulated {
         return Ok((row, None));
     }
     row.rounds = Some((a.rounds.len(), b.rounds.len()));
@@ -241,9 +275,9 @@ fn one(a: &Figure, b: &Figure, threshold: f64) -> Result<(Compared, Option<Evide
         Direction::Up => b.rounds.iter().map(|round| round / (1.0 - threshold)).collect(),
         Direction::Down => b.rounds.iter().map(|round| round / (1.0 + threshold)).collect(),
     };
-    let shifted = rank_test(&a.rounds, &shifted);
+    let shifted = tests.test(&a.rounds, &shifted);
     let evidence = Evidence {
-        differs: rank_test(&a.rounds, &b.rounds).two_sided(),
+        differs: tests.test(&a.rounds, &b.rounds).two_sided(),
         beyond: match direction {
             Direction::Up => shifted.below,
             Direction::Down => shifted.above,
@@ -254,7 +288,7 @@ fn one(a: &Figure, b: &Figure, threshold: f64) -> Result<(Compared, Option<Evide
 }
 
 /// Returns true if a difference is on the slow side of the threshold.
-fn beyond(difference: f64, direction: Direction, threshold: f64) -> bool {
+pub(super) fn is_beyond(difference: f64, direction: Direction, threshold: f64) -> bool {
     match direction {
         Direction::Up => difference < -threshold,
         Direction::Down => difference > threshold,
@@ -280,7 +314,7 @@ fn judge(rows: &mut [Compared], evidence: &[Option<Evidence>], threshold: f64) {
             let faster = (low > 0.0) == (direction == Direction::Up);
             row.verdict = if faster { Verdict::Faster } else { Verdict::Slower };
         }
-        let slow = beyond(low, direction, threshold) && beyond(high, direction, threshold);
+        let slow = is_beyond(low, direction, threshold) && is_beyond(high, direction, threshold);
         row.beyond = row.verdict == Verdict::Slower && slower <= FAMILY_ERROR && slow;
     }
 }
@@ -302,7 +336,11 @@ pub fn holm(probabilities: &[f64]) -> Vec<f64> {
 
 /// Returns the geometric mean of the speeds of the rows of a kind. In a replicate, all rows of a
 /// file with the same number of rounds draw the same ones.
-fn mean(kind: FigureKind, rows: &[Compared], evidence: &[Option<Evidence>]) -> Option<Mean> {
+pub(super) fn mean(
+    kind: FigureKind,
+    rows: &[Compared],
+    evidence: &[Option<Evidence>],
+) -> Option<Mean> {
     let of_kind: Vec<usize> = (0..rows.len()).filter(|&i| rows[i].key.kind == kind).collect();
     let count = of_kind.len();
     if count == 0 {
@@ -327,7 +365,7 @@ fn mean(kind: FigureKind, rows: &[Compared], evidence: &[Option<Evidence>]) -> O
 
 /// Returns a note on pairs whose local works differ, because part of their difference comes from
 /// that.
-fn other_work(pairs: &[(&Figure, &Figure)]) -> Option<String> {
+pub(super) fn other_work(pairs: &[(&Figure, &Figure)]) -> Option<String> {
     let differs = |(a, b): &&(&Figure, &Figure)| match (a.local_work, b.local_work) {
         (Some(a), Some(b)) => (a - b).abs() > WORK_DIFFERENCE * a.max(b),
         _ => false,

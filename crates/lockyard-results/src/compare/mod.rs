@@ -11,8 +11,10 @@
 //! | [`comparable`] | check that two runs answer the same question |
 //! | [`bootstrap`] | interval of a difference of medians |
 //! | [`rank_test`] | test if one run's rounds are above the other's |
+//! | [`sign_flip`] | test of rounds that ran in pairs, for all rows together |
 //! | [`direction`] | direction in which a figure is faster |
 //! | [`comparison`] | verdicts on rows, and their totals |
+//! | [`paired`] | verdicts on programs that ran in pairs |
 //! | [`report`] | the comparison for people and for programs |
 
 pub mod bootstrap;
@@ -20,10 +22,13 @@ pub mod comparable;
 pub mod comparison;
 pub mod direction;
 pub mod join;
+pub mod paired;
 pub mod rank_test;
 pub mod read;
 pub mod report;
+pub mod sign_flip;
 pub mod values;
 
-pub use comparison::{Comparison, Options, compare};
+pub use comparison::{Comparison, Method, Options, compare};
+pub use paired::{compare_pairs, join_rounds};
 pub use read::{ResultFile, load, parse};

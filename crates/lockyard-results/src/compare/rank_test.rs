@@ -8,6 +8,9 @@
 //! ones it uses the normal approximation of the sum, with the correction for ties (M. Hollander, D.
 //! A. Wolfe, *Nonparametric Statistical Methods*, section 4.1).
 
+use std::collections::HashMap;
+use std::rc::Rc;
+
 /// Maximum number of rounds of both runs together for which all ways are counted.
 const EXACT_UP_TO: usize = 60;
 
@@ -35,30 +38,71 @@ impl Probabilities {
 ///
 /// If `a` or `b` is empty.
 pub fn rank_test(a: &[f64], b: &[f64]) -> Probabilities {
-    assert!(!a.is_empty() && !b.is_empty(), "both runs have rounds");
-    let mut pooled: Vec<(f64, bool)> =
-        a.iter().map(|&v| (v, false)).chain(b.iter().map(|&v| (v, true))).collect();
-    pooled.sort_by(|x, y| x.0.total_cmp(&y.0));
-    // Twice the mean rank of each group of equal values, which is a whole number.
-    let mut ranks = vec![0usize; pooled.len()];
-    let mut ties = 0.0;
-    let mut begin = 0;
-    for group in pooled.chunk_by(|x, y| x.0 == y.0) {
-        let end = begin + group.len();
-        ranks[begin..end].fill(begin + end + 1);
-        ties += (group.len() as f64).powi(3) - group.len() as f64;
-        begin = end;
+    RankTests::default().test(a, b)
+}
+
+/// Tests of many rows. Rows without equal values, and with the same numbers of rounds, share one
+/// count.
+#[derive(Clone, Debug, Default)]
+pub struct RankTests {
+    /// Number of ways with each rank sum, by the ranks and the number chosen.
+    counts: HashMap<(Vec<usize>, usize), Rc<[f64]>>,
+}
+
+impl RankTests {
+    /// Maximum number of counts that are kept. Equal values make ever new ones.
+    const MOST: usize = 64;
+
+    /// Tests as [`rank_test`] does.
+    ///
+    /// # Panics
+    ///
+    /// If `a` or `b` is empty.
+    pub fn test(&mut self, a: &[f64], b: &[f64]) -> Probabilities {
+        assert!(!a.is_empty() && !b.is_empty(), "both runs have rounds");
+        let mut pooled: Vec<(f64, bool)> =
+            a.iter().map(|&v| (v, false)).chain(b.iter().map(|&v| (v, true))).collect();
+        pooled.sort_by(|x, y| x.0.total_cmp(&y.0));
+        // Twice the mean rank of each group of equal values, which is a whole number.
+        let mut ranks = vec![0usize; pooled.len()];
+        let mut ties = 0.0;
+        let mut begin = 0;
+        for group in pooled.chunk_by(|x, y| x.0 == y.0) {
+            let end = begin + group.len();
+            ranks[begin..end].fill(begin + end + 1);
+            ties += (group.len() as f64).powi(3) - group.len() as f64;
+            begin = end;
+        }
+        let found: usize =
+            ranks.iter().zip(&pooled).filter(|(_, p)| p.1).map(|(rank, _)| rank).sum();
+        if pooled.len() <= EXACT_UP_TO {
+            let ways = self.ways(ranks, b.len());
+            let all: f64 = ways.iter().sum();
+            Probabilities {
+                below: ways[..=found].iter().sum::<f64>() / all,
+                above: ways[found..].iter().sum::<f64>() / all,
+            }
+        } else {
+            approximate(a.len() as f64, b.len() as f64, found as f64 / 2.0, ties)
+        }
     }
-    let found: usize = ranks.iter().zip(&pooled).filter(|(_, p)| p.1).map(|(rank, _)| rank).sum();
-    if pooled.len() <= EXACT_UP_TO {
-        exact(&ranks, b.len(), found)
-    } else {
-        approximate(a.len() as f64, b.len() as f64, found as f64 / 2.0, ties)
+
+    /// Returns the number of ways with each rank sum.
+    fn ways(&mut self, ranks: Vec<usize>, count: usize) -> Rc<[f64]> {
+        let key = (ranks, count);
+        if let Some(known) = self.counts.get(&key) {
+            return known.clone();
+        }
+        let ways: Rc<[f64]> = exact(&key.0, count).into();
+        if self.counts.len() < Self::MOST {
+            self.counts.insert(key, ways.clone());
+        }
+        ways
     }
 }
 
-/// Counts all ways to choose `count` of `ranks`, by their sum.
-fn exact(ranks: &[usize], count: usize, found: usize) -> Probabilities {
+/// Counts all ways to choose `count` of `ranks`. Returns the number of them with each sum.
+fn exact(ranks: &[usize], count: usize) -> Vec<f64> {
     let most: usize = ranks.iter().sum();
     // ways[c][s] is the number of ways in which c of the ranks seen so far have the sum s. They are
     // at most 2^60, and kept as floats.
@@ -72,11 +116,7 @@ fn exact(ranks: &[usize], count: usize, found: usize) -> Probabilities {
             }
         }
     }
-    let all: f64 = ways[count].iter().sum();
-    Probabilities {
-        below: ways[count][..=found].iter().sum::<f64>() / all,
-        above: ways[count][found..].iter().sum::<f64>() / all,
-    }
+    ways.swap_remove(count)
 }
 
 /// Returns the normal approximation of the rank sum of the second run.

@@ -29,7 +29,7 @@ const MAX_THREADS: u64 = 100_000;
 const SCHEMA_FAMILY: &str = "lockyard-results-";
 /// Least figure that can be compared: a ratio to a smaller one is meaningless. A round in which no
 /// operation finished counts as this figure or, where times are measured, as its inverse.
-const LEAST: f64 = 1e-18;
+pub(super) const LEAST: f64 = 1e-18;
 
 /// Origin of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]

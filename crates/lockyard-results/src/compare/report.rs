@@ -1,14 +1,16 @@
 //! A comparison for people (tables, Markdown) and for programs (JSON, CSV).
 
 use super::bootstrap::COVERAGE;
+use super::paired::FEWEST_PAIRS;
 use super::read::{FigureKey, FigureKind};
 use crate::cell_key::CellKey;
 use crate::compare::comparison::{
-    Compared, Comparison, FAMILY_ERROR, FEWEST_ROUNDS, Mean, Verdict,
+    Compared, Comparison, FAMILY_ERROR, FEWEST_ROUNDS, Mean, Method, Verdict,
 };
 use crate::render::{Format, figure, new_table};
 use comfy_table::{TableStyle, presets};
 use serde_json::{Map, json};
+use std::collections::HashMap;
 
 /// Version of the JSON format. It changes when a field changes its meaning or is removed.
 pub const SCHEMA: &str = "lockyard-comparison-1";
@@ -26,15 +28,18 @@ pub fn render(comparison: &Comparison, format: Format) -> String {
 fn text(comparison: &Comparison, preset: &TableStyle, heading: &str) -> String {
     let [(a, _), (b, _)] = &comparison.files;
     let mut text = format!("A: {a}\nB: {b}\n\n");
-    let mut groups: Vec<Vec<&Compared>> = Vec::new();
+    let mut groups: Vec<(String, Vec<&Compared>)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
     for row in &comparison.rows {
-        match groups.iter_mut().find(|group| title(group[0]) == title(row)) {
-            Some(group) => group.push(row),
-            None => groups.push(vec![row]),
+        let title = title(row);
+        let place = *places.entry(title.clone()).or_insert(groups.len());
+        match groups.get_mut(place) {
+            Some((_, group)) => group.push(row),
+            None => groups.push((title, vec![row])),
         }
     }
-    for group in groups {
-        text.push_str(&format!("{heading}{}\n\n{}\n\n", title(group[0]), table(&group, preset)));
+    for (title, group) in groups {
+        text.push_str(&format!("{heading}{title}\n\n{}\n\n", table(&group, preset)));
     }
     for (key, reason) in &comparison.left_out {
         text.push_str(&format!("Not compared: {}, {}: {reason}.\n", key.cell, key.cell.metric));
@@ -109,24 +114,40 @@ fn summary(comparison: &Comparison) -> Vec<String> {
         lines.push(format!("Not in both: {only_a} figures are only in A, {only_b} only in B."));
     }
     if comparison.of_kind(FigureKind::Measured) > 0 {
-        lines.push(format!(
-            "Measured: p is from the rank-sum test, corrected (Holm) for {}: \
-             if nothing differs, a verdict among them has a probability of at most {} %. \
-             It accounts for how the rounds of a run vary, not for what the host did differently \
-             between the runs. Intervals of {} % are for each row alone.",
-            rows(comparison.of_kind(FigureKind::Measured)),
-            FAMILY_ERROR * 100.0,
-            COVERAGE * 100.0
-        ));
+        lines.push(method(comparison));
     }
     if comparison.rows.iter().any(|row| row.rounds.is_some() && row.interval.is_none()) {
-        lines.push(format!("With fewer than {FEWEST_ROUNDS} rounds there is no interval."));
+        let fewest = match comparison.method {
+            Method::Runs => FEWEST_ROUNDS,
+            Method::Pairs => FEWEST_PAIRS,
+        };
+        lines.push(format!("With fewer than {fewest} rounds there is no interval."));
     }
     if comparison.of_kind(FigureKind::Simulated) > 0 {
         lines.push("Simulated: the same seeds, so figures have no sampling error.".to_owned());
     }
     lines.extend(comparison.notes.iter().cloned());
     lines
+}
+
+/// Returns what the verdicts on measured rows rest on, and how often they are wrong.
+fn method(comparison: &Comparison) -> String {
+    let rows = rows(comparison.of_kind(FigureKind::Measured));
+    let (error, coverage) = (FAMILY_ERROR * 100.0, COVERAGE * 100.0);
+    match comparison.method {
+        Method::Runs => format!(
+            "Measured: p is from the rank-sum test, corrected (Holm) for {rows}: \
+             if nothing differs, a verdict among them has a probability of at most {error} %. \
+             It accounts for how the rounds of a run vary, not for what the host did differently \
+             between the runs (`--ab` does). Intervals of {coverage} % are for each row alone."
+        ),
+        Method::Pairs => format!(
+            "Measured in pairs: A and B ran in each round, in random order. Differences are of \
+             the ratio within a round. p is from signed ranks, for {rows} together: if nothing \
+             differs, a verdict among them has a probability of at most {error} %, whatever the \
+             host did. Intervals of {coverage} % are for each row alone."
+        ),
+    }
 }
 
 fn mean(mean: &Mean) -> String {
@@ -199,7 +220,7 @@ fn json(comparison: &Comparison) -> String {
         let FigureKey { cell, .. } = key;
         json!({ "row": cell.to_string(), "metric": cell.metric, "reason": reason })
     };
-    let object = json!({
+    let mut object = json!({
         "schema": SCHEMA,
         "a": file(&comparison.files[0]),
         "b": file(&comparison.files[1]),
@@ -221,6 +242,9 @@ fn json(comparison: &Comparison) -> String {
         },
         "notes": comparison.notes,
     });
+    if comparison.method == Method::Pairs {
+        object["method"] = "pairs".into();
+    }
     // A JSON value can always be written.
     let mut text = serde_json::to_string_pretty(&object).unwrap_or_default();
     text.push('\n');

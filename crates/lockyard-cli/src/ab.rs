@@ -1,0 +1,138 @@
+//! `lockyard compare --ab`: two programs that run in pairs, one pair a round.
+//!
+//! A fair coin decides in each round which of them runs first. The verdicts rest on that coin
+//! (`compare::sign_flip`), so it must not depend on the host or on earlier rounds.
+
+use crate::arguments::Compare;
+use crate::child::{self, Failed};
+use crate::errors::Failure;
+use crate::progress;
+use lockyard_results::compare::{self, Comparison, Options, ResultFile};
+use std::ffi::OsString;
+use std::hash::{BuildHasher, RandomState};
+use std::path::Path;
+use std::time::Duration;
+
+/// Number of rounds, if the user names none.
+const USUAL_ROUNDS: u16 = 15;
+
+/// Longest time of one run, if the user names none.
+const USUAL_LIMIT: Duration = Duration::from_secs(600);
+
+/// Runs both programs in all rounds, and compares their results.
+///
+/// # Errors
+///
+/// If a program fails, or the results are not comparable: there is no verdict then.
+pub(crate) fn run(options: &Compare, choices: Options) -> Result<Comparison, Failure> {
+    let rounds = usize::from(options.rounds.unwrap_or(USUAL_ROUNDS));
+    let limit = options.timeout.unwrap_or(USUAL_LIMIT);
+    let arguments = with_format(&options.command);
+    let programs = [("A", &options.a), ("B", &options.b)];
+    let mut runs: [Vec<ResultFile>; 2] = [Vec::new(), Vec::new()];
+    let bar = progress::bar(2 * rounds, "runs");
+    let mut a_first = 0;
+    for round in 1..=rounds {
+        let b_first = coin();
+        a_first += usize::from(!b_first);
+        for index in if b_first { [1, 0] } else { [0, 1] } {
+            let (name, program) = programs[index];
+            let which = format!("{name} ({}), round {round}", shown(program));
+            runs[index].push(results(&which, program, &arguments, limit)?);
+            bar.inc(1);
+        }
+    }
+    bar.finish_and_clear();
+    let line: Vec<String> = arguments.iter().map(|argument| shown(Path::new(argument))).collect();
+    let joined = |index: usize| {
+        let (_, program) = programs[index];
+        compare::join_rounds(&format!("{} {}", shown(program), line.join(" ")), &runs[index])
+    };
+    let mut comparison = compare::compare_pairs(&joined(0)?, &joined(1)?, choices)?;
+    comparison.notes.push(format!("A ran first in {a_first} of {rounds} rounds."));
+    Ok(comparison)
+}
+
+/// Returns a random bit. The keys of hash maps are from the system's random numbers.
+fn coin() -> bool {
+    RandomState::new().hash_one(0u64) >> 63 == 1
+}
+
+/// Runs a program once, and reads its results.
+fn results(
+    which: &str,
+    program: &Path,
+    arguments: &[OsString],
+    limit: Duration,
+) -> Result<ResultFile, Failure> {
+    let fail = |what: String| Failure::Input(format!("{which}: {what}"));
+    let text = child::run(program, arguments, limit).map_err(|failed| match failed {
+        Failed::NotStarted(error) => fail(format!("cannot be started: {error}")),
+        Failed::Ended(what) => fail(what),
+    })?;
+    if text.trim().is_empty() {
+        return Err(fail("printed nothing; results in JSON are needed".to_owned()));
+    }
+    let results = compare::parse(&format!("{which}: its output"), &text)?;
+    match results.environment.get("incomplete") {
+        Some(why) => {
+            let why = lockyard_support::printable(why);
+            Err(fail(format!("its results are not complete: {why}")))
+        }
+        None => Ok(results),
+    }
+}
+
+/// Returns the arguments, with what a command of lockyard needs for one round in JSON. A choice of
+/// the user stays. Another program gets its arguments as they are.
+fn with_format(arguments: &[OsString]) -> Vec<OsString> {
+    let mut all = arguments.to_vec();
+    let command = all.first().and_then(|first| first.to_str()).unwrap_or_default().to_owned();
+    let chosen = |option: &str| {
+        let is = |argument: &OsString| {
+            let rest = argument.to_str().and_then(|argument| argument.strip_prefix(option));
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
+        };
+        arguments.iter().any(is)
+    };
+    let measures = ["measure", "measure-tables"].contains(&command.as_str());
+    if measures && !chosen("--repeats") {
+        all.extend(["--repeats".into(), "1".into()]);
+    }
+    let prints = measures || ["predict", "reproduce"].contains(&command.as_str());
+    if prints && !chosen("--format") {
+        all.extend(["--format".into(), "json".into()]);
+    }
+    all
+}
+
+fn shown(path: &Path) -> String {
+    lockyard_support::printable(&path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_of_lockyard_print_one_round_in_json() {
+        let with = |arguments: &[&str]| {
+            let arguments: Vec<OsString> = arguments.iter().map(OsString::from).collect();
+            let all: Vec<String> =
+                with_format(&arguments).iter().map(|a| a.to_string_lossy().into_owned()).collect();
+            all.join(" ")
+        };
+        assert_eq!(with(&["measure", "x"]), "measure x --repeats 1 --format json");
+        assert_eq!(with(&["measure", "--repeats=3"]), "measure --repeats=3 --format json");
+        assert_eq!(with(&["predict", "x"]), "predict x --format json");
+        assert_eq!(with(&["predict", "x", "--format", "csv"]), "predict x --format csv");
+        assert_eq!(with(&["my-bench", "measure"]), "my-bench measure");
+    }
+
+    #[test]
+    fn the_coin_is_fair() {
+        // Five standard deviations of 10,000 tosses are 250.
+        let heads = (0..10_000).filter(|_| coin()).count();
+        assert!((4750..=5250).contains(&heads), "{heads}");
+    }
+}

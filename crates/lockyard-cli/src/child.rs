@@ -1,0 +1,217 @@
+//! One run of another program, to its end or to a limit of time. Nothing of it is left running.
+//!
+//! The program gets a process group of its own where there are groups. So a script's own children
+//! end with it. A signal that ends this process ends the program first ([`kill_all`]).
+
+use std::ffi::OsString;
+use std::io::{self, Read};
+use std::path::Path;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Maximum size of standard output in bytes: that of a result file.
+const MOST_OUTPUT: u64 = lockyard_results::compare::read::MAX_FILE_BYTES;
+
+/// Number of bytes of standard error that are read.
+const MOST_ERRORS: u64 = 1 << 20;
+
+/// Time between two looks at a program that has closed its output and has not ended.
+const LOOKS: Duration = Duration::from_millis(2);
+
+/// Time for the last line of standard error to arrive.
+const LAST_LINE: Duration = Duration::from_millis(500);
+
+/// Process that runs now.
+static RUNNING: Mutex<Option<u32>> = Mutex::new(None);
+
+fn running() -> MutexGuard<'static, Option<u32>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Reason why a run gives nothing.
+#[derive(Debug)]
+pub(crate) enum Failed {
+    /// The program cannot be started.
+    NotStarted(io::Error),
+    /// It was started, and failed: a text that continues "it".
+    Ended(String),
+}
+
+/// A program that has been started. Dropped, it is killed and reaped.
+struct Running(Child);
+
+impl Running {
+    fn start(mut command: Command) -> io::Result<Running> {
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        // The lock is held so that a signal meanwhile does not miss the new process.
+        let mut running = running();
+        let child = command.spawn()?;
+        *running = Some(child.id());
+        Ok(Running(child))
+    }
+
+    /// Waits for the end until `deadline`. Returns `None` if it has not ended by then.
+    fn wait_until(&mut self, deadline: Instant) -> io::Result<Option<ExitStatus>> {
+        loop {
+            let mut running = running();
+            if let Some(status) = self.0.try_wait()? {
+                *running = None;
+                return Ok(Some(status));
+            }
+            drop(running);
+            if Instant::now() >= deadline {
+                return Ok(None);
+            }
+            std::thread::sleep(LOOKS);
+        }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let mut running = running();
+        if running.take().is_some() {
+            kill(self.0.id());
+            // It may have ended by itself. An error leaves nothing that could still be done.
+            let _ = self.0.kill();
+            let _ = self.0.wait();
+        }
+    }
+}
+
+/// Kills the process and its group.
+fn kill(id: u32) {
+    #[cfg(unix)]
+    if let Ok(group) = i32::try_from(id)
+        && group > 1
+    {
+        // SAFETY: the call has no preconditions. The process has not been reaped, so the number of
+        // its group is still its own.
+        unsafe { libc::kill(-group, libc::SIGKILL) };
+    }
+    #[cfg(not(unix))]
+    let _ = id;
+}
+
+/// Kills the program that runs now, and lets none start any more. This process is about to end.
+pub(crate) fn kill_all() {
+    let running = running();
+    if let Some(id) = *running {
+        kill(id);
+    }
+    std::mem::forget(running);
+}
+
+/// Runs a program, and returns its standard output.
+///
+/// # Errors
+///
+/// If it cannot be started, does not succeed, or does not end within `limit`. It has ended then.
+pub(crate) fn run(
+    program: &Path,
+    arguments: &[OsString],
+    limit: Duration,
+) -> Result<String, Failed> {
+    let begin = Instant::now();
+    let deadline = begin + limit;
+    let mut command = Command::new(program);
+    command.args(arguments).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = Running::start(command).map_err(Failed::NotStarted)?;
+    let output = read(child.0.stdout.take(), MOST_OUTPUT + 1);
+    let errors = read(child.0.stderr.take(), MOST_ERRORS);
+    let too_long = || {
+        let seconds = limit.as_secs_f64();
+        Failed::Ended(format!("did not end within {seconds} s, and was killed (--timeout)"))
+    };
+    let output = output.recv_timeout(limit).map_err(|_| too_long())?;
+    if output.len() as u64 > MOST_OUTPUT {
+        let most = MOST_OUTPUT >> 20;
+        return Err(Failed::Ended(format!("printed more than {most} MiB, and was killed")));
+    }
+    let status = child.wait_until(deadline);
+    let status = status.map_err(|error| Failed::Ended(format!("cannot be awaited: {error}")))?;
+    let Some(status) = status else { return Err(too_long()) };
+    if !status.success() {
+        let errors = errors.recv_timeout(LAST_LINE).unwrap_or_default();
+        let errors = String::from_utf8_lossy(&errors).into_owned();
+        let last = errors.lines().map(str::trim).rfind(|line| !line.is_empty());
+        let said = last.map(|line| format!(": {}", lockyard_support::printable(line)));
+        return Err(Failed::Ended(format!("failed ({status}){}", said.unwrap_or_default())));
+    }
+    String::from_utf8(output).map_err(|_| Failed::Ended("printed no text (UTF-8)".to_owned()))
+}
+
+/// Reads from a pipe on a thread of its own, at most `most` bytes. The thread ends with the pipe.
+fn read(pipe: Option<impl Read + Send + 'static>, most: u64) -> Receiver<Vec<u8>> {
+    let (sender, receiver) = channel();
+    if let Some(mut pipe) = pipe {
+        let work = move || {
+            let mut bytes = Vec::new();
+            // What was read before an error is all that there is.
+            let _ = (&mut pipe).take(most).read_to_end(&mut bytes);
+            // If nobody waits any more, nobody needs it.
+            let _ = sender.send(bytes);
+        };
+        // If the thread cannot be started, the receiver notices that there is no sender.
+        let _ = std::thread::Builder::new().spawn(work);
+    }
+    receiver
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    /// The tests take turns, because one program runs at a time.
+    static TURN: Mutex<()> = Mutex::new(());
+
+    fn shell(script: &str, limit: Duration) -> Result<String, String> {
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let arguments = ["-c".into(), script.into()];
+        run(Path::new("/bin/sh"), &arguments, limit).map_err(|failed| match failed {
+            Failed::NotStarted(error) => error.to_string(),
+            Failed::Ended(what) => what,
+        })
+    }
+
+    const LONG: Duration = Duration::from_secs(60);
+
+    #[test]
+    fn what_it_prints_is_returned_and_a_failure_has_its_last_line() {
+        assert_eq!(shell("echo one; echo two >&2", LONG).as_deref(), Ok("one\n"));
+        let failed = shell("echo one; echo first >&2; echo 'last' >&2; exit 3", LONG);
+        assert_eq!(failed, Err("failed (exit status: 3): last".to_owned()));
+        let failed = shell("kill -SEGV $$", LONG).expect_err("it fails");
+        assert!(failed.contains("signal: 11"), "{failed}");
+        assert_eq!(shell("printf '\\377'", LONG), Err("printed no text (UTF-8)".to_owned()));
+    }
+
+    #[test]
+    fn a_program_that_does_not_end_is_killed_with_its_children() {
+        let file = std::env::temp_dir().join(format!("lockyard-child-{}", std::process::id()));
+        let script = format!("sleep 600 & echo $! > {}; wait", file.display());
+        let begin = Instant::now();
+        let failed = shell(&script, Duration::from_millis(500)).expect_err("it does not end");
+        assert!(failed.starts_with("did not end within 0.5 s"), "{failed}");
+        assert!(begin.elapsed() < Duration::from_secs(30));
+        let id = std::fs::read_to_string(&file).expect("the script wrote it");
+        let _ = std::fs::remove_file(&file);
+        let id: i32 = id.trim().parse().expect("a number");
+        // The child is an orphan now. Its new parent reaps it soon, or it stays a zombie.
+        let begin = Instant::now();
+        while is_alive(id) {
+            assert!(begin.elapsed() < Duration::from_secs(30), "{id} is alive");
+            std::thread::sleep(LOOKS);
+        }
+    }
+
+    fn is_alive(id: i32) -> bool {
+        // SAFETY: the call has no preconditions, and signal 0 only asks.
+        let there = unsafe { libc::kill(id, 0) } == 0;
+        let status = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
+        there && !status.contains(") Z ")
+    }
+}

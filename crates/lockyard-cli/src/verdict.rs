@@ -1,0 +1,36 @@
+//! The verdict of a comparison: its text, and the exit code that follows from it.
+
+use crate::errors::Failure;
+use crate::output;
+use lockyard_results::compare::{Comparison, report};
+use lockyard_results::render::Format;
+
+/// Prints a comparison.
+///
+/// # Errors
+///
+/// A failure if a row is slower by more than the threshold, which the user wrote as `shown`.
+pub(crate) fn print(comparison: &Comparison, format: Format, shown: &str) -> Result<(), Failure> {
+    output::write(&report::render(comparison, format))?;
+    match comparison.slower_beyond_threshold() {
+        0 => Ok(()),
+        slower => Err(Failure::Run(format!(
+            "{slower} row{} slower by more than {}, with evidence",
+            if slower == 1 { " is" } else { "s are" },
+            shown.trim()
+        ))),
+    }
+}
+
+/// Reads a threshold in per cent; returns it as a fraction.
+pub(crate) fn threshold(text: &str) -> Result<f64, Failure> {
+    let number = text.trim();
+    let number = number.strip_suffix('%').unwrap_or(number).trim_end();
+    match number.parse::<f64>() {
+        Ok(percent) if (0.0..100.0).contains(&percent) => Ok(percent / 100.0),
+        _ => Err(Failure::Input(format!(
+            "--threshold: `{}` is not a threshold; allowed: 0 to below 100 per cent, such as 5%",
+            lockyard_support::printable(text)
+        ))),
+    }
+}
