@@ -17,6 +17,7 @@ title = "a counter behind a lock"
 operation = "lock, add one, unlock, and some work outside"
 metric = "throughput"
 unit = "op/s"
+work_varies = false
 
 [[objects]]
 name = "lock"
