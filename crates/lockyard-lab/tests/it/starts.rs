@@ -110,6 +110,7 @@ fn row(places: &str, threads: usize) -> Row {
         variants: Vec::new(),
         threads: vec![threads],
         placement: Some(MachinePlacement::parse(places, &machine()).expect("it is valid")),
+        intervals: false,
         sensitivity: false,
         attribution: false,
         jobs: 1,
