@@ -10,7 +10,9 @@ use lockyard_measure::cpus::{Cpus, MOST_THREADS, Placement};
 use lockyard_measure::peers;
 use lockyard_measure::scenario::rounds::Effort;
 use lockyard_predict::names;
+use lockyard_results::fairness::TOO_FEW_WAITS;
 use lockyard_results::render::{Document, Extent};
+use lockyard_results::row::Row;
 use lockyard_results::{published, scaling};
 
 pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
@@ -55,6 +57,10 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
     explanations.extend(report.pictures.into_iter().filter(|_| options.histogram));
     let mut notes = report.notes;
     notes.push(host::note(&report.environment));
+    let waits = |row: &Row| row.details.measured.as_ref()?.waits;
+    if report.rows.iter().filter_map(waits).any(|waits| waits.lacks_percentiles()) {
+        notes.push(TOO_FEW_WAITS.to_owned());
+    }
     let environment = output::environment(report.environment);
     let document = Document {
         rows: report.rows,

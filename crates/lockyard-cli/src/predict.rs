@@ -7,7 +7,8 @@ use crate::values::thread_list;
 use crate::{call_path, output, progress};
 use lockyard_lab::predict;
 use lockyard_predict::placement::MachinePlacement;
-use lockyard_predict::{explain, names, sensitivity};
+use lockyard_predict::{evidence, explain, names, sensitivity};
+use lockyard_results::fairness::TOO_FEW_WAITS;
 use lockyard_results::render::{Document, Extent};
 use lockyard_results::row::Row;
 use lockyard_results::{published, scaling};
@@ -64,6 +65,7 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
         variants: options.variants.clone(),
         threads,
         placement,
+        intervals: true,
         sensitivity: options.sensitivity,
         attribution: options.attribution,
         jobs: options.common.jobs(),
@@ -74,6 +76,7 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     let fits = if options.fit { scaling::of_rows(&mut found.rows) } else { Vec::new() };
     let mut document =
         Document { rows: found.rows, fits, environment, notes, ..Document::default() };
+    document.notes.extend(of_figures(&document.rows));
     let heading = |row: &Row| format!("{}, {}", row.key.variant, row.key.threads_in_words());
     if options.explain {
         let explained = document.rows.iter().zip(&found.costs);
@@ -89,3 +92,21 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     document.rows.extend(found.listings);
     baselines.finish(document, None, extent, &options.common.output)
 }
+
+/// Returns notes on the rows' intervals, errors and percentiles.
+fn of_figures(rows: &[Row]) -> Vec<String> {
+    let simulated = || rows.iter().filter_map(|row| row.details.simulated.as_ref());
+    let mut notes = Vec::new();
+    if simulated().any(|detail| detail.interval.is_some()) {
+        notes.push(INTERVAL.to_owned());
+    }
+    notes.extend(evidence::sentences(simulated()));
+    if simulated().any(|detail| detail.waits.is_some_and(|waits| waits.lacks_percentiles())) {
+        notes.push(TOO_FEW_WAITS.to_owned());
+    }
+    notes
+}
+
+/// Sentence about the intervals of predicted figures.
+const INTERVAL: &str = "Intervals: how the seeds differ, and the clock, the latencies between \
+                        cores and the local work wrong by 20 %. They are no bound of the error.";

@@ -121,6 +121,7 @@ fn predicted(
             variants: Vec::new(),
             threads: threads.into_iter().collect(),
             placement: None,
+            intervals: false,
             sensitivity: false,
             attribution: false,
             jobs,

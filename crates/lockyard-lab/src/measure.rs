@@ -205,8 +205,10 @@ fn picture(task: &Task, result: &Measurement) -> Option<String> {
         ("90 %", waits.p90),
         ("99 %", waits.p99),
         ("99.9 %", waits.p999),
-        ("longest", waits.maximum),
+        ("longest", Some(waits.maximum)),
     ];
+    let known = |(name, wait): (&'static str, Option<u64>)| wait.map(|wait| (name, wait));
+    let marks: Vec<(&str, u64)> = marks.into_iter().filter_map(known).collect();
     Some(histogram::picture(&heading, &result.histogram, &marks))
 }
 

@@ -181,11 +181,11 @@ fn simulated(row: &Row) -> Option<&SimulatedDetail> {
 }
 
 /// The tables of primitives. Their scripts specify everything, unlike those of whole programs.
-const PRIMITIVES: [&str; 3] = ["lockref-will-it-scale", "qspinlock-loop", "page-ref"];
+pub const PRIMITIVES: [&str; 3] = ["lockref-will-it-scale", "qspinlock-loop", "page-ref"];
 
 /// The table of primitives with a nearly flat curve. A constant cost nearly fits it, so its small
 /// errors say little.
-const FLAT: &str = "qspinlock-loop";
+pub const FLAT: &str = "qspinlock-loop";
 
 /// Returns one summary for each table and one for all. If all tables of primitives are present, it
 /// adds two summaries of them: one with the flat table, and one without it. Doubtful rows have

@@ -8,15 +8,18 @@
 //! | [`calibration`], [`local_work`] | calibration by a script's calibration cell |
 //! | [`detail`] | details of a predicted row beside its figure |
 //! | [`explain`] | cycles by phase, lock and line, and the dominating cost |
+//! | [`interval`], [`evidence`] | what wrong inputs do to a figure; errors on published tables |
 //! | [`sensitivity`] | inputs that move a prediction most |
 //! | [`machine`] | machines: pictures, caches, known figures that are not inputs of their files |
 //! | [`names`] | finding machines and scenarios, by name or path |
 
 pub mod calibration;
 pub mod detail;
+pub mod evidence;
 pub mod explain;
 pub mod failure;
 mod interruptible;
+pub mod interval;
 pub mod local_work;
 pub mod machine;
 pub mod names;

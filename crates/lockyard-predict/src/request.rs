@@ -2,15 +2,17 @@
 
 use crate::calibration::{Calibrated, calibrated, calibration_cell};
 use crate::detail::{detail, identify_figure};
+use crate::evidence::Kind;
 use crate::explain::Costs;
 use crate::failure::Failure;
+use crate::interval;
 use crate::placement::{MachinePlacement, check_threads};
 use crate::sensitivity::{self, Sensitivity};
 use crate::simulate::{
     CellSpec, Prediction, RunPlan, SimulationEffort, SimulationError, identify, simulate,
 };
 use lockyard_results::cell_key::CellKey;
-use lockyard_results::details::{Details, SimulatedDetail};
+use lockyard_results::details::{Details, Range, SimulatedDetail};
 use lockyard_results::listing;
 use lockyard_results::published::PublishedTable;
 use lockyard_results::row::{Row, Status};
@@ -31,6 +33,8 @@ pub struct PredictRequest {
     pub threads: Vec<usize>,
     /// Placement of the tasks; the script's own if `None`.
     pub placement: Option<MachinePlacement>,
+    /// True to simulate each cell also with its most uncertain inputs changed, for an interval.
+    pub intervals: bool,
     /// True to simulate each cell also with every input changed.
     pub sensitivity: bool,
     /// True to list CPU time by region.
@@ -101,16 +105,11 @@ pub fn run(
             Cell { request, spec, calibrated, is_as_published: (1..=2).all(as_scripted) }
         }));
     }
-    let predictions = jobs::run(
-        &cells,
-        request.jobs,
-        |cell| simulate(&cell.spec, &RunPlan::full(&cell.spec, &script.run, script.samples)),
-        done,
-    );
+    let predictions = jobs::run(&cells, request.jobs, Cell::simulate, done);
     let mut found = Predictions { asked, ..Predictions::default() };
-    for (cell, prediction) in cells.iter().zip(predictions) {
-        let Some(prediction) = prediction else { continue };
-        if !cell.add(prediction.map_err(|error| cell.failed(error))?, tables, done, &mut found)? {
+    for (cell, simulated) in cells.iter().zip(predictions) {
+        let Some(simulated) = simulated else { continue };
+        if !cell.add(simulated.map_err(|error| cell.failed(error))?, tables, done, &mut found)? {
             break;
         }
     }
@@ -139,7 +138,32 @@ struct Cell<'a> {
     is_as_published: bool,
 }
 
+/// Prediction of a cell, and the interval of its figure if that was asked for.
+struct Simulated {
+    prediction: Prediction,
+    interval: Option<(f64, f64)>,
+}
+
 impl Cell<'_> {
+    fn simulate(&self) -> Result<Simulated, SimulationError> {
+        let script = &self.request.script;
+        let plan = RunPlan::full(&self.spec, &script.run, script.samples);
+        let prediction = simulate(&self.spec, &plan)?;
+        let Calibrated { work, metric } = self.calibrated;
+        let interval = if self.request.intervals {
+            interval::of(&self.spec, &script.run, work, &prediction, metric)?
+        } else {
+            None
+        };
+        Ok(Simulated { prediction, interval })
+    }
+
+    /// Returns the kind of the cell, on which its errors depend.
+    fn kind(&self) -> Kind {
+        let CellSpec { machine, variant, placement, threads, .. } = self.spec;
+        Kind::of(&self.request.script, variant, machine, placement, threads)
+    }
+
     fn failed(&self, error: SimulationError) -> Failure {
         let (script, variant) = (&self.request.script.name, &self.spec.variant.name);
         Failure::Run(format!("{script}, {variant}: {error}"))
@@ -148,7 +172,7 @@ impl Cell<'_> {
     /// Adds the rows of the cell; returns false after an interrupt.
     fn add(
         &self,
-        prediction: Prediction,
+        Simulated { prediction, interval }: Simulated,
         tables: &[PublishedTable],
         done: &(impl Fn() + Sync),
         found: &mut Predictions,
@@ -160,6 +184,8 @@ impl Cell<'_> {
         let mut details = detail(metric, &prediction, threads, work);
         let simulated = details.simulated.get_or_insert_default();
         identify(&request.machine, prediction.runs.len(), simulated);
+        simulated.interval = interval.map(Range::from);
+        simulated.evidence = Some(self.kind().evidence());
         if request.sensitivity {
             let plan = RunPlan::of_run(SimulationEffort::SEARCH, &script.run);
             let one = sensitivity::of(&self.spec, &plan, metric, request.jobs, done);

@@ -27,8 +27,10 @@ mod stage;
 mod starts;
 mod windows;
 
+use crate::placement::MachinePlacement;
 pub use effort::SimulationEffort;
 pub use identity::identify;
+use lockyard_sim::Machine;
 pub use prediction::{LongRun, Prediction, SimulationError, range};
 pub use samples::{SEEDS as SEEDS_OF_SAMPLES, samples};
 pub use spec::{CellSpec, RunPlan};
@@ -59,7 +61,7 @@ pub fn simulate(cell: &CellSpec, plan: &RunPlan) -> Result<Prediction, Simulatio
         found.samples = samples(cell, of)?;
     }
     if plan.siblings_apart
-        && has_siblings(cell)
+        && has_siblings(cell.machine, cell.placement, cell.threads)
         && let Some(apart) = cell.machine.clone().with("cycles.sibling_turn", APART)
     {
         let cell = CellSpec { machine: &apart, ..*cell };
@@ -69,11 +71,14 @@ pub fn simulate(cell: &CellSpec, plan: &RunPlan) -> Result<Prediction, Simulatio
     Ok(found)
 }
 
-/// Returns true if two of the cell's tasks are siblings of a core.
-fn has_siblings(cell: &CellSpec) -> bool {
-    let places = cell.placement.places(cell.machine, cell.threads, 1);
-    let mut cores: Vec<usize> =
-        places.into_iter().map(|place| cell.machine.place(place).core).collect();
+/// Returns true if two of a cell's tasks are siblings of a core.
+pub(crate) fn has_siblings(
+    machine: &Machine,
+    placement: &MachinePlacement,
+    threads: usize,
+) -> bool {
+    let places = placement.places(machine, threads, 1);
+    let mut cores: Vec<usize> = places.into_iter().map(|place| machine.place(place).core).collect();
     cores.sort_unstable();
     cores.windows(2).any(|pair| pair[0] == pair[1])
 }

@@ -51,21 +51,34 @@ fn jain(operations: &[u64]) -> f64 {
     if squares > 0.0 { sum * sum / (operations.len() as f64 * squares) } else { 1.0 }
 }
 
-/// Waits of the steps that take a lock, or take or drop a reference, in nanoseconds.
+/// Minimum number of waits from which any percentile is computed.
+pub const LEAST_WAITS: u64 = 100;
+
+/// Minimum number of waits beyond a percentile. The relative standard error of their number is then
+/// at most a third.
+pub const LEAST_BEYOND: u64 = 10;
+
+/// Sentence for people about percentiles that are missing.
+pub const TOO_FEW_WAITS: &str = "A percentile of waits is left out if it rests on fewer than 100 \
+                                 waits, or has fewer than 10 beyond it.";
+
+/// Waits of the steps that take a lock, or take or drop a reference, in nanoseconds. A percentile is
+/// `None` if it rests on fewer than [`LEAST_WAITS`] waits, or has fewer than [`LEAST_BEYOND`] beyond
+/// it: the 99th needs 1,000 waits, and the 99.9th 10,000.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Waits {
     /// Median.
     #[serde(rename = "p50_ns")]
-    pub p50: u64,
+    pub p50: Option<u64>,
     /// 90th percentile.
     #[serde(rename = "p90_ns")]
-    pub p90: u64,
+    pub p90: Option<u64>,
     /// 99th percentile.
     #[serde(rename = "p99_ns")]
-    pub p99: u64,
+    pub p99: Option<u64>,
     /// 99.9th percentile.
     #[serde(rename = "p999_ns")]
-    pub p999: u64,
+    pub p999: Option<u64>,
     /// Longest wait.
     #[serde(rename = "maximum_ns")]
     pub maximum: u64,
@@ -76,14 +89,25 @@ pub struct Waits {
 impl Waits {
     /// Returns the waits of a histogram; `None` if it is empty.
     pub fn of(waits: &Histogram<u64>) -> Option<Waits> {
-        (!waits.is_empty()).then(|| Waits {
-            p50: waits.value_at_quantile(0.5),
-            p90: waits.value_at_quantile(0.9),
-            p99: waits.value_at_quantile(0.99),
-            p999: waits.value_at_quantile(0.999),
+        let count = waits.len();
+        // One wait in `beyond` lies beyond the percentile.
+        let percentile = |beyond: u64| {
+            let rests_on_enough = count >= LEAST_WAITS.max(LEAST_BEYOND * beyond);
+            rests_on_enough.then(|| waits.value_at_quantile(1.0 - 1.0 / beyond as f64))
+        };
+        (count > 0).then(|| Waits {
+            p50: percentile(2),
+            p90: percentile(10),
+            p99: percentile(100),
+            p999: percentile(1000),
             maximum: waits.max(),
-            count: waits.len(),
+            count,
         })
+    }
+
+    /// Returns true if a percentile is missing.
+    pub fn lacks_percentiles(&self) -> bool {
+        self.p999.is_none()
     }
 }
 
@@ -114,6 +138,33 @@ mod tests {
             waits.saturating_record(wait);
         }
         let waits = Waits::of(&waits).unwrap();
-        assert_eq!((waits.p50, waits.p99, waits.count), (500, 990, 1000));
+        assert_eq!((waits.p50, waits.p99, waits.count), (Some(500), Some(990), 1000));
+    }
+
+    #[test]
+    fn a_percentile_rests_on_a_hundred_waits_and_on_ten_beyond_it() {
+        let known = |number: u64| {
+            let mut waits = histogram();
+            (1..=number).for_each(|wait| waits.saturating_record(wait));
+            let waits = Waits::of(&waits).unwrap();
+            assert!(waits.count == number && waits.maximum >= number, "{waits:?}");
+            let known = [waits.p50, waits.p90, waits.p99, waits.p999].map(|p| p.is_some());
+            assert_eq!(waits.lacks_percentiles(), known.contains(&false));
+            known.into_iter().filter(|known| *known).count()
+        };
+        for (number, percentiles) in
+            [(1, 0), (99, 0), (100, 2), (999, 2), (1000, 3), (9999, 3), (10_000, 4)]
+        {
+            assert_eq!(known(number), percentiles, "{number} waits");
+        }
+    }
+
+    #[test]
+    fn percentiles_are_those_of_the_histogram() {
+        let mut waits = histogram();
+        (1..=20_000).for_each(|wait| waits.saturating_record(wait));
+        let found = Waits::of(&waits).unwrap();
+        let expected = [0.5, 0.9, 0.99, 0.999].map(|share| Some(waits.value_at_quantile(share)));
+        assert_eq!([found.p50, found.p90, found.p99, found.p999], expected);
     }
 }

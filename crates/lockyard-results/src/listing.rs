@@ -169,6 +169,7 @@ title = "x"
 operation = "x"
 metric = "throughput"
 unit = "op/s"
+work_varies = false
 steps = [
     { do = "work", ns = 1.0, region = "copy", name = "__memcpy" },
     { do = "work", ns = 1.0 },

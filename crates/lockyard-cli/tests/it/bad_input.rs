@@ -163,10 +163,7 @@ fn a_broken_script_is_refused_with_its_line() {
         broken("s-huge.toml", "count = 1\n", "count = 4000000000\n"),
         format!("{}: `count` is 4000000000; allowed: 0 to 1048576", line("count = 1"))
     );
-    assert!(
-        broken("s-missing.toml", "metric = \"throughput\"\n", "")
-            .contains("missing field `metric`")
-    );
+    assert!(broken("s-missing.toml", "name = \"fstat2\"\n", "").contains("missing field `name`"));
     let binary = File::new("s-binary.toml", b"\x00\x01\xfe\xff");
     assert_eq!(
         refusal(&predict(binary.path(), CLX, "1")),

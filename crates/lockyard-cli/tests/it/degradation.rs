@@ -45,6 +45,7 @@ title = "a counter behind a lock"
 operation = "lock, add one, unlock"
 metric = "throughput"
 unit = "op/s"
+work_varies = false
 objects = [
     { name = "lock", kind = "lock", lock = "ticket", line = "shared" },
     { name = "counter", kind = "data", line = "shared" },

@@ -160,9 +160,10 @@ fn a_result_has_its_figures_its_threads_its_waits_and_its_environment() {
         assert!(detail["clock_ns"].is_f64(), "{detail}");
         let waits: Vec<u64> = ["p50_ns", "p90_ns", "p99_ns", "p999_ns", "maximum_ns"]
             .iter()
-            .map(|name| detail["waits"][*name].as_u64().expect("it is a count"))
+            .filter_map(|name| detail["waits"][*name].as_u64())
             .collect();
-        assert!(waits.is_sorted(), "{waits:?}");
+        // A percentile that rests on too few waits is left out.
+        assert!(waits.len() > 1 && waits.is_sorted(), "{waits:?}");
     }
 }
 

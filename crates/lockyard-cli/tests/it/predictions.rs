@@ -226,3 +226,31 @@ fn what_a_machine_file_notes_every_command_that_uses_it_repeats() {
     let notes = &json(&check)["environment"]["machine_notes"]["skylake-client-4c"];
     assert_eq!(notes[0], "its hand-overs change");
 }
+
+#[test]
+fn a_figure_has_an_interval_and_the_errors_of_its_kind_beside_it() {
+    let arguments = [&FSTAT2[..], &["--threads", "2,96"]].concat();
+    let document = json(&arguments);
+    let rows = document["rows"].as_array().expect("there are rows");
+    for row in rows {
+        let simulated = &row["detail"]["simulated"];
+        let end = |name: &str| simulated["interval"][name].as_f64().expect("it is a number");
+        let figure = row["predicted"].as_f64().expect("it is predicted");
+        assert!(end("low") < figure && figure < end("high"), "{simulated}");
+        assert!(end("high") - end("low") > 0.1 * figure, "the inputs matter: {simulated}");
+        let evidence = &simulated["evidence"];
+        let siblings = evidence["kind"].as_str().expect("it is text").ends_with("siblings in use");
+        assert_eq!(siblings, row["threads"] == 96);
+        let error = |name: &str| evidence[name].as_f64().expect("it is a number");
+        assert!(error("median_abs_error") < error("p90_abs_error") && evidence["cells"].is_u64());
+    }
+    let text = text(&arguments);
+    let stated = text.matches("this model's median error is ").count();
+    assert_eq!((rows.len(), stated), (2, 2), "one sentence for each kind: {text}");
+    assert!(text.contains("They are no bound of the error."), "{text}");
+    // The same cells beside published figures have their own errors instead.
+    let reproduced = json(&["reproduce", "fstat2", "--no-measure"]);
+    let simulated = &reproduced["rows"][0]["detail"]["simulated"];
+    assert!(simulated["range"].is_object() && simulated["interval"].is_null(), "{simulated}");
+    assert!(simulated["evidence"].is_null());
+}

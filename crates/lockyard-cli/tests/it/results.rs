@@ -2,6 +2,8 @@
 //! host.
 
 use crate::support::lockyard;
+use lockyard_lab::reproduce;
+use lockyard_predict::evidence::{self, Kind};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::process::Command;
@@ -34,7 +36,7 @@ fn printed(command: &mut Command) -> String {
     String::from_utf8(output.stdout).expect("it is text")
 }
 
-fn reproduce(arguments: &[&str]) -> String {
+fn reproduced(arguments: &[&str]) -> String {
     printed(&mut reproduction(env!("CARGO_BIN_EXE_lockyard").as_ref(), arguments))
 }
 
@@ -153,6 +155,41 @@ const WITH_ALL_MECHANISMS: [&str; 6] = [
     "ebizzy-m",
 ];
 
+/// Returns the errors of predictions by kind of scenario, from the results of all tables.
+fn errors_by_kind(json: &serde_json::Value) -> Vec<(Kind, f64)> {
+    let rows = json["rows"].as_array().expect("there are rows");
+    let mut errors = Vec::new();
+    for row in rows {
+        let text = |name: &str| row[name].as_str().expect("it is text");
+        let simulated = &row["detail"]["simulated"];
+        let counts = simulated["repeats"].is_null() && simulated["doubtful"].is_null();
+        let Some(error) = row["error"].as_f64().filter(|_| counts) else { continue };
+        let threads = row["threads"].as_u64().map(|threads| threads as usize);
+        let kind =
+            Kind::of_published(text("experiment"), text("machine"), text("variant"), threads);
+        let kind = kind.expect("a published cell is one of a shipped script");
+        let is_primitive = reproduce::PRIMITIVES.contains(&text("table"));
+        assert_eq!(kind.is_program, !is_primitive, "{row}");
+        if text("table") != reproduce::FLAT {
+            errors.push((kind, error));
+        }
+    }
+    errors
+}
+
+#[test]
+#[ignore = "simulates all tables: .ci/run runs it with the optimised command"]
+fn the_errors_that_predict_states_are_those_of_all_tables() {
+    let errors = errors_by_kind(&all_results());
+    let text = evidence::file(&errors);
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../lockyard-predict/data/evidence.csv");
+    if std::env::var_os("LOCKYARD_BLESS").is_some() {
+        std::fs::write(path, &text).expect("it can be written");
+    }
+    let committed = std::fs::read_to_string(path).expect("it is there");
+    assert_eq!(committed, text, "LOCKYARD_BLESS=1 writes it; CONTRIBUTING.md has the command");
+}
+
 #[test]
 #[ignore = "simulates all mechanisms twice: .ci/run runs it with the optimised command"]
 fn results_are_the_same_bytes_whatever_the_host_does() {
@@ -184,7 +221,7 @@ fn results_are_the_same_bytes_whatever_the_host_does() {
 fn written_results_are_what_is_printed() {
     let directory = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("results");
     let out = directory.to_str().expect("the path is text");
-    let printed = reproduce(&["fstat2", "--out", out]);
+    let printed = reproduced(&["fstat2", "--out", out]);
     let read = |name: &str| std::fs::read_to_string(directory.join(name)).expect("it was written");
     assert_eq!(read("results.json"), printed);
     assert_eq!(read("results.csv").lines().count(), 1 + 12);

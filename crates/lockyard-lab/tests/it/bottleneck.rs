@@ -14,12 +14,16 @@ use lockyard_sim::Machine;
 /// Maximum error of a figure that is computed from a simulation, as a share of the closed form.
 const NEAR: f64 = 0.03;
 
+/// Head of a script whose operations differ.
+const VARIES: &str = "work_varies = true";
+
 /// Returns the cycles by cause of threads that perform `steps` on a Cascade Lake: up to 24 threads
 /// on one socket.
 fn costs(head: &str, objects: &[(&str, &str)], steps: &[Step], threads: usize) -> Costs {
+    let (head, varies) = (head.trim_start_matches(VARIES), head.starts_with(VARIES));
     let mut text = format!(
         "name = \"fixture\"\ntitle = \"t\"\noperation = \"o\"\nmetric = \"throughput\"\n\
-         unit = \"op/s\"\n{head}\n"
+         unit = \"op/s\"\nwork_varies = {varies}\n{head}\n"
     );
     for (name, kind) in objects {
         text += &format!("[[objects]]\nname = \"{name}\"\nline = \"{name}\"\n{kind}\n");
@@ -158,6 +162,91 @@ fn on_two_sockets_the_section_dominates_and_a_faster_lock_helps_all_the_same() {
     assert!(both.iter().all(|words| sentence.contains(words)), "{sentence}");
 }
 
+/// Returns the simulated nanoseconds of a hold and of a hand-over of the only lock.
+fn times(costs: &Costs) -> [f64; 2] {
+    let lock = costs.locks["m"];
+    [lock.held, lock.handed_over()].map(|time| costs.each_time(&lock, time))
+}
+
+#[test]
+fn the_bound_is_one_over_the_hold_time() {
+    for (think, section, threads) in [(2000, 300, 24), (20_000, 20_000, 8)] {
+        let costs = one_lock(QUEUED, think, section, threads);
+        let bound = costs.hold_bound().expect("there is a bottleneck");
+        assert_near(bound, 1e9 / times(&costs)[0]);
+        // The work of a section that is done ahead of the hold makes the bound a little higher.
+        assert!(bound > 0.99e9 / f64::from(section) && bound < 1.2e9 / f64::from(section));
+        let reached = throughput(&costs) / bound;
+        assert_near(reached, costs.held_share(&costs.locks["m"]));
+        let words = format!("(1 / hold time); this is {:.0} % of that", reached * 100.0);
+        assert!(costs.sentence().contains(&words), "{}", costs.sentence());
+    }
+    let below = one_lock(QUEUED, 2100, 300, 2);
+    assert_eq!((below.hold_bound(), below.second_lock()), (None, None));
+    assert!(!below.sentence().contains("hold time"), "{}", below.sentence());
+}
+
+#[test]
+fn above_the_knee_of_two_locks_a_second_one_doubles_the_throughput() {
+    // The knee of one lock is near 5 threads, and that of two near 10.
+    let costs = one_lock(QUEUED, 2000, 300, 20);
+    let [hold, hand] = times(&costs);
+    let second = costs.second_lock().expect("there is a bottleneck");
+    assert_near(second.throughput, 2e9 / (hold + hand));
+    assert!((second.gain - 1.0).abs() < NEAR, "{second:?}");
+    let words = format!(
+        "a second lock for half of the operations up to {:.2} M op/s (+",
+        second.throughput / 1e6
+    );
+    assert!(costs.sentence().contains(&words), "{}", costs.sentence());
+}
+
+#[test]
+fn between_the_knees_of_one_lock_and_of_two_threads_bound_a_second_lock() {
+    let costs = one_lock(QUEUED, 2000, 300, 8);
+    let [hold, hand] = times(&costs);
+    let (one, two) = (1e9 / (hold + hand), 2e9 / (hold + hand));
+    let by_threads = 8e9 / (2000.0 + hold + hand);
+    assert!(by_threads > 1.05 * one && by_threads < 0.95 * two, "{one} {by_threads} {two}");
+    assert_near(costs.second_lock().expect("there is a bottleneck").throughput, by_threads);
+}
+
+#[test]
+fn at_exactly_the_knee_the_lock_is_the_bottleneck_and_a_second_one_gives_nothing() {
+    // The hand-over counts, and is shorter where fewer threads wait. So the think time whose knee is
+    // at 8 threads is searched: more of it moves the knee up.
+    let (mut less, mut more) = (2100, 4200);
+    for _ in 0..7 {
+        let think = (less + more) / 2;
+        let costs = one_lock(QUEUED, think, 300, 8);
+        if costs.knee(&costs.locks["m"]) < 8.0 { less = think } else { more = think }
+    }
+    let costs = one_lock(QUEUED, less, 300, 8);
+    let service: f64 = times(&costs).iter().sum();
+    assert_near(costs.knee(&costs.locks["m"]), 8.0);
+    assert_eq!(costs.bottleneck().map(|(name, _)| name), Some("m"));
+    assert_near(throughput(&costs), 1e9 / service);
+    let second = costs.second_lock().expect("there is a bottleneck");
+    assert!(second.gain < NEAR, "operations that are alike do not collide: {second:?}");
+}
+
+#[test]
+fn at_the_knee_of_operations_that_vary_a_second_lock_helps() {
+    let steps = [Work(2100), Do("lock", "m"), Work(300), Do("unlock", "m")];
+    let costs = costs(VARIES, &[("m", QUEUED)], &steps, 8);
+    let [hold, hand] = times(&costs);
+    // M/M/1//8 with two servers, by the exact recursion of mean value analysis.
+    let (service, mut queue, mut expected) = ((hold + hand) / 2.0, 0.0, 0.0);
+    for threads in 1..=8 {
+        let time = service * (1.0 + queue);
+        expected = f64::from(threads) / (2100.0 + 2.0 * time);
+        queue = expected * time;
+    }
+    let second = costs.second_lock().expect("there is a bottleneck");
+    assert!((second.throughput / (expected * 1e9) - 1.0).abs() < 0.06, "{second:?}, {expected}");
+    assert!(second.gain > 0.1, "{second:?}");
+}
+
 #[test]
 fn a_short_section_behind_a_slow_hand_over_is_a_matter_of_the_lock() {
     let costs = one_lock(TICKET, 2000, 50, 48);
@@ -258,7 +347,7 @@ fn operations_that_vary_are_the_machine_repairmans() {
     let expected = (1.0 - 1.0 / states.iter().sum::<f64>()) / 300.0 * 1e9;
     assert!(expected < 0.85 * closed_form(2100, 300, 8), "at the knee they collide");
     let steps = [Work(2100), Do("lock", "m"), Work(300), Do("unlock", "m")];
-    let costs = costs("work_varies = true", &[("m", QUEUED)], &steps, 8);
+    let costs = costs(VARIES, &[("m", QUEUED)], &steps, 8);
     assert_eq!(costs.cause(), (Cause::CriticalSection, Some("m")));
     let ideal = ideal(&costs);
     // A window holds some thousand operations, with random lengths.

@@ -17,7 +17,7 @@ fn machine() -> Machine {
 fn costs(objects_and_steps: &str, order: Order, threads: usize) -> Costs {
     let text = format!(
         "name = \"fixture\"\ntitle = \"t\"\noperation = \"o\"\nmetric = \"throughput\"\n\
-         unit = \"op/s\"\n\
+         unit = \"op/s\"\nwork_varies = false\n\
          {objects_and_steps}\n[[variants]]\nname = \"v\"\ntitle = \"v\"\n[placement]\n\
          order = \"{}\"\n",
         order.name()

@@ -12,6 +12,7 @@ const EFFORT: SimulationEffort =
 fn script(steps: &str, guests: &str) -> Script {
     let text = format!(
         "name = \"s\"\ntitle = \"t\"\noperation = \"o\"\nmetric = \"throughput\"\nunit = \"op/s\"\n\
+         work_varies = false\n\
          [[objects]]\nname = \"lock\"\nkind = \"lock\"\nlock = \"ticket\"\nline = \"l\"\n{steps}\n\
          [[variants]]\nname = \"v\"\ntitle = \"t\"\n{guests}\n[placement]\n\
          order = \"siblings-last\"\n"

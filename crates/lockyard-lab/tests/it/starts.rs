@@ -17,6 +17,7 @@ title = "a counter behind a lock"
 operation = "lock, add one, unlock, and some work outside"
 metric = "throughput"
 unit = "op/s"
+work_varies = false
 
 [[objects]]
 name = "lock"
@@ -109,6 +110,7 @@ fn row(places: &str, threads: usize) -> Row {
         variants: Vec::new(),
         threads: vec![threads],
         placement: Some(MachinePlacement::parse(places, &machine()).expect("it is valid")),
+        intervals: false,
         sensitivity: false,
         attribution: false,
         jobs: 1,

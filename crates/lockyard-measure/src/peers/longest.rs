@@ -221,7 +221,8 @@ mod tests {
     use lockyard_results::row::Measured;
 
     fn row(variant: &str, throughput: f64, longest: u64, of_window: f64, peer: bool) -> Row {
-        let waits = Waits { p50: 0, p90: 0, p99: 0, p999: 0, maximum: longest, count: 1 };
+        let waits =
+            Waits { p50: None, p90: None, p99: None, p999: None, maximum: longest, count: 1 };
         let longest_wait = LongestWaitDetail { ns: of_window, ..LongestWaitDetail::default() };
         let details = Details::of_measured(MeasuredDetail {
             waits: Some(waits),

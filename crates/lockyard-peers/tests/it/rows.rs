@@ -33,6 +33,7 @@ title = "a counter behind a lock"
 operation = "lock, add one, work, add one, unlock, work"
 metric = "throughput"
 unit = "op/s"
+work_varies = false
 objects = [
     {{ name = "lock", kind = "lock", lock = "{lock}", line = "a" }},
     {{ name = "data", kind = "data", line = "b" }},

@@ -130,6 +130,8 @@ impl Costs {
                 gain_share: bound.gain,
             }),
             half_section: self.half_section().map(gain),
+            second_lock: self.second_lock().map(gain),
+            hold_bound_operations_per_s: self.hold_bound(),
         }
     }
 

@@ -52,9 +52,38 @@ impl Costs {
         self.throughput_of(cycle, &services.collect::<Vec<f64>>())
     }
 
+    /// Returns the throughput with a second lock beside the bottleneck: each operation takes one of
+    /// the two at random, with the same holds and hand-overs. Returns `None` where
+    /// [`ideal`](Self::ideal) does, and without a bottleneck.
+    pub fn second_lock(&self) -> Option<Bound> {
+        let (bottleneck, _) = self.bottleneck()?;
+        let handed_over: u64 = self.locks.values().map(LockTime::handed_over).sum();
+        let mut services = Vec::new();
+        for (name, lock) in &self.locks {
+            let service = self.in_operation(lock.busy);
+            let locks = if name == bottleneck { 2 } else { 1 };
+            services.extend(vec![service / locks as f64; locks]);
+        }
+        let cycle = self.without_waits() + self.in_operation(handed_over);
+        self.throughput_of(cycle, &services)
+    }
+
+    /// Returns the operations a second if the bottleneck were held all the time: 1 / hold time, for
+    /// a lock that each operation takes once. Returns `None` without a bottleneck.
+    pub fn hold_bound(&self) -> Option<f64> {
+        let (_, lock) = self.bottleneck()?;
+        let hold = self.in_operation(lock.held.saturating_sub(lock.nested));
+        (hold > 0.0).then(|| 1e9 / hold)
+    }
+
     /// Nanoseconds in an operation.
     fn in_operation(&self, cycles: u64) -> f64 {
         cycles as f64 * self.cycle / self.operations_of_guest()
+    }
+
+    /// Operations a second, of all threads of one guest.
+    pub(super) fn throughput(&self) -> f64 {
+        if self.window > 0.0 { self.operations_of_guest() / self.window * 1e9 } else { 0.0 }
     }
 
     /// Throughput if a thread's operation takes `cycle` nanoseconds without queues, and `services`
@@ -72,7 +101,7 @@ impl Costs {
         } else {
             at_most
         };
-        let now = self.operations_of_guest() / self.window * 1e9;
+        let now = self.throughput();
         // At least the present throughput.
         let throughput = estimate.max(now);
         Some(Bound { throughput, at_most: at_most.max(now), gain: throughput / now - 1.0 })

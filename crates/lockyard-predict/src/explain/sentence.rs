@@ -141,7 +141,7 @@ impl Costs {
         )
     }
 
-    /// Returns a sentence on ideal locks and a shorter section; empty if their effect is unknown.
+    /// Returns sentences on the bound, ideal locks, a shorter section and a second lock; empty if their effect is unknown.
     fn of_ideal(&self, cause: Cause) -> String {
         let Some(ideal) = self.ideal() else { return String::new() };
         let gives = |bound: Bound| {
@@ -153,10 +153,25 @@ impl Costs {
         if let Some(half) = self.half_section() {
             figures += &format!(", half of the section {}", gives(half));
         }
+        if let Some(second) = self.second_lock() {
+            figures += &format!(", a second lock for half of the operations {}", gives(second));
+        }
+        let bound = self.of_bound();
         if cause == Cause::CriticalSection && ideal.gain < LITTLE {
-            return format!(" A faster lock would change little: {figures}.");
+            return format!("{bound} A faster lock would change little: {figures}.");
         }
         // Its first letter is ASCII.
-        format!(" {}{}.", figures[..1].to_ascii_uppercase(), &figures[1..])
+        format!("{bound} {}{}.", figures[..1].to_ascii_uppercase(), &figures[1..])
+    }
+
+    /// Returns a sentence that compares the throughput with the bottleneck's bound; empty without a
+    /// bottleneck.
+    fn of_bound(&self) -> String {
+        let Some(bound) = self.hold_bound() else { return String::new() };
+        format!(
+            " If it were held all the time, it would allow {} (1 / hold time); this is {} of that.",
+            rate(bound),
+            percent(self.throughput() / bound)
+        )
     }
 }

@@ -24,6 +24,10 @@ pub struct CostsDetail {
     pub ideal_locks: Option<IdealLocksDetail>,
     /// Throughput with a critical section of half the length.
     pub half_section: Option<GainDetail>,
+    /// Throughput with a second lock beside the bottleneck, each for half of the operations.
+    pub second_lock: Option<GainDetail>,
+    /// Operations per second if the bottleneck were held all the time.
+    pub hold_bound_operations_per_s: Option<f64>,
 }
 
 /// Use of one lock.

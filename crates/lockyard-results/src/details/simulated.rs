@@ -20,6 +20,10 @@ pub struct SimulatedDetail {
     pub throughput: Option<f64>,
     /// Least and greatest figure of a run, in the row's unit.
     pub range: Option<Range>,
+    /// Interval of the figure, in the row's unit: differences between seeds and the effect of inputs.
+    pub interval: Option<Range>,
+    /// Errors on published tables of cells of the same kind.
+    pub evidence: Option<EvidenceDetail>,
     /// Failed compare-exchanges for each that succeeded.
     pub failed_compare_exchanges_per_success: Option<f64>,
     /// Read-modify-writes for each time a core became a line's owner.
@@ -56,11 +60,25 @@ pub struct SimulatedDetail {
     pub notes: Vec<String>,
 }
 
+/// Errors of predictions on published tables on which the model was not fitted.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct EvidenceDetail {
+    /// Kind of the cells.
+    pub kind: String,
+    /// Number of published cells of this kind.
+    pub cells: u64,
+    /// Median of the absolute errors; `None` without a cell.
+    pub median_abs_error: Option<f64>,
+    /// 90th percentile of the absolute errors.
+    pub p90_abs_error: Option<f64>,
+}
+
 impl SimulatedDetail {
     /// Removes the details in the terms of a script's own metric. They stand in the row of that
     /// metric, if there is one.
     pub fn remove_terms_of_the_metric(&mut self) {
         (self.range, self.siblings_share_nothing, self.while_all_go_on) = (None, None, None);
+        self.interval = None;
         if let Some(long) = &mut self.long_run {
             long.range_by_rate = None;
         }

@@ -296,9 +296,9 @@ fn threads_table(rows: &[&Row], preset: &TableStyle) -> Table {
         let share = |of: fn(&Fairness) -> f64| {
             fairness.as_ref().map(|fairness| format!("{:.3}", of(fairness)))
         };
-        let wait = |of: fn(&Waits) -> u64| {
-            let text = |waits| figure(of(waits) as f64).trim_end_matches(".0").to_owned();
-            waits.as_ref().map(text)
+        let wait = |of: fn(&Waits) -> Option<u64>| {
+            let text = |wait| figure(wait as f64).trim_end_matches(".0").to_owned();
+            waits.as_ref().and_then(of).map(text)
         };
         let mut cells = vec![row.key.variant.clone(), row.key.threads_text()];
         let found = [
@@ -309,7 +309,7 @@ fn threads_table(rows: &[&Row], preset: &TableStyle) -> Table {
             wait(|waits| waits.p90),
             wait(|waits| waits.p99),
             wait(|waits| waits.p999),
-            wait(|waits| waits.maximum),
+            wait(|waits| Some(waits.maximum)),
         ];
         cells.extend(found.map(Option::unwrap_or_default));
         table.add_row(cells);

@@ -41,6 +41,11 @@ impl Rate {
         RATES.into_iter().map(|(unit, _)| unit)
     }
 
+    /// Its unit in tables.
+    pub fn unit(self) -> &'static str {
+        self.unit
+    }
+
     /// Amount of the unit per operation.
     pub fn per_operation(self) -> f64 {
         self.per_operation

@@ -1,11 +1,13 @@
 //! The order in which tasks are placed.
 
 /// The order in which tasks are placed on hardware threads.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
     /// Core by core, all threads of a core before the next one.
     Fill,
-    /// Whole cores, socket by socket, then their siblings in the same order.
+    /// Whole cores, socket by socket, then their siblings in the same order. The order of scripts
+    /// that name none.
+    #[default]
     SiblingsLast,
     /// The sockets in turn: the first task of each socket, then the second. Whole cores come first.
     Spread,

@@ -24,8 +24,10 @@ pub(super) struct DoubtfulEntry {
 
 /// The fields that define the metric.
 pub(super) struct MetricEntry<'a> {
-    pub(super) metric: &'a Spanned<String>,
-    pub(super) unit: &'a Spanned<String>,
+    /// Name of the metric; a throughput if the script names none.
+    pub(super) metric: Option<&'a Spanned<String>>,
+    /// Unit of the metric; its first one if the script names none.
+    pub(super) unit: Option<&'a Spanned<String>>,
     pub(super) operations: Option<&'a Spanned<u64>>,
     pub(super) per_operation: Option<&'a Spanned<f64>>,
     /// True if the calibration cell gives the amount of the unit per operation.
@@ -38,26 +40,29 @@ pub(super) fn metric(source: &Source, entry: &MetricEntry) -> Result<Metric> {
     let count = operations.map_or(1, |operations| *operations.get_ref());
     let metrics = [Metric::OPERATIONS, Metric::Elapsed { operations: count }, Metric::Cpu]
         .map(|m| (m.name(), m));
-    let mut metric = source.choose("metric", name, &metrics)?;
+    let mut metric =
+        name.map_or(Ok(Metric::OPERATIONS), |name| source.choose("metric", name, &metrics))?;
+    let at = name.map_or(0..0, Spanned::span);
     let what = format!("{} unit", metric.name());
     if let Metric::Throughput(_) = metric {
         let rates: Vec<_> =
             Rate::units().filter_map(|unit| Some((unit, Rate::of(unit)?))).collect();
-        metric = Metric::Throughput(rate(source, source.choose(&what, unit, &rates)?, entry)?);
+        let unit = unit.map_or(Ok(Rate::OPERATIONS), |unit| source.choose(&what, unit, &rates))?;
+        metric = Metric::Throughput(rate(source, unit, entry)?);
     } else {
-        source.choose(&what, unit, &[(metric.unit(), ())])?;
+        unit.map_or(Ok(()), |unit| source.choose(&what, unit, &[(metric.unit(), ())]))?;
         let no_rate = format!("is not allowed with the metric `{}`", metric.name());
         if let Some(per_operation) = per_operation {
             return Err(source.error(per_operation.span(), format!("`per_operation` {no_rate}")));
         }
         if calibrated {
             let message = format!("a calibration that gives `unit` {no_rate}");
-            return Err(source.error(name.span(), message));
+            return Err(source.error(at, message));
         }
     }
     match (metric, operations) {
         (Metric::Elapsed { .. }, None) => Err(source.error(
-            name.span(),
+            at,
             "the metric `elapsed` needs `operations`, the number of operations of each task",
         )),
         (Metric::Elapsed { .. }, Some(operations)) if !(1..=1 << 40).contains(&count) => {
@@ -75,6 +80,7 @@ pub(super) fn metric(source: &Source, entry: &MetricEntry) -> Result<Metric> {
 /// Reads the unit of a throughput, with its amount per operation. The script gives the amount, or
 /// the calibration gives it later.
 fn rate(source: &Source, rate: Rate, entry: &MetricEntry) -> Result<Rate> {
+    let at = entry.unit.map_or(0..0, Spanned::span);
     let is_operations = rate == Rate::OPERATIONS;
     match entry.per_operation {
         Some(amount) if is_operations || entry.calibrated => {
@@ -87,17 +93,17 @@ fn rate(source: &Source, rate: Rate, entry: &MetricEntry) -> Result<Rate> {
             Ok(rate.with_per_operation(amount))
         }
         None if is_operations && entry.calibrated => Err(source.error(
-            entry.unit.span(),
+            at,
             "one operation is one op: a calibration that gives `unit` is only for units other \
              than op/s",
         )),
         None if is_operations || entry.calibrated => Ok(rate),
         None => Err(source.error(
-            entry.unit.span(),
+            at,
             format!(
                 "`{}` needs `per_operation`, the amount of this unit in one operation, \
                  or a calibration that gives `unit`",
-                entry.unit.get_ref()
+                rate.unit()
             ),
         )),
     }

@@ -21,7 +21,7 @@ pub(super) struct ObjectEntry {
     count: Option<Spanned<u32>>,
     page: Option<Spanned<String>>,
     with: Option<Spanned<TableEntry>>,
-    line: Spanned<String>,
+    line: Option<Spanned<String>>,
 }
 
 /// An entry of a variant's `set`.
@@ -96,7 +96,7 @@ pub(super) fn objects(source: &Source, entries: &[Spanned<ObjectEntry>]) -> Resu
             return Err(source.error(entry.name.span(), format!("there are two objects `{name}`")));
         }
         let kind = entry.kind(source)?;
-        let line = source.name("line", &entry.line)?;
+        let line = source.name("line", entry.line.as_ref().unwrap_or(&entry.name))?;
         let line = lines.iter().position(|l| *l == line).unwrap_or_else(|| {
             lines.push(line);
             lines.len() - 1

@@ -17,17 +17,18 @@ pub(super) struct GuestsEntry {
     count: Spanned<u32>,
 }
 
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct PlacementEntry {
-    order: Spanned<String>,
+    order: Option<Spanned<String>>,
     home: Option<Spanned<u64>>,
 }
 
 /// Reads the order in which tasks are placed.
 pub(super) fn order(source: &Source, entry: &PlacementEntry) -> Result<Order> {
     let table = Order::ALL.map(|order| (order.name(), order));
-    source.choose("placement order", &entry.order, &table)
+    let found = entry.order.as_ref();
+    found.map_or(Ok(Order::default()), |found| source.choose("placement order", found, &table))
 }
 
 /// Reads the socket whose memory the objects are in.

@@ -9,7 +9,7 @@ use super::profile::{self, ProfileEntry, SymbolEntry};
 use super::published_run::{self, RunEntry};
 use super::samples::{self, DisturbanceEntry, SamplesEntry};
 use super::source::{Result, ScriptError, Source};
-use super::step_entry::StepEntry;
+use super::step_entry::{self, StepEntry};
 use super::variant_pairs::{self, PairEntry};
 use super::variants::{self, InCommon, VariantEntry};
 use super::{calibration, header, region_parts};
@@ -31,12 +31,12 @@ const MAX_VARIANTS: usize = 64;
 #[serde(deny_unknown_fields)]
 struct File {
     name: Spanned<String>,
-    title: Spanned<String>,
-    operation: Spanned<String>,
-    metric: Spanned<String>,
-    unit: Spanned<String>,
+    title: Option<Spanned<String>>,
+    operation: Option<Spanned<String>>,
+    metric: Option<Spanned<String>>,
+    unit: Option<Spanned<String>>,
     operations: Option<Spanned<u64>>,
-    #[serde(default)]
+    #[serde(default = "varies")]
     work_varies: bool,
     starts: Option<Spanned<String>>,
     per_operation: Option<Spanned<f64>>,
@@ -61,8 +61,14 @@ struct File {
     steps: Vec<Spanned<StepEntry>>,
     variants: Spanned<Vec<Spanned<VariantEntry>>>,
     guests: Option<GuestsEntry>,
+    #[serde(default)]
     placement: PlacementEntry,
     calibration: Option<Spanned<CalibrationEntry>>,
+}
+
+/// Default of `work_varies`. Operations of real programs differ, and equal ones march in step.
+fn varies() -> bool {
+    true
 }
 
 impl Script {
@@ -143,8 +149,9 @@ fn script(source: &Source, file: &File) -> Result<Script> {
     let plain = samples.is_none() && in_common.guests.is_none();
     Ok(Script {
         name: source.name("name", &file.name)?,
-        title: source.text("title", &file.title)?,
-        operation: source.text("operation", &file.operation)?,
+        title: source.text_or("title", file.title.as_ref(), || file.name.get_ref().clone())?,
+        operation: source
+            .text_or("operation", file.operation.as_ref(), || step_entry::operation(&file.steps))?,
         metric,
         run: published_run::published_run(source, &file.run, metric, plain)?,
         samples,
@@ -180,8 +187,8 @@ fn metric(source: &Source, file: &File, calibration: Option<&Calibration>) -> Re
     header::metric(
         source,
         &MetricEntry {
-            metric: &file.metric,
-            unit: &file.unit,
+            metric: file.metric.as_ref(),
+            unit: file.unit.as_ref(),
             operations: file.operations.as_ref(),
             per_operation: file.per_operation.as_ref(),
             calibrated: calibration.is_some_and(Calibration::gives_unit),

@@ -75,6 +75,16 @@ impl Source<'_> {
         Ok(text.clone())
     }
 
+    /// Checks and returns a line of text that a script may leave out.
+    pub(super) fn text_or(
+        &self,
+        what: &str,
+        found: Option<&Spanned<String>>,
+        or: impl FnOnce() -> String,
+    ) -> Result<String> {
+        found.map_or_else(|| Ok(or()), |found| self.text(what, found))
+    }
+
     /// Checks and returns a name.
     pub(super) fn name(&self, what: &str, found: &Spanned<String>) -> Result<String> {
         let name = found.get_ref();

@@ -3,6 +3,9 @@
 use serde::Deserialize;
 use toml::Spanned;
 
+/// Maximum number of steps that the text of an operation names.
+const NAMED: usize = 12;
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct StepEntry {
@@ -17,4 +20,14 @@ pub(super) struct StepEntry {
     pub(super) name: Option<Spanned<String>>,
     pub(super) key: Option<Spanned<String>>,
     pub(super) only: Option<Vec<Spanned<String>>>,
+}
+
+/// Returns the text of an operation for people, made from its steps.
+pub(super) fn operation(steps: &[Spanned<StepEntry>]) -> String {
+    let names = steps.iter().map(|step| step.get_ref().r#do.get_ref().as_str());
+    let mut names: Vec<&str> = names.take(NAMED).collect();
+    if steps.len() > NAMED {
+        names.push("...");
+    }
+    if names.is_empty() { String::from("no steps") } else { names.join(", ") }
 }

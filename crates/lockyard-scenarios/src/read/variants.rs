@@ -14,7 +14,7 @@ use toml::Spanned;
 #[serde(deny_unknown_fields)]
 pub(super) struct VariantEntry {
     name: Spanned<String>,
-    title: Spanned<String>,
+    title: Option<Spanned<String>>,
     #[serde(default)]
     set: Vec<Spanned<SetEntry>>,
 }
@@ -63,7 +63,7 @@ pub(super) fn variant(
     let disturbances = samples::disturbances(context, in_common.disturbances, in_common.samples)?;
     Ok(Variant {
         name: entry.name.get_ref().clone(),
-        title: source.text("title", &entry.title)?,
+        title: source.text_or("title", entry.title.as_ref(), || entry.name.get_ref().clone())?,
         objects,
         steps,
         parts: names.parts.to_vec(),

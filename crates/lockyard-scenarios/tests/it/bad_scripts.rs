@@ -1,6 +1,6 @@
 //! Broken scripts. The error is one line with the place, the fault, and what is allowed.
 
-use crate::support::scripts::{GOOD, RUN, error_of, with_steps};
+use crate::support::scripts::{GOOD, LEAST, RUN, error_of, with_steps};
 use lockyard_scenarios::Script;
 
 /// Line number of the steps in [`with_steps`].
@@ -111,12 +111,20 @@ fn limits_are_limits() {
 
 #[test]
 fn what_a_script_must_have_is_named() {
-    for field in ["name", "title", "operation", "metric", "unit"] {
-        let line =
-            GOOD.lines().find(|l| l.starts_with(&format!("{field} = "))).expect("it is there");
-        let error = error_of(&GOOD.replacen(&format!("{line}\n"), "", 1));
-        assert!(error.contains(&format!("missing field `{field}`")), "{error}");
+    for (removed, field) in [
+        ("name = \"mine\"\n", "name"),
+        ("name = \"m\"\n", "name"),
+        ("kind = \"lock\"\n", "kind"),
+        ("do = \"work\"\n", "do"),
+        ("[[variants]]\nname = \"queued\"\n", "variants"),
+        ("name = \"queued\"\n", "name"),
+    ] {
+        assert!(LEAST.contains(removed), "{removed}");
+        let error = error_of(&LEAST.replacen(removed, "", 1));
+        assert!(error.contains(&format!("missing field `{field}`")), "{removed}: {error}");
     }
+    let no_lock = error_of(&LEAST.replacen("lock = \"queued\"\n", "", 1));
+    assert!(no_lock.contains("the object `m` lacks `lock`, the kind of its lock"), "{no_lock}");
     let unknown = GOOD.replacen("order = \"siblings-last\"", "order = \"siblings-lsat\"", 1);
     assert!(
         error_of(&unknown).contains("there is no placement order `siblings-lsat`; did you mean")

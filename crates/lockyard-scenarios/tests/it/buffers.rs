@@ -28,6 +28,7 @@ title = "x"
 operation = "x"
 metric = "throughput"
 unit = "op/s"
+work_varies = false
 objects = [
     {{ name = "buffers", kind = "buffer-cache", with = {{ {with} }}, line = "a" }},
 ]

@@ -8,6 +8,7 @@ title = "t"
 operation = "o"
 metric = "throughput"
 unit = "op/s"
+work_varies = false
 
 [[objects]]
 name = "lock"

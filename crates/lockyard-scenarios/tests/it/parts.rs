@@ -9,6 +9,7 @@ title = "x"
 operation = "x"
 metric = "throughput"
 unit = "op/s"
+work_varies = false
 objects = [
     {{ name = "lock", kind = "lock", lock = "ticket", line = "a" }},
     {{ name = "word", kind = "word", line = "b" }},

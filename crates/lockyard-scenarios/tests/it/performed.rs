@@ -70,6 +70,7 @@ title = "a counter behind a lock"
 operation = "lock, add one, unlock"
 metric = "throughput"
 unit = "op/s"
+work_varies = false
 objects = [
     {{ name = "lock", kind = "lock", lock = "{}", line = "a" }},
     {{ name = "data", kind = "data", line = "a" }},

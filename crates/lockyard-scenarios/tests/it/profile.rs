@@ -8,6 +8,7 @@ title = "x"
 operation = "x"
 metric = "throughput"
 unit = "op/s"
+work_varies = false
 steps = [{ do = "work", ns = 1.0, region = "copy", name = "copying" }]
 variants = [
     { name = "before", title = "b" },

@@ -1,6 +1,6 @@
 //! Reading of scripts. The shipped ones match the descriptions of the experiments.
 
-use crate::support::scripts::{GOOD, error_of, with_steps};
+use crate::support::scripts::{GOOD, LEAST, error_of, with_steps};
 use lockyard_scenarios::{Gives, Metric, ObjectKind, Order, Region, Script, Step};
 
 /// Returns all steps as words, including steps under locks.
@@ -180,4 +180,58 @@ fn the_example_of_the_documentation_is_valid() {
     let example = documentation.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next());
     let script = Script::parse("docs", example.expect("there is one")).expect("it is valid");
     assert_eq!(script.variants.len(), 2);
+}
+
+#[test]
+fn a_script_needs_a_name_and_variants_and_all_else_has_a_default() {
+    let script = Script::parse("least.toml", LEAST).expect("it is a script");
+    assert_eq!((script.title.as_str(), script.operation.as_str()), ("mine", "lock, work, unlock"));
+    assert_eq!((script.metric, script.metric.unit()), (Metric::OPERATIONS, "op/s"));
+    assert_eq!((script.order, script.home), (Order::SiblingsLast, 0));
+    let variant = &script.variants[0];
+    assert_eq!((variant.title.as_str(), variant.work_varies), ("queued", true));
+    // Each object has a line of its own.
+    let word = "[[objects]]\nname = \"w\"\nkind = \"word\"\n[[steps]]\n";
+    let two =
+        Script::parse("two.toml", &LEAST.replacen("[[steps]]\n", word, 1)).expect("it is one");
+    let lines: Vec<usize> = two.variants[0].objects.iter().map(|object| object.line).collect();
+    assert_eq!(lines, [0, 1]);
+    // The metric decides on the unit.
+    let cpu = Script::parse("cpu.toml", &format!("metric = \"cpu\"{LEAST}")).expect("it is one");
+    assert_eq!((cpu.metric, cpu.metric.unit()), (Metric::Cpu, "ns"));
+    let elapsed = error_of(&format!("metric = \"elapsed\"{LEAST}"));
+    assert!(elapsed.contains("the metric `elapsed` needs `operations`"), "{elapsed}");
+    // A socket can be named without an order.
+    let home = Script::parse("home.toml", &format!("{LEAST}[placement]\nhome = 1\n"));
+    let home = home.expect("it is one");
+    assert_eq!((home.order, home.home), (Order::SiblingsLast, 1));
+    let equal = format!("work_varies = false{LEAST}");
+    assert!(!Script::parse("e.toml", &equal).expect("it is one").variants[0].work_varies);
+}
+
+#[test]
+fn the_text_of_a_long_operation_is_cut() {
+    let pauses = "[[steps]]\ndo = \"pause\"\n".repeat(20);
+    let long = Script::parse(
+        "long.toml",
+        &LEAST.replacen("[[variants]]", &format!("{pauses}[[variants]]"), 1),
+    );
+    let operation = long.expect("it is a script").operation;
+    assert!(operation.starts_with("lock, work, unlock, pause, "), "{operation}");
+    assert!(operation.ends_with(", ...") && operation.len() < 100, "{operation}");
+}
+
+#[test]
+fn every_shipped_script_says_whether_its_work_varies() {
+    // The default changed once. A published row must not move when it does.
+    let scenarios = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
+    let mut found = 0;
+    for entry in std::fs::read_dir(scenarios).expect("the folder is there") {
+        let path = entry.expect("it can be read").path();
+        let text = std::fs::read_to_string(&path).expect("it is text");
+        let says = text.lines().filter(|line| line.starts_with("work_varies = ")).count();
+        assert_eq!(says, 1, "{}", path.display());
+        found += 1;
+    }
+    assert_eq!(found, Script::names().count());
 }

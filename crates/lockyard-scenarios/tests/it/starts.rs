@@ -8,6 +8,7 @@ title = "a counter"
 operation = "add one"
 metric = "throughput"
 unit = "op/s"
+work_varies = false
 starts = "together"
 
 [[objects]]
@@ -48,13 +49,13 @@ fn another_way_to_start_is_refused_in_one_line_that_says_what_is_allowed() {
     for (value, says) in [
         (
             "\"togehter\"",
-            "s.toml:7: there is no `starts` value `togehter`; did you mean `together`?",
+            "s.toml:8: there is no `starts` value `togehter`; did you mean `together`?",
         ),
         (
             "\"at-dawn\"",
-            "s.toml:7: there is no `starts` value `at-dawn`; allowed: random, together",
+            "s.toml:8: there is no `starts` value `at-dawn`; allowed: random, together",
         ),
-        ("1", "s.toml:7: invalid type: integer `1`, expected a string"),
+        ("1", "s.toml:8: invalid type: integer `1`, expected a string"),
     ] {
         let text = COUNTER.replace("\"together\"", value);
         let error = Script::parse("s.toml", &text).expect_err("it is refused").to_string();

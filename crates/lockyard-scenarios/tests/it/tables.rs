@@ -19,6 +19,7 @@ title = "x"
 operation = "x"
 metric = "throughput"
 unit = "op/s"
+work_varies = false
 objects = [
     {{ name = "ids", kind = "id-table", with = {{ entries = 64 }}, line = "a" }},
     {{ name = "flows", kind = "statistics", with = {{ entries = 3 }}, line = "b" }},
@@ -34,8 +35,8 @@ order = "siblings-last"
     )
 }
 
-const STEPS_LINE: usize = 12;
-const VARIANTS_LINE: usize = 13;
+const STEPS_LINE: usize = 13;
+const VARIANTS_LINE: usize = 14;
 
 fn error_at(line: usize, text: &str) -> String {
     let error = Script::parse("s.toml", text).expect_err("it is broken").to_string();
@@ -130,9 +131,9 @@ fn a_wrong_setting_says_what_is_allowed() {
     }
     let not =
         script("", &[""]).replace("kind = \"word\"", "kind = \"word\", with = { entries = 3 }");
-    assert_eq!(error_at(10, &not), "objects of kind `word` have no `with`");
+    assert_eq!(error_at(11, &not), "objects of kind `word` have no `with`");
     let kind = script("", &[""]).replace("\"id-table\"", "\"id-tabel\"");
-    let error = error_at(7, &kind);
+    let error = error_at(8, &kind);
     assert!(
         error.contains("there is no object kind `id-tabel`; did you mean `id-table`?"),
         "{error}"

@@ -7,6 +7,26 @@ pub(crate) const RUN: &str = "[run]\nmean_over = 5.0";
 /// A shipped script.
 pub(crate) const GOOD: &str = include_str!("../../../../../scenarios/open3.toml");
 
+/// A script with as few fields as possible.
+pub(crate) const LEAST: &str = r#"
+name = "mine"
+[[objects]]
+name = "m"
+kind = "lock"
+lock = "queued"
+[[steps]]
+do = "lock"
+object = "m"
+[[steps]]
+do = "work"
+ns = 300
+[[steps]]
+do = "unlock"
+object = "m"
+[[variants]]
+name = "queued"
+"#;
+
 /// Returns the error of a broken script, which is one line.
 pub(crate) fn error_of(text: &str) -> String {
     let error = Script::parse("s.toml", text).expect_err("it is broken").to_string();

@@ -1,0 +1,287 @@
+//! Interval of a predicted figure: differences between its runs, and wrong inputs.
+//!
+//! Three inputs are made 20 % smaller and larger, one at a time: the clock, the latencies between
+//! cores, and the local work. These are the inputs of which a user can know least. The cell is
+//! simulated anew with each change, in two short runs with the same seeds. (`--sensitivity` changes
+//! each number of the machine alone, which takes ten times as long.)
+//!
+//! The ends of the interval are the roots of the sums of squares of the changes, and of the
+//! confidence interval of the mean over the seeds. Two figures that the model cannot decide between
+//! widen it: that with siblings that share nothing of an ownership, and the range of a long run by
+//! the rate of its fallbacks.
+//!
+//! It is no bound of the error. Mechanisms that the model lacks are not in it: see
+//! [`evidence`](crate::evidence).
+
+use crate::local_work::LocalWork;
+use crate::simulate::{CellSpec, Prediction, RunPlan, SimulationEffort, SimulationError, simulate};
+use lockyard_results::statistics;
+use lockyard_scenarios::{Metric, PublishedRun, Step, Variant};
+use lockyard_sim::Machine;
+
+/// Share by which an input is changed.
+const CHANGE: f64 = 0.2;
+
+/// Length and number of the runs with changed inputs.
+const EFFORT: SimulationEffort = SimulationEffort { seeds: 2, ..SimulationEffort::SEARCH };
+
+/// Numbers in `cycles` of what a core does alone. All others are latencies between cores.
+const ALONE: [&str; 7] = [
+    "cycles.load",
+    "cycles.rmw_before_lock",
+    "cycles.rmw_lock",
+    "cycles.sibling_turn",
+    "cycles.pause",
+    "cycles.poll",
+    "cycles.wakeup",
+];
+
+/// Latencies that a family's scale does not move.
+const NOT_SCALED: [&str; 4] =
+    ["cycles.socket_leg", "cycles.complex_leg", "cycles.directory", "cycles.jitter"];
+
+/// Number that moves all latencies of a family.
+const SCALE: &str = "family.scale";
+
+/// Returns the interval of a cell's figure, in the terms of a metric. Returns `None` if one run is
+/// all there is, as with tables that no cache holds: nothing is known of differences between runs.
+///
+/// # Errors
+///
+/// If a run with changed inputs fails.
+pub fn of(
+    cell: &CellSpec,
+    run: &PublishedRun,
+    work: Option<LocalWork>,
+    prediction: &Prediction,
+    metric: Metric,
+) -> Result<Option<(f64, f64)>, SimulationError> {
+    let Some(by_seeds) = by_seeds(&prediction.runs) else { return Ok(None) };
+    let plan = RunPlan::of_run(EFFORT, run);
+    let throughput = |cell: &CellSpec| simulate(cell, &plan).map(|found| found.throughput);
+    let base = throughput(cell)?;
+    let (mut down, mut up) = (by_seeds.powi(2), by_seeds.powi(2));
+    let mut add = |changes: [f64; 2]| {
+        let largest = |direction: f64| {
+            changes.into_iter().map(|change| (change / base - 1.0) * direction).fold(0.0, f64::max)
+        };
+        down += largest(-1.0).powi(2);
+        up += largest(1.0).powi(2);
+    };
+    for change in [clock, latencies] {
+        let with = |factor: f64| {
+            let machine = change(cell.machine, factor);
+            throughput(&CellSpec { machine: &machine, ..*cell })
+        };
+        add([with(1.0 - CHANGE)?, with(1.0 + CHANGE)?]);
+    }
+    if works(&cell.variant.steps) || cell.local_work > 0.0 {
+        let with = |factor: f64, local_work: f64| {
+            let variant =
+                Variant { steps: with_work(&cell.variant.steps, factor), ..cell.variant.clone() };
+            throughput(&CellSpec { variant: &variant, local_work, ..*cell })
+        };
+        let (least, greatest) = local_work(cell.local_work, work);
+        add([with(1.0 - CHANGE, least)?, with(1.0 + CHANGE, greatest)?]);
+    }
+    let figure = prediction.throughput;
+    let mut interval = (figure * (1.0 - down.sqrt()).max(0.0), figure * (1.0 + up.sqrt()));
+    let by_rate = prediction.long.and_then(|long| long.by_rate);
+    let ends = by_rate.into_iter().flat_map(|(low, high)| [low, high]);
+    for other in ends.chain(prediction.siblings_apart) {
+        interval = (interval.0.min(other), interval.1.max(other));
+    }
+    Ok(Some(metric.range(interval, cell.threads)))
+}
+
+/// Returns half of the 95 % confidence interval of the mean of runs, as a share of it. Returns
+/// `None` with fewer than two runs.
+fn by_seeds(runs: &[f64]) -> Option<f64> {
+    let mean = statistics::mean(runs)?;
+    if runs.len() < 2 {
+        return None;
+    }
+    let squares: f64 = runs.iter().map(|run| (run - mean).powi(2)).sum();
+    let error = (squares / (runs.len() * (runs.len() - 1)) as f64).sqrt();
+    Some(statistics::student(runs.len() - 1) * error / mean)
+}
+
+/// Returns the machine with a number multiplied by `factor`; the same one if it has no such number.
+fn with(machine: Machine, name: &str, factor: f64) -> Machine {
+    let value = machine.parameter(name).and_then(|parameter| parameter.value.number());
+    let changed = value.and_then(|value| machine.clone().with(name, value * factor));
+    changed.unwrap_or(machine)
+}
+
+/// Returns the machine with another clock: all that it does takes another time.
+fn clock(machine: &Machine, factor: f64) -> Machine {
+    with(machine.clone(), "clock.ghz", factor)
+}
+
+/// Returns the machine with other latencies between its cores.
+fn latencies(machine: &Machine, factor: f64) -> Machine {
+    let all = machine.parameters().iter().map(|parameter| parameter.name.clone());
+    let of_cores =
+        all.filter(|name| name.starts_with("cycles.") && !ALONE.contains(&name.as_str()));
+    let names: Vec<String> = if machine.parameter(SCALE).is_some() {
+        let others = of_cores.filter(|name| NOT_SCALED.contains(&name.as_str()));
+        others.chain([SCALE.to_owned()]).collect()
+    } else {
+        of_cores.collect()
+    };
+    names.iter().fold(machine.clone(), |machine, name| with(machine, name, factor))
+}
+
+/// Returns the least and the greatest local work of the steps that share a calibrated one: all that
+/// meets the calibration cell as well, or else 20 % less and more.
+fn local_work(nanoseconds: f64, work: Option<LocalWork>) -> (f64, f64) {
+    match work {
+        Some(LocalWork { as_good: (least, greatest), .. }) => {
+            (least.min(nanoseconds), greatest.max(nanoseconds))
+        }
+        None => (nanoseconds * (1.0 - CHANGE), nanoseconds * (1.0 + CHANGE)),
+    }
+}
+
+/// Returns true if a step has local work that the script states.
+fn works(steps: &[Step]) -> bool {
+    steps.iter().any(|step| match step {
+        Step::Work { .. } => true,
+        Step::Locked { steps, .. } => works(steps),
+        _ => false,
+    })
+}
+
+/// Returns the steps with the stated local work multiplied by `factor`.
+fn with_work(steps: &[Step], factor: f64) -> Vec<Step> {
+    let changed = |step: &Step| {
+        let mut step = step.clone();
+        match &mut step {
+            Step::Work { nanoseconds, .. } => *nanoseconds *= factor,
+            Step::Locked { steps, .. } => *steps = with_work(steps, factor),
+            _ => {}
+        }
+        step
+    };
+    steps.iter().map(changed).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::placement::MachinePlacement;
+    use lockyard_scenarios::{Order, Script};
+
+    /// Returns the throughput of a script's only variant on a Cascade Lake, and its interval over
+    /// it, less 1.
+    fn found(steps: &str, threads: usize) -> (f64, (f64, f64)) {
+        let text = format!(
+            "name = \"s\"\nwork_varies = false\n[[objects]]\nname = \"m\"\nkind = \"lock\"\n\
+             lock = \"queued\"\n[[variants]]\nname = \"v\"\n{steps}"
+        );
+        let script = Script::parse("s.toml", &text).expect("it is a script");
+        let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
+        let cell = CellSpec {
+            machine: &machine,
+            variant: &script.variants[0],
+            placement: &MachinePlacement::Order(Order::SiblingsLast),
+            home: 0,
+            threads,
+            local_work: 0.0,
+        };
+        let prediction =
+            simulate(&cell, &RunPlan::full(&cell, &script.run, None)).expect("it runs");
+        let (low, high) = of(&cell, &script.run, None, &prediction, script.metric)
+            .expect("it runs")
+            .expect("there are runs");
+        let figure = prediction.throughput;
+        (figure, (low / figure - 1.0, high / figure - 1.0))
+    }
+
+    const WORK: &str = "[[steps]]\ndo = \"work\"\nns = 1000\n";
+    const ENTER: &str = "[[steps]]\ndo = \"lock\"\nobject = \"m\"\n";
+    const LEAVE: &str = "[[steps]]\ndo = \"unlock\"\nobject = \"m\"\n";
+
+    #[test]
+    fn an_operation_of_work_alone_depends_on_the_work_only() {
+        // 20 % less work: 1 / 0.8. 20 % more: 1 / 1.2.
+        let (figure, (low, high)) = found(WORK, 1);
+        assert!((figure / 1e6 - 1.0).abs() < 0.01, "{figure}");
+        assert!((low + 1.0 / 6.0).abs() < 0.01 && (high - 0.25).abs() < 0.01, "{low} {high}");
+    }
+
+    #[test]
+    fn a_lock_alone_depends_on_the_machine_only() {
+        // All of a hand-over is cycles, and most of them are latencies: the clock moves it by 20 %
+        // and the latencies by less.
+        let (_, (low, high)) = found(&format!("{ENTER}{LEAVE}"), 8);
+        let (clock, both) = (0.2, 0.2 * 2f64.sqrt());
+        assert!(low < -clock * 0.95 && low > -both - 0.05, "{low}");
+        assert!(high > clock * 0.95 && high < 0.25 * 2f64.sqrt() + 0.05, "{high}");
+    }
+
+    #[test]
+    fn differences_between_runs_widen_the_interval() {
+        assert_eq!(by_seeds(&[1.0]), None);
+        assert_eq!(by_seeds(&[2.0, 2.0, 2.0]), Some(0.0));
+        // Five runs with a standard deviation of 1, around 10: 2.776 / sqrt(5) tenths.
+        let away = (4.0f64 / 2.0).sqrt();
+        let half = by_seeds(&[10.0 - away, 10.0, 10.0, 10.0, 10.0 + away]).expect("there are five");
+        assert!((half - 0.1 * 2.776 / 5f64.sqrt()).abs() < 0.002, "{half}");
+    }
+
+    #[test]
+    fn a_cell_with_siblings_contains_the_figure_without_sharing() {
+        let script = Script::shipped("fstat2").expect("it is shipped");
+        let machine = Machine::shipped("zen4-7840u").expect("it is shipped");
+        let cell = CellSpec {
+            machine: &machine,
+            variant: &script.variants[0],
+            placement: &MachinePlacement::Order(Order::SiblingsLast),
+            home: 0,
+            threads: 16,
+            local_work: 100.0,
+        };
+        let plan = RunPlan { siblings_apart: true, ..RunPlan::of_windows(EFFORT) };
+        let prediction = simulate(&cell, &plan).expect("it runs");
+        let apart = prediction.siblings_apart.expect("cores have two tasks");
+        let work = LocalWork { nanoseconds: 100.0, miss: 0.0, as_good: (100.0, 100.0) };
+        let (low, high) = of(&cell, &script.run, Some(work), &prediction, script.metric)
+            .expect("it runs")
+            .expect("there are runs");
+        assert!(low <= apart && apart <= high, "{low} {apart} {high}");
+        assert!(low < prediction.throughput && prediction.throughput < high);
+    }
+
+    #[test]
+    fn all_latencies_between_cores_change_and_no_other_number() {
+        let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
+        let slower = latencies(&machine, 1.2);
+        let number = |machine: &Machine, name: &str| {
+            machine.parameter(name).and_then(|p| p.value.number()).expect("it has it")
+        };
+        for name in ["cycles.leg", "cycles.socket_leg", "cycles.directory", "cycles.hold_exclusive"]
+        {
+            let ratio = number(&slower, name) / number(&machine, name);
+            assert!((ratio - 1.2).abs() < 0.05, "{name}: {ratio}");
+        }
+        for name in ALONE.into_iter().chain(["clock.ghz", "protocol.run_ahead"]) {
+            assert_eq!(number(&slower, name), number(&machine, name), "{name}");
+        }
+    }
+
+    #[test]
+    fn work_under_locks_changes_too_and_a_calibrated_one_within_what_meets_its_cell() {
+        let text = format!(
+            "name = \"s\"\n[[objects]]\nname = \"m\"\nkind = \"lock\"\nlock = \"queued\"\n[[variants]]\nname = \"v\"\n{ENTER}{WORK}{LEAVE}"
+        );
+        let script = Script::parse("s.toml", &text).expect("it is a script");
+        let steps = with_work(&script.variants[0].steps, 0.5);
+        let Step::Locked { steps, .. } = &steps[0] else { panic!("{steps:?}") };
+        assert!(matches!(steps[0], Step::Work { nanoseconds: 500.0, .. }), "{steps:?}");
+        assert!(works(&script.variants[0].steps) && !works(&[Step::Pause]));
+        let work = LocalWork { nanoseconds: 100.0, miss: 0.0, as_good: (90.0, 150.0) };
+        assert_eq!(local_work(100.0, Some(work)), (90.0, 150.0));
+        assert_eq!(local_work(100.0, None), (80.0, 120.0));
+    }
+}
