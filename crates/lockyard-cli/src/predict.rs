@@ -2,8 +2,9 @@
 
 use crate::arguments::Predict;
 use crate::errors::Failure;
+use crate::trace::TraceFile;
 use crate::values::thread_list;
-use crate::{call_path, output, progress};
+use crate::{call_path, output, progress, trace};
 use lockyard_lab::predict;
 use lockyard_predict::placement::MachinePlacement;
 use lockyard_predict::{explain, names, sensitivity};
@@ -24,6 +25,7 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
         .as_deref()
         .map(|text| MachinePlacement::parse(text, &machine))
         .transpose()?;
+    let trace = options.trace.as_deref().map(TraceFile::at).transpose()?;
     let variants = match options.variants.len() {
         0 => script.variants.len(),
         some => some,
@@ -64,6 +66,7 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
         placement,
         sensitivity: options.sensitivity,
         attribution: options.attribution,
+        trace: trace.is_some(),
         jobs: options.common.jobs(),
     };
     let found = predict::run(&request, &published::shipped()?, &|| bar.inc(1));
@@ -85,5 +88,7 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     let extent = Extent::rows(document.rows.len(), found.asked);
     document.rows.extend(found.figures);
     document.rows.extend(found.listings);
-    output::finish(document, None, extent, &options.common.output)
+    let about = trace::about(&request, &document.environment);
+    output::finish(document, None, extent, &options.common.output)?;
+    trace.map_or(Ok(()), |file| file.write(&found.traced, &request.machine, about))
 }

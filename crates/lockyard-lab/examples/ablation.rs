@@ -123,6 +123,7 @@ fn predicted(
             placement: None,
             sensitivity: false,
             attribution: false,
+            trace: false,
             jobs,
         };
         match request::run(&request, all, &|| ()) {

@@ -9,6 +9,7 @@
 //! | [`detail`] | details of a predicted row beside its figure |
 //! | [`explain`] | cycles by phase, lock and line, and the dominating cost |
 //! | [`sensitivity`] | inputs that move a prediction most |
+//! | [`trace`] | traces of cells, for viewers |
 //! | [`machine`] | machines: pictures, caches, known figures that are not inputs of their files |
 //! | [`names`] | finding machines and scenarios, by name or path |
 
@@ -24,5 +25,6 @@ pub mod placement;
 pub mod request;
 pub mod sensitivity;
 pub mod simulate;
+pub mod trace;
 
 pub use interruptible::interruptible;

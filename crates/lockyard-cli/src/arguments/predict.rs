@@ -2,6 +2,7 @@
 
 use super::common::Common;
 use clap::Args;
+use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub(crate) struct Predict {
@@ -35,6 +36,10 @@ pub(crate) struct Predict {
     /// beyond{n}which throughput falls
     #[arg(long)]
     pub(crate) fit: bool,
+    /// Also write a trace of each cell's beginning for a viewer:{n}FILE.pftrace for Perfetto,
+    /// FILE.json for Chrome's format
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) common: Common,
 }

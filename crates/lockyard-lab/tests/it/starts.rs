@@ -111,6 +111,7 @@ fn row(places: &str, threads: usize) -> Row {
         placement: Some(MachinePlacement::parse(places, &machine()).expect("it is valid")),
         sensitivity: false,
         attribution: false,
+        trace: false,
         jobs: 1,
     };
     let mut found = request::run(&request, &[], &|| ()).expect("it runs");
