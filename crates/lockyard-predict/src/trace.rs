@@ -7,6 +7,8 @@ mod events;
 mod lock_track;
 mod names;
 mod process;
+#[cfg(test)]
+mod tests;
 mod thread_track;
 
 use crate::simulate::{SEED_OF_TRACE, TracedRun};

@@ -139,9 +139,10 @@ struct Tracks<'a> {
 }
 
 impl Tracks<'_> {
-    /// Returns the nanosecond of the trace at which a cycle of the run is.
+    /// Returns the nanosecond of the trace at which a cycle of the run is. The state at the
+    /// beginning has the time of its last change, which is before that.
     fn time(&self, cycle: u64) -> u64 {
-        self.machine.nanoseconds(cycle - self.run.begin).round() as u64
+        self.machine.nanoseconds(cycle.saturating_sub(self.run.begin)).round() as u64
     }
 
     fn add(&mut self, change: &Change) {
