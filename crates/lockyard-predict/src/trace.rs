@@ -58,7 +58,7 @@ pub fn assemble(
     found.trace.about = about;
     found.trace.about.push(("seed".to_owned(), SEED_OF_TRACE.to_string()));
     for cell in cells {
-        let (process, lines) = process::of(cell, machine, &mut names, &mut arrows);
+        let (process, lines) = process::of(&cell.name, &cell.run, machine, &mut names, &mut arrows);
         let missing = missing(cell, lines, machine);
         if !missing.is_empty() {
             found.left_out.push(format!("{}: {}", cell.name, missing.join("; ")));

@@ -110,16 +110,26 @@ impl Steps {
 }
 
 /// Appends what the engine tells to a list.
-pub(super) struct Follower(pub(super) Changes);
+pub(super) struct Follower {
+    /// The list.
+    pub(super) changes: Changes,
+    /// Cycle at which the list begins. The engine's clock shows its last event, which is before.
+    pub(super) begin: u64,
+}
+
+impl Follower {
+    fn append(&self, time: u64, of: usize, what: Changed) {
+        let time = time.max(self.begin);
+        self.changes.borrow_mut().push(Change { time, of: of as u32, what });
+    }
+}
 
 impl Observer for Follower {
     fn phase(&mut self, time: u64, thread: usize, phase: Option<CyclePhase>, line: Option<usize>) {
-        let what = Changed::Spends(phase, line.map(|line| line as u32));
-        self.0.borrow_mut().push(Change { time, of: thread as u32, what });
+        self.append(time, thread, Changed::Spends(phase, line.map(|line| line as u32)));
     }
 
     fn line(&mut self, time: u64, line: usize, holder: LineHolder) {
-        let what = Changed::Moves(holder);
-        self.0.borrow_mut().push(Change { time, of: line as u32, what });
+        self.append(time, line, Changed::Moves(holder));
     }
 }

@@ -86,7 +86,7 @@ fn follow(mut run: Run, effort: SimulationEffort, most: usize) -> Result<TracedR
     recording.begin_window(begin);
     let changes = Changes::default();
     recording.begin_changes(begin, Rc::clone(&changes));
-    run.simulation.observe(Box::new(Follower(Rc::clone(&changes))));
+    run.simulation.observe(Box::new(Follower { changes: Rc::clone(&changes), begin }));
     let step = cell.machine.cycles(BETWEEN_LOOKS_NS).max(1);
     let mut end = begin;
     while end < begin + window && changes.borrow().len() < most {
@@ -117,5 +117,38 @@ fn run_until(run: &mut Run, cycle: u64) -> Result<(), Failed> {
     match run.simulation.run_until(cycle) {
         RunEnd::TimeOver => Ok(()),
         outcome => Err(Failed::outcome(outcome)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::placement::MachinePlacement;
+    use lockyard_scenarios::{Order, Script};
+    use lockyard_sim::Machine;
+
+    #[test]
+    fn a_traced_run_is_the_same_run() {
+        let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
+        for (script, threads) in [("fstat2", 24), ("access2", 8), ("dbench/overcommit-2x", 8)] {
+            let script = Script::shipped(script).expect("it is shipped");
+            let placement = MachinePlacement::Order(Order::Fill);
+            let cell = CellSpec {
+                machine: &machine,
+                variant: &script.variants[0],
+                placement: &placement,
+                home: 0,
+                threads,
+                local_work: 100.0,
+            };
+            let effort = SimulationEffort { warm_up_ns: 1e5, window_ns: 2e5, seeds: 1 };
+            let found = trace(&cell, effort, None, 20_000).expect("it runs");
+            assert!(found.changes.len() > 1000, "{}", found.changes.len());
+            assert!(found.changes.is_sorted_by_key(|change| change.time));
+            let run = Run::begin(&cell, SEED, cell.variant.starts, false);
+            let mut run = run.unwrap_or_else(|failed| panic!("{}", failed.message()));
+            assert!(run_until(&mut run, found.end).is_ok());
+            assert_eq!(run.simulation.hash(), found.hash);
+        }
     }
 }

@@ -1,6 +1,5 @@
 //! The process of a cell: its threads, locks and lines as tracks.
 
-use super::TracedCell;
 use super::events::Events;
 use super::lock_track::LockTrack;
 use super::names::Names;
@@ -13,16 +12,16 @@ use std::collections::BTreeMap;
 /// Maximum number of lines of a cell that have a track.
 pub(super) const MOST_LINES: usize = 16;
 
-/// Returns the process of a cell, and the number of its lines that moved. Arrows have numbers from
+/// Returns the process of a cell, under its name, and the number of its lines that moved. Arrows have numbers from
 /// `arrows` on.
 pub(super) fn of(
-    cell: &TracedCell,
+    name: &str,
+    run: &TracedRun,
     machine: &Machine,
     names: &mut Names,
     arrows: &mut u64,
 ) -> (Process, usize) {
-    let run = &cell.run;
-    let mut events = Events::new(&cell.name, names);
+    let mut events = Events::new(name, names);
     let tasks = tasks(run);
     let threads = tasks.iter().map(|name| ThreadTrack::new(name, &mut events)).collect();
     let locks = locks(run, &mut events);
@@ -139,10 +138,9 @@ struct Tracks<'a> {
 }
 
 impl Tracks<'_> {
-    /// Returns the nanosecond of the trace at which a cycle of the run is. The state at the
-    /// beginning has the time of its last change, which is before that.
+    /// Returns the nanosecond of the trace at which a cycle of the run is.
     fn time(&self, cycle: u64) -> u64 {
-        self.machine.nanoseconds(cycle.saturating_sub(self.run.begin)).round() as u64
+        self.machine.nanoseconds(cycle - self.run.begin).round() as u64
     }
 
     fn add(&mut self, change: &Change) {
