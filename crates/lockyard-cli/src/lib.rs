@@ -24,6 +24,7 @@ mod reproduce;
 mod signals;
 mod syscalls;
 mod temporary;
+mod trace;
 mod usage;
 mod values;
 mod verdict;

@@ -58,9 +58,9 @@ impl NewFile {
     }
 
     /// Writes the file.
-    pub(crate) fn write(&self, text: &str) -> Result<(), Failure> {
+    pub(crate) fn write(&self, contents: impl AsRef<[u8]>) -> Result<(), Failure> {
         let written = Temporary::create(&self.partial, true).and_then(|(made, mut file)| {
-            file.write_all(text.as_bytes())?;
+            file.write_all(contents.as_ref())?;
             file.sync_all()?;
             Temporary::settle_all(vec![(made, self.path.clone())], |_, _| self.settle())
         });

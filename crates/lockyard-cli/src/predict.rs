@@ -3,8 +3,9 @@
 use crate::arguments::Predict;
 use crate::baselines::Baselines;
 use crate::errors::Failure;
+use crate::trace::TraceFile;
 use crate::values::thread_list;
-use crate::{call_path, output, progress};
+use crate::{call_path, output, progress, trace};
 use lockyard_lab::predict;
 use lockyard_predict::placement::MachinePlacement;
 use lockyard_predict::{evidence, explain, names, sensitivity};
@@ -12,6 +13,7 @@ use lockyard_results::fairness::TOO_FEW_WAITS;
 use lockyard_results::render::{Document, Extent};
 use lockyard_results::row::Row;
 use lockyard_results::{published, scaling};
+use lockyard_support::jobs;
 
 pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     call_path::no_scenario(&options.scenario)?;
@@ -27,6 +29,7 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
         .map(|text| MachinePlacement::parse(text, &machine))
         .transpose()?;
     let baselines = Baselines::prepare(&options.baselines)?;
+    let trace = options.trace.as_deref().map(TraceFile::at).transpose()?;
     let variants = match options.variants.len() {
         0 => script.variants.len(),
         some => some,
@@ -68,6 +71,7 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
         intervals: true,
         sensitivity: options.sensitivity,
         attribution: options.attribution,
+        trace: trace.is_some(),
         jobs: options.common.jobs(),
     };
     let found = predict::run(&request, &published::shipped()?, &|| bar.inc(1));
@@ -90,7 +94,16 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     let extent = Extent::rows(document.rows.len(), found.asked);
     document.rows.extend(found.figures);
     document.rows.extend(found.listings);
-    baselines.finish(document, None, extent, &options.common.output)
+    let about = trace::about(&request, &document.environment);
+    let finished = baselines.finish(document, None, extent, &options.common.output);
+    // A comparison that finds a slower row fails, and its trace is wanted even more.
+    match trace {
+        Some(file) if !jobs::interrupted() => {
+            file.write(&found.traced, &request.machine, about)?;
+        }
+        _ => {}
+    }
+    finished
 }
 
 /// Returns notes on the rows' intervals, errors and percentiles.

@@ -124,6 +124,7 @@ fn predicted(
             intervals: false,
             sensitivity: false,
             attribution: false,
+            trace: false,
             jobs,
         };
         match request::run(&request, all, &|| ()) {

@@ -10,6 +10,7 @@
 //! | [`explain`] | cycles by phase, lock and line, and the dominating cost |
 //! | [`interval`], [`evidence`] | what wrong inputs do to a figure; errors on published tables |
 //! | [`sensitivity`] | inputs that move a prediction most |
+//! | [`trace`] | traces of cells, for viewers |
 //! | [`machine`] | machines: pictures, caches, known figures that are not inputs of their files |
 //! | [`names`] | finding machines and scenarios, by name or path |
 
@@ -27,5 +28,6 @@ pub mod placement;
 pub mod request;
 pub mod sensitivity;
 pub mod simulate;
+pub mod trace;
 
 pub use interruptible::interruptible;

@@ -9,8 +9,9 @@ use crate::interval;
 use crate::placement::{MachinePlacement, check_threads};
 use crate::sensitivity::{self, Sensitivity};
 use crate::simulate::{
-    CellSpec, Prediction, RunPlan, SimulationEffort, SimulationError, identify, simulate,
+    self, CellSpec, Prediction, RunPlan, SimulationEffort, SimulationError, identify, simulate,
 };
+use crate::trace::{self, TracedCell};
 use lockyard_results::cell_key::CellKey;
 use lockyard_results::details::{Details, Range, SimulatedDetail};
 use lockyard_results::listing;
@@ -39,6 +40,8 @@ pub struct PredictRequest {
     pub sensitivity: bool,
     /// True to list CPU time by region.
     pub attribution: bool,
+    /// True to trace a run of each cell.
+    pub trace: bool,
     /// Number of cells that are simulated at the same time.
     pub jobs: usize,
 }
@@ -58,6 +61,8 @@ pub struct Predictions {
     pub listings: Vec<Row>,
     /// Sensitivity of each row, if that was asked for.
     pub sensitivities: Vec<Sensitivity>,
+    /// The traced run of each row, if that was asked for.
+    pub traced: Vec<TracedCell>,
 }
 
 /// Predicts the cells of a request: variant by variant, in the order of `threads`. A row whose cell
@@ -179,6 +184,12 @@ impl Cell<'_> {
     ) -> Result<bool, Failure> {
         let (request, script) = (self.request, &self.request.script);
         let (variant, threads) = (self.spec.variant, self.spec.threads);
+        if request.trace {
+            match self.trace(&prediction, trace::share(&found.traced, found.asked)) {
+                Err(_) if jobs::interrupted() => return Ok(false),
+                traced => found.traced.push(traced?),
+            }
+        }
         let Calibrated { work, metric } = self.calibrated;
         let figure = metric.figure(prediction.throughput, threads);
         let mut details = detail(metric, &prediction, threads, work);
@@ -214,6 +225,19 @@ impl Cell<'_> {
         found.rows.push(self.row(name, unit, Some(figure), details, tables));
         found.costs.push(prediction.costs);
         Ok(true)
+    }
+
+    /// Traces the run that most of the figure comes from, with about `most` changes.
+    fn trace(&self, prediction: &Prediction, most: usize) -> Result<TracedCell, Failure> {
+        let (spec, script) = (&self.spec, &self.request.script);
+        let plan = RunPlan::full(spec, &script.run, None);
+        let run = simulate::trace(spec, plan.effort, prediction.long, most);
+        let threads = match spec.threads {
+            1 => "1 thread".to_owned(),
+            threads => format!("{threads} threads"),
+        };
+        let name = format!("{}, {threads}", spec.variant.name);
+        Ok(TracedCell { name, run: run.map_err(|error| self.failed(error))? })
     }
 
     /// Returns the row of one figure of the cell, beside the published one.

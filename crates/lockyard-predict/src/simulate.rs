@@ -9,10 +9,12 @@
 //! | `samples` | samples of a run, with disturbances |
 //! | `effort` | length of a run, and number of runs |
 //! | `starts` | start times of tasks, and whether their order matters |
+//! | `traced`, `changes` | a run whose changes are kept, for a trace |
 //! | `stage`, `locks` | the machine as a scenario sees it, and its records |
 //! | `objects` | a cell's objects in a simulation |
 //! | `prediction` | results |
 
+mod changes;
 mod effort;
 mod fallbacks;
 mod identity;
@@ -25,9 +27,11 @@ mod samples;
 mod spec;
 mod stage;
 mod starts;
+mod traced;
 mod windows;
 
 use crate::placement::MachinePlacement;
+pub use changes::{Change, Changed, StepKind};
 pub use effort::SimulationEffort;
 pub use identity::identify;
 use lockyard_sim::Machine;
@@ -35,6 +39,7 @@ pub use prediction::{LongRun, Prediction, SimulationError, range};
 pub use samples::{SEEDS as SEEDS_OF_SAMPLES, samples};
 pub use spec::{CellSpec, RunPlan};
 pub use starts::{NEAR, Orders};
+pub use traced::{SEED as SEED_OF_TRACE, TracedRun, trace};
 
 /// Turn of a sibling that is longer than any ownership, in cycles.
 const APART: f64 = 500.0;

@@ -48,7 +48,8 @@ mod shared;
 mod simulation;
 
 pub use engine::{
-    CycleAttribution, CyclePhase, LineCounts, LineDistance, PHASES, RunStatistics, ThreadReport,
+    CycleAttribution, CyclePhase, LineCounts, LineDistance, LineHolder, Observer, PHASES,
+    RunStatistics, ThreadReport,
 };
 pub use machine::{Machine, MachineError, Parameter, Place, ServiceOrder};
 pub use platform::{

@@ -1,7 +1,7 @@
 //! A simulation: a machine, the objects that its threads share, and the threads.
 
 use crate::arena::Arena;
-use crate::engine::{CycleAttribution, Engine, Fate, RunStatistics, ThreadReport};
+use crate::engine::{CycleAttribution, Engine, Fate, Observer, RunStatistics, ThreadReport};
 use crate::machine::description::Machine;
 use crate::random::Random;
 use crate::shared::Shared;
@@ -420,6 +420,17 @@ impl Simulation {
     /// Account of the run's cycles so far.
     pub fn attribution(&mut self) -> CycleAttribution {
         self.engine.attribution()
+    }
+
+    /// Tells `observer` about changes of the run from now on, until the simulation is dropped.
+    /// It is told the present state of threads and lines first.
+    pub fn observe(&mut self, observer: Box<dyn Observer>) {
+        self.engine.observe(observer);
+    }
+
+    /// Names of the lines that threads have used so far, by their numbers.
+    pub fn line_names(&self) -> Vec<String> {
+        self.engine.line_names()
     }
 
     /// Names the `bytes` bytes at `address` in a [`CycleAttribution`].

@@ -35,9 +35,10 @@ const fn wall(
 }
 
 /// All crates, from the ground up: a crate uses only crates above it in this list.
-const WALLS: [Wall; 14] = [
+const WALLS: [Wall; 15] = [
     wall("lockyard-testing", &[], &[]),
     wall("lockyard-support", &[], &[]),
+    wall("lockyard-trace", &[], &[]),
     wall("lockyard", &[], &["lockyard-testing"]),
     wall("lockyard-tables", &["lockyard"], &[]),
     wall("lockyard-controls", &["lockyard"], &[]),
@@ -55,7 +56,14 @@ const WALLS: [Wall; 14] = [
     wall("lockyard-results", &["lockyard-support", "lockyard-scenarios"], &[]),
     wall(
         "lockyard-predict",
-        &["lockyard-support", "lockyard", "lockyard-sim", "lockyard-scenarios", "lockyard-results"],
+        &[
+            "lockyard-support",
+            "lockyard-trace",
+            "lockyard",
+            "lockyard-sim",
+            "lockyard-scenarios",
+            "lockyard-results",
+        ],
         &[],
     ),
     wall(
@@ -86,6 +94,7 @@ const WALLS: [Wall; 14] = [
         "lockyard-cli",
         &[
             "lockyard-support",
+            "lockyard-trace",
             "lockyard-sim",
             "lockyard-results",
             "lockyard-predict",

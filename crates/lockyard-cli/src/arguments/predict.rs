@@ -3,6 +3,7 @@
 use super::baselines::BaselineOptions;
 use super::common::Common;
 use clap::Args;
+use std::path::PathBuf;
 
 #[derive(Debug, Args)]
 pub(crate) struct Predict {
@@ -36,6 +37,10 @@ pub(crate) struct Predict {
     /// beyond{n}which throughput falls
     #[arg(long)]
     pub(crate) fit: bool,
+    /// Also write a trace of each cell's beginning for a viewer:{n}FILE.pftrace for Perfetto,
+    /// FILE.json for Chrome's format
+    #[arg(long, value_name = "FILE")]
+    pub(crate) trace: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) baselines: BaselineOptions,
     #[command(flatten)]

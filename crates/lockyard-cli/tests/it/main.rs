@@ -22,4 +22,5 @@ mod results;
 mod support;
 mod syscalls;
 mod syscalls_faults;
+mod trace;
 mod unwritable;

@@ -113,6 +113,7 @@ fn row(places: &str, threads: usize) -> Row {
         intervals: false,
         sensitivity: false,
         attribution: false,
+        trace: false,
         jobs: 1,
     };
     let mut found = request::run(&request, &[], &|| ()).expect("it runs");

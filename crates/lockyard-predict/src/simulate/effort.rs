@@ -65,6 +65,13 @@ impl SimulationEffort {
         }
     }
 
+    /// Returns the effort for runs that begin with a fallback, of a cell with this throughput
+    /// before it. They warm up longer, until every task has begun.
+    pub(super) fn for_fallen(self, threads: usize, until: f64) -> SimulationEffort {
+        let round = threads as f64 / until * 1e9;
+        SimulationEffort { warm_up_ns: self.warm_up_ns + 2.0 * round, ..self }
+    }
+
     /// Returns the effort for the tables.
     pub fn usual(
         machine: &Machine,

@@ -46,10 +46,9 @@ pub(super) fn simulate(
     if interval.map_or(rate, |(_, greatest)| greatest) * seconds < RARE {
         return Ok(found);
     }
-    // Warm up longer, until every task has begun. Tasks begin in a random order: a queue keeps its
-    // first order, and in a run of seconds interrupts have shuffled it.
-    let round = cell.threads as f64 / until * 1e9;
-    let effort = SimulationEffort { warm_up_ns: effort.warm_up_ns + 2.0 * round, ..effort };
+    // Tasks begin in a random order: a queue keeps its first order, and in a run of seconds
+    // interrupts have shuffled it.
+    let effort = effort.for_fallen(cell.threads, until);
     let fallen = windows::simulate(cell, effort, true)?;
     if fallen.throughput > until * (1.0 - SLOWER) {
         return Ok(found);

@@ -3,6 +3,7 @@
 //! Recording costs no simulated time. A simulation stays on its OS thread, so the record belongs to
 //! that thread.
 
+use super::changes::{Changes, StepKind, Steps};
 use super::locks::{Locks, Now};
 use crate::explain::LockTime;
 use hdrhistogram::Histogram;
@@ -30,6 +31,8 @@ pub(super) struct Record {
     waiting_since: Vec<u64>,
     /// The locks of all guests' objects, guest by guest.
     using: Locks,
+    /// Open steps of each thread, for a trace.
+    steps: Option<Steps>,
     objects: usize,
     threads_of_guest: usize,
 }
@@ -53,6 +56,7 @@ pub(super) fn begin(guests: usize, threads: usize, objects: usize) -> Recording 
         idle: 0,
         waiting_since: vec![u64::MAX; all],
         using: Locks::new(guests * objects, all),
+        steps: None,
         objects,
         threads_of_guest: threads,
     };
@@ -61,6 +65,22 @@ pub(super) fn begin(guests: usize, threads: usize, objects: usize) -> Recording 
 }
 
 impl Recording {
+    /// Follows the steps of threads from now on: before any of them runs.
+    pub(super) fn keep_steps(&self) {
+        RECORD.with_borrow_mut(|record| {
+            let record = record.as_mut().expect("a record was begun");
+            record.steps = Some(Steps::new(record.waiting_since.len()));
+        });
+    }
+
+    /// Appends the steps of threads to `changes`, beginning with those that are open at `time`.
+    pub(super) fn begin_changes(&self, time: u64, changes: Changes) {
+        RECORD.with_borrow_mut(|record| {
+            let record = record.as_mut().expect("a record was begun");
+            record.steps.as_mut().expect("steps are followed").begin_list(time, changes);
+        });
+    }
+
     /// Discards the record so far: figures begin at `time`.
     pub(super) fn begin_window(&self, time: u64) {
         RECORD.with_borrow_mut(|record| {
@@ -96,6 +116,15 @@ fn recording(with: impl FnOnce(&mut Record, usize, u64)) {
     });
 }
 
+/// Follows a step of the running thread, if there is a trace.
+fn stepping(with: impl FnOnce(&mut Steps, usize, u64)) {
+    RECORD.with_borrow_mut(|record| {
+        if let Some(steps) = record.as_mut().and_then(|record| record.steps.as_mut()) {
+            with(steps, lockyard_sim::thread_index(), lockyard_sim::now());
+        }
+    });
+}
+
 /// Returns the times of the running thread.
 fn now(time: u64) -> Now {
     Now {
@@ -123,12 +152,18 @@ impl Stage for OnMachine {
     }
     fn work_in(activity: Activity, nanoseconds: f64) {
         let (began, off_cpu) = (lockyard_sim::now(), lockyard_sim::off_cpu());
+        stepping(|steps, thread, time| {
+            steps.begins(time, thread, StepKind::Work(activity.region));
+        });
         during::<Simulated, _>(activity, || match activity.region {
             Region::User | Region::Idle => lockyard_sim::work_behind_entry(nanoseconds),
             _ => Self::work(nanoseconds),
         });
         let off_cpu = lockyard_sim::off_cpu() - off_cpu;
-        recording(|record, _, now| {
+        recording(|record, thread, now| {
+            if let Some(steps) = &mut record.steps {
+                steps.ends(now, thread);
+            }
             let spent = (now - began).saturating_sub(off_cpu);
             match activity.region {
                 Region::User => record.user += spent,
@@ -144,10 +179,18 @@ impl Stage for OnMachine {
         lockyard_sim::operation_done();
     }
     fn wait_begins() {
-        recording(|record, thread, now| record.waiting_since[thread] = now);
+        recording(|record, thread, now| {
+            record.waiting_since[thread] = now;
+            if let Some(steps) = &mut record.steps {
+                steps.begins(now, thread, StepKind::Access);
+            }
+        });
     }
     fn wait_ends() {
         recording(|record, thread, now| {
+            if let Some(steps) = &mut record.steps {
+                steps.ends(now, thread);
+            }
             let since = std::mem::replace(&mut record.waiting_since[thread], u64::MAX);
             if since != u64::MAX {
                 record.waits.saturating_record(lockyard_sim::nanoseconds(now - since) as u64);
@@ -158,13 +201,27 @@ impl Stage for OnMachine {
         recording(|record, thread, time| {
             let lock = thread / record.threads_of_guest * record.objects + object;
             record.using.wants(thread, lock, now(time));
+            if let Some(steps) = &mut record.steps {
+                steps.is_wait(thread, lock);
+            }
         });
     }
-    fn hold_begins(_: usize) {
-        recording(|record, thread, time| record.using.has(thread, now(time)));
+    fn hold_begins(object: usize) {
+        recording(|record, thread, time| {
+            record.using.has(thread, now(time));
+            let lock = thread / record.threads_of_guest * record.objects + object;
+            if let Some(steps) = &mut record.steps {
+                steps.begins(time, thread, StepKind::Holds(lock as u32));
+            }
+        });
     }
     fn hold_ends() {
-        recording(|record, thread, time| record.using.releases(thread, now(time)));
+        recording(|record, thread, time| {
+            record.using.releases(thread, now(time));
+            if let Some(steps) = &mut record.steps {
+                steps.ends(time, thread);
+            }
+        });
     }
 }
 

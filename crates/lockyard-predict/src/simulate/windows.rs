@@ -69,7 +69,7 @@ pub(super) fn simulate(
 }
 
 /// Reason why a run failed.
-enum Failed {
+pub(super) enum Failed {
     /// The objects could not be laid out.
     Setup(&'static str),
     /// Failure in the run.
@@ -77,19 +77,26 @@ enum Failed {
 }
 
 impl Failed {
-    fn outcome(outcome: RunEnd) -> Failed {
+    pub(super) fn outcome(outcome: RunEnd) -> Failed {
         Failed::Run(outcome.to_string())
+    }
+
+    pub(super) fn message(self) -> String {
+        match self {
+            Failed::Setup(what) => what.to_owned(),
+            Failed::Run(what) => what,
+        }
     }
 }
 
 /// One run whose tasks have been added.
-struct Run<'a> {
-    cell: &'a CellSpec<'a>,
-    simulation: Simulation,
+pub(super) struct Run<'a> {
+    pub(super) cell: &'a CellSpec<'a>,
+    pub(super) simulation: Simulation,
     /// The objects of each guest.
-    objects: Vec<Rc<Prepared<OnMachine>>>,
+    pub(super) objects: Vec<Rc<Prepared<OnMachine>>>,
     /// Cycle at which the last task begins.
-    all_there: u64,
+    pub(super) all_there: u64,
 }
 
 /// Counters at the beginning of the window.
@@ -113,7 +120,7 @@ struct Window {
 
 impl<'a> Run<'a> {
     /// Lays out the objects, and adds the tasks of all guests.
-    fn begin(
+    pub(super) fn begin(
         cell: &'a CellSpec<'a>,
         seed: u64,
         starts: Starts,
@@ -149,6 +156,12 @@ impl<'a> Run<'a> {
         Ok(Run { cell, simulation, objects: all, all_there: beginnings.end() })
     }
 
+    /// Begins a record of the run.
+    pub(super) fn record(&self) -> Recording {
+        let objects = self.objects[0].places().count();
+        stage::begin(self.objects.len(), self.cell.threads, objects)
+    }
+
     /// Number of compare-exchanges of each lockref, by the number of losses in a row before them.
     fn lost_in_a_row(&self) -> Vec<Vec<u64>> {
         let addresses = self.objects.iter().flat_map(|objects| objects.lockrefs());
@@ -159,8 +172,7 @@ impl<'a> Run<'a> {
     fn finish(mut self, effort: SimulationEffort, sums: &mut Sums) -> Result<(), Failed> {
         let machine = self.cell.machine;
         let begin = self.all_there + machine.cycles(effort.warm_up_ns);
-        let guests = self.objects.len();
-        let recording = stage::begin(guests, self.cell.threads, self.objects[0].places().count());
+        let recording = self.record();
         let outcome = self.simulation.run_until(begin);
         if !outcome.is_sound() {
             return Err(Failed::outcome(outcome));

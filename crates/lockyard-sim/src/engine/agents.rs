@@ -290,6 +290,9 @@ impl Engine {
         cache.state = if exclusive { State::Invalid } else { State::Shared };
         cache.changed_at = now;
         cache.parked_snoop = None;
+        if self.observer.is_some() {
+            self.tell_line_of(core_line);
+        }
         let current = self.lines[line as usize].agents[domain as usize].current;
         let jitter = self.jitter();
         match current {

@@ -99,6 +99,9 @@ impl Engine {
         cache.changed_at = now;
         cache.state = if exclusive { State::Modified } else { State::Shared };
         let drop_fill = std::mem::take(&mut cache.drop_fill);
+        if self.observer.is_some() {
+            self.tell_line_of(core_line);
+        }
         if exclusive {
             self.lines[line as usize].dirty = true;
             self.statistics.exclusive_fills += 1;

@@ -177,6 +177,9 @@ impl Engine {
             return;
         }
         self.statistics.evictions += 1;
+        if self.observer.is_some() && state == State::Modified {
+            self.tell_line_of(core_line);
+        }
         let agent = &mut self.lines[line as usize].agents[domain as usize];
         if state == State::Modified {
             agent.owner = None;

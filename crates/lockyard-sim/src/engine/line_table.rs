@@ -54,6 +54,17 @@ impl Engine {
         trace.map_or(Vec::new(), |trace| trace.streaks.counts())
     }
 
+    /// Names of the lines, by their indices.
+    pub(crate) fn line_names(&self) -> Vec<String> {
+        let mut names = vec![String::new(); self.lines.len()];
+        for (number, &index) in self.line_of.iter().enumerate() {
+            if index != u32::MAX {
+                names[index as usize] = self.shared.name_of_line(number);
+            }
+        }
+        names
+    }
+
     #[cold]
     fn new_line(&mut self, line: usize) -> u32 {
         if self.line_of.len() <= line {

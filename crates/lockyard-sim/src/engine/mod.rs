@@ -18,6 +18,7 @@
 //! | `caches.rs` * | misses, fills, snoops; who goes first when a line arrives |
 //! | `cache_contents.rs`, `capacity.rs` * | which lines each cache holds; what gives way |
 //! | `agents.rs` *, `home_agent.rs` * | the directory: agents of domains; home agents |
+//! | `observer.rs`, `observing.rs` * | an observer of a run; telling it |
 //! | `invariants.rs` *, `capacity_invariants.rs` * | what must hold at every moment |
 //! | `sparse.rs` | tables of which few entries are used |
 //! | `places.rs` | where cores, domains and sockets are |
@@ -41,6 +42,8 @@ mod home_agent;
 mod invariants;
 mod line;
 mod line_table;
+mod observer;
+mod observing;
 mod out_of_order;
 mod places;
 mod reorder_buffer;
@@ -62,6 +65,7 @@ pub use accounting::attribution::{CycleAttribution, LineCounts};
 pub use accounting::distance::LineDistance;
 pub use accounting::phase::{CyclePhase, PHASES};
 pub use accounting::statistics::RunStatistics;
+pub use observer::{LineHolder, Observer};
 pub(crate) use report::Fate;
 pub use report::ThreadReport;
 pub(crate) use state::Engine;

@@ -10,6 +10,7 @@ use super::cache_contents::Capacity;
 use super::core_threads::CoreThreads;
 use super::event::Event;
 use super::line::{CoreLine, Line, Waiter};
+use super::observer::Observer;
 use super::places::Places;
 use super::reorder_buffer::Followed;
 use super::report::Fate;
@@ -64,6 +65,8 @@ pub(crate) struct Engine {
     pub(super) schedule: Option<Box<Scheduler>>,
     /// The operations that followed loads, by the loads' places in the code.
     pub(super) followed: Vec<Followed>,
+    /// The observer of the run, if it has one.
+    pub(super) observer: Option<Box<dyn Observer>>,
     pub(super) live: usize,
     /// No thread is left, or one cannot go on.
     pub(super) over: bool,
@@ -94,6 +97,7 @@ impl Engine {
             parked: Vec::new(),
             schedule: None,
             followed: Vec::new(),
+            observer: None,
             live: 0,
             over: true,
             fate: None,

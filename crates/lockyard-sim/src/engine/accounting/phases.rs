@@ -1,7 +1,7 @@
 //! Changes of phase: what each thread spends its cycles on, and what operations do to lines'
 //! counts.
 
-use super::attribution::{CycleAttribution, LineCounts};
+use super::attribution::CycleAttribution;
 use super::line_trace::LineTrace;
 use super::phase::CyclePhase;
 use super::spending::{Missed, Spending};
@@ -74,6 +74,9 @@ impl Engine {
         phase: CyclePhase,
         line: Option<u32>,
     ) {
+        if self.observer.is_some() {
+            self.tell_phase(thread, Some(phase), line);
+        }
         let now = self.now();
         let entry = &mut self.threads[thread as usize];
         let before = std::mem::replace(&mut entry.activity, activity);
@@ -125,6 +128,9 @@ impl Engine {
         phase: Option<CyclePhase>,
         line: Option<u32>,
     ) {
+        if self.observer.is_some() {
+            self.tell_phase(thread, phase, line);
+        }
         let now = self.now();
         let arrived =
             self.threads[thread as usize].change_phase(now, phase, line, &mut self.traces);
@@ -198,13 +204,8 @@ impl Engine {
         for thread in 0..self.threads.len() as u32 {
             self.charge_until_now(thread);
         }
-        let mut lines = vec![(String::new(), LineCounts::default()); self.traces.len()];
-        for (number, &index) in self.line_of.iter().enumerate() {
-            if index != u32::MAX {
-                let name = self.shared.name_of_line(number);
-                lines[index as usize] = (name, self.traces[index as usize].counts);
-            }
-        }
+        let names = self.line_names().into_iter();
+        let lines = names.zip(&self.traces).map(|(name, trace)| (name, trace.counts)).collect();
         let regions = self.regions.all().to_vec();
         CycleAttribution { cycles: self.regions.phases(), regions, lines }
     }

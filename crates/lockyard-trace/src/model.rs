@@ -1,0 +1,89 @@
+//! The model: processes with tracks, and events on them.
+
+/// A trace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Trace {
+    /// Facts about the trace, each with its name.
+    pub about: Vec<(String, String)>,
+    /// Names of slices; events give their index.
+    pub names: Vec<String>,
+    /// Its processes. They share one time, which begins with 0.
+    pub processes: Vec<Process>,
+}
+
+/// A group of tracks.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Process {
+    /// Its name.
+    pub name: String,
+    /// Its tracks. A track's parent stands before it.
+    pub tracks: Vec<Track>,
+    /// Its events, in the order of time. Those of a track are nested.
+    pub events: Vec<Event>,
+}
+
+/// A track.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Track {
+    /// Its name.
+    pub name: String,
+    /// Its contents.
+    pub kind: Kind,
+    /// The group that it stands in.
+    pub parent: Option<usize>,
+}
+
+/// Contents of a track.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Other tracks.
+    Group,
+    /// Slices of a thread.
+    Thread,
+    /// Slices of something else.
+    Slices,
+    /// Values of a counter.
+    Counter,
+}
+
+/// An event on a track.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// Its time in nanoseconds.
+    pub time: u64,
+    /// Index of its track.
+    pub track: usize,
+    /// The event.
+    pub what: What,
+}
+
+/// Kind of an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A slice begins, within those of its track that have begun.
+    Begin {
+        /// Index of its name.
+        name: usize,
+        /// Number of the arrow that ends at this slice.
+        incoming: Option<u64>,
+        /// Number of the arrow that begins at the end of this slice.
+        outgoing: Option<u64>,
+    },
+    /// The innermost slice of the track ends.
+    End,
+    /// The counter has this value from now on.
+    Count(i64),
+}
+
+impl Trace {
+    /// Returns the time of the last event.
+    pub fn end(&self) -> u64 {
+        let last = |process: &Process| process.events.last().map_or(0, |event| event.time);
+        self.processes.iter().map(last).max().unwrap_or(0)
+    }
+
+    /// Returns the number of events.
+    pub fn events(&self) -> usize {
+        self.processes.iter().map(|process| process.events.len()).sum()
+    }
+}
