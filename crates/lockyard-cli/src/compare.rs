@@ -3,13 +3,16 @@
 use crate::arguments::Compare;
 use crate::errors::Failure;
 use crate::output;
+use crate::report::Reports;
 use lockyard_results::compare::{self, Options, report};
 
 pub(crate) fn run(options: &Compare) -> Result<(), Failure> {
     let threshold = threshold(&options.threshold)?;
+    let reports = Reports::of_page(&options.report)?;
     let (a, b) = (compare::load(&options.a)?, compare::load(&options.b)?);
     let comparison = compare::compare(&a, &b, Options { threshold, anyway: options.anyway })?;
     output::write(&report::render(&comparison, options.output.format.into()))?;
+    reports.write_comparison(&comparison)?;
     match comparison.slower_beyond_threshold() {
         0 => Ok(()),
         slower => Err(Failure::Run(format!(

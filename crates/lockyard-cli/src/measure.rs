@@ -2,6 +2,7 @@
 
 use crate::arguments::Measure;
 use crate::errors::Failure;
+use crate::report::{About, Reports};
 use crate::values::{check_most, thread_list};
 use crate::{call_path, host, output, progress};
 use lockyard_lab::measure;
@@ -40,6 +41,7 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
         relative_to: options.relative_to.clone(),
     };
     measure::check(&request)?;
+    let reports = Reports::of_page(&options.report)?;
     host::warn();
     let bar = progress::bar(measure::rounds(&request)?, "rounds");
     let report = measure::run(&request, &published::shipped()?, &mut || bar.inc(1));
@@ -63,5 +65,9 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
         notes,
         partial: None,
     };
-    output::finish(document, report.failure, extent, &options.output)
+    let title = format!("{} on this host", request.script.name);
+    let about = About { title: &title, machines: &[], in_detail: true };
+    output::finish_and(document, report.failure, extent, &options.output, |document| {
+        reports.write(document, &about)
+    })
 }

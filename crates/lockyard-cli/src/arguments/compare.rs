@@ -1,6 +1,7 @@
 //! The arguments of `lockyard compare`.
 
 use super::common::Output;
+use super::report::ReportFile;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -20,6 +21,8 @@ pub(crate) struct Compare {
     /// Compare results even if hosts, machine files or{n}seeds differ
     #[arg(long)]
     pub(crate) anyway: bool,
+    #[command(flatten)]
+    pub(crate) report: ReportFile,
     #[command(flatten)]
     pub(crate) output: Output,
 }

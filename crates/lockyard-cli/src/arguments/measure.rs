@@ -1,6 +1,7 @@
 //! The arguments of `lockyard measure`.
 
 use super::common::Output;
+use super::report::ReportFile;
 use super::rounds::{Rounds, Stall};
 use clap::Args;
 
@@ -46,6 +47,8 @@ pub(crate) struct Measure {
     pub(crate) fit: bool,
     #[command(flatten)]
     pub(crate) stall: Stall,
+    #[command(flatten)]
+    pub(crate) report: ReportFile,
     #[command(flatten)]
     pub(crate) output: Output,
 }

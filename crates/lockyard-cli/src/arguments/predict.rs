@@ -1,6 +1,7 @@
 //! The arguments of `lockyard predict`.
 
 use super::common::Common;
+use super::report::Pages;
 use clap::Args;
 
 #[derive(Debug, Args)]
@@ -35,6 +36,8 @@ pub(crate) struct Predict {
     /// beyond{n}which throughput falls
     #[arg(long)]
     pub(crate) fit: bool,
+    #[command(flatten)]
+    pub(crate) pages: Pages,
     #[command(flatten)]
     pub(crate) common: Common,
 }
