@@ -6,7 +6,6 @@
 use crate::arguments::{Pages, ReportFile};
 use crate::errors::{Failure, complain};
 use crate::new_file::NewFile;
-use lockyard_predict::names;
 use lockyard_report::{page, picture};
 use lockyard_results::compare::Comparison;
 use lockyard_results::render::Document;
@@ -164,7 +163,7 @@ pub(crate) fn machines_of(document: &Document) -> Vec<Machine> {
     for row in &document.rows {
         let name = &row.key.machine;
         if row.predicted.is_some() && !found.iter().any(|machine| machine.name() == name) {
-            found.extend(Machine::shipped(name).and_then(|_| names::machine(name).ok()));
+            found.extend(Machine::shipped(name));
         }
     }
     found

@@ -13,6 +13,10 @@ use lockyard_results::row::{Row, Status};
 /// Height of the area between the axes.
 const AREA: f64 = 270.0;
 
+/// Distance of the measured points of one variant to those of the next, so that intervals do not
+/// hide each other.
+const MEASURED_APART: f64 = 6.0;
+
 /// Largest ratio of figures that are drawn on a linear axis.
 const LINEAR: f64 = 100.0;
 
@@ -22,6 +26,8 @@ pub(crate) fn chart(group: &Group) -> Option<Chart> {
     if group.has_metrics() || counts.len() < 2 {
         return None;
     }
+    // Published figures alone are no claim of ours.
+    group.rows.iter().find(|(_, row)| row.predicted.is_some() || row.measured.is_some())?;
     let figures: Vec<f64> = group.rows.iter().flat_map(|(_, row)| figures(row)).collect();
     let most = figures.iter().copied().fold(0.0, f64::max);
     if !most.is_finite() || most <= 0.0 {
@@ -42,7 +48,9 @@ pub(crate) fn chart(group: &Group) -> Option<Chart> {
         frame.lines(&mut svg, index, &group.of_variant(variant));
     }
     for &(index, variant) in &order {
-        frame.points(&mut svg, index, &group.of_variant(variant));
+        let rows = group.of_variant(variant);
+        frame.measured(&mut svg, [index, order.len()], &rows);
+        frame.published(&mut svg, index, &rows);
     }
     Some(svg.chart(title, description(group, &counts), top + AREA + 52.0))
 }
@@ -112,10 +120,10 @@ fn legend(svg: &mut Svg, group: &Group, top: f64) -> f64 {
         add(Sample::Mark(mark::Shape::Circle, "pt"), "published");
     }
     if has(|row| row.published.is_some() && is_input(row)) {
-        add(Sample::Mark(mark::Shape::Circle, "open"), "published, an input of the prediction");
+        add(Sample::Mark(mark::Shape::Circle, "open"), "published, an input");
     }
     if has(|row| row.measured.is_some()) {
-        add(Sample::Whisker(mark::Shape::Circle), "measured here");
+        add(Sample::Whisker(mark::Shape::Circle), "measured here, interval");
     }
     legend::draw(svg, &entries, [12.0, top])
 }
@@ -124,6 +132,8 @@ fn legend(svg: &mut Svg, group: &Group, top: f64) -> f64 {
 struct Frame {
     x: Scale,
     y: Scale,
+    /// Distance of the measured points of one variant to those of the next.
+    apart: f64,
     unit: String,
 }
 
@@ -167,7 +177,9 @@ impl Frame {
         thread_ticks(svg, &x, counts, bottom);
         let name = format!("threads{}", scale_of(kind));
         svg.text("n", [(left + right) / 2.0, bottom + 42.0], Anchor::Middle, &name);
-        Frame { x, y, unit: group.first.key.unit.clone() }
+        let measured = group.rows.iter().filter(|(_, row)| row.measured.is_some());
+        let apart = if measured.count() > 0 { MEASURED_APART } else { 0.0 };
+        Frame { x, y, apart, unit: group.first.key.unit.clone() }
     }
 
     fn place(&self, row: &Row, value: f64) -> Option<[f64; 2]> {
@@ -228,30 +240,41 @@ impl Frame {
         }
     }
 
-    /// Draws the published and the measured figures.
-    fn points(&self, svg: &mut Svg, index: usize, rows: &[(usize, &Row)]) {
+    /// Draws the measured figures, with their intervals on a dashed line.
+    fn measured(&self, svg: &mut Svg, [index, of]: [usize; 2], rows: &[(usize, &Row)]) {
+        let class = style::series(index);
+        let aside = self.apart * (index as f64 - (of as f64 - 1.0) / 2.0);
+        let place = |row: &Row, value: f64| self.place(row, value).map(|[x, y]| [x + aside, y]);
+        let rows = by_threads(rows);
+        let found = rows.iter().filter_map(|(number, row)| Some((*number, *row, row.measured?)));
+        let found: Vec<_> = found.filter(|(_, row, m)| place(row, m.value).is_some()).collect();
+        let places: Vec<[f64; 2]> =
+            found.iter().filter_map(|(_, row, m)| place(row, m.value)).collect();
+        if places.len() > 1 {
+            svg.path(&format!("dash {class}"), &polyline(&places), &Shown::default());
+        }
+        for ((number, row, measured), at) in found.into_iter().zip(places) {
+            let ends = [measured.ci_low, measured.ci_high].map(|end| place(row, end));
+            if let [Some(low), Some(high)] = ends {
+                svg.line(&format!("thin {class}"), low, high);
+            }
+            let facts = vec![
+                Fact::of_row(number, "measured", measured.value),
+                Fact::of_row(number, "ci_low", measured.ci_low),
+                Fact::of_row(number, "ci_high", measured.ci_high),
+            ];
+            let tip = self.tip(row, "measured here", measured.value);
+            let path = mark::path(mark::shape(index), at, 3.8);
+            svg.path(&format!("open {class}"), &path, &Shown { facts, tip });
+        }
+    }
+
+    /// Draws the published figures.
+    fn published(&self, svg: &mut Svg, index: usize, rows: &[(usize, &Row)]) {
         let class = style::series(index);
         for &(number, row) in rows {
-            if let Some((measured, place)) =
-                row.measured.and_then(|m| Some((m, self.place(row, m.value)?)))
-            {
-                let ends = [measured.ci_low, measured.ci_high].map(|end| self.place(row, end));
-                if let [Some(low), Some(high)] = ends {
-                    svg.line(&format!("thin {class}"), low, high);
-                }
-                let facts = vec![
-                    Fact::of_row(number, "measured", measured.value),
-                    Fact::of_row(number, "ci_low", measured.ci_low),
-                    Fact::of_row(number, "ci_high", measured.ci_high),
-                ];
-                let tip = self.tip(row, "measured here", measured.value);
-                let path = mark::path(mark::shape(index), place, 3.4);
-                svg.path(&format!("open {class}"), &path, &Shown { facts, tip });
-            }
-            let Some((value, place)) = row.published.and_then(|p| Some((p, self.place(row, p)?)))
-            else {
-                continue;
-            };
+            let place = row.published.and_then(|value| Some((value, self.place(row, value)?)));
+            let Some((value, place)) = place else { continue };
             let tip = self.tip(row, "published", value);
             let shown = Shown::one(Fact::of_row(number, "published", value), tip);
             let kind = if is_input(row) { "open" } else { "pt" };

@@ -28,7 +28,7 @@ pub(crate) fn chart(rows: &[Row]) -> Option<Chart> {
     svg.text("h", [16.0, 28.0], Anchor::Start, &title);
     let top = 44.0 + key(&mut svg, rows) + 8.0;
     let names = lines.iter().map(|line| text_width(&line.name, 13.0));
-    let left = names.fold(80.0, f64::max).min(310.0) + 24.0;
+    let left = names.fold(80.0, f64::max).min(400.0) + 24.0;
     let (least, most) = (errors().fold(-0.1, f64::min), errors().fold(0.1, f64::max));
     let ticks = scale::ticks(least * 100.0, most * 100.0, 6);
     let ends = [ticks[0], ticks[ticks.len() - 1]];

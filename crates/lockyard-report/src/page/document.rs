@@ -75,22 +75,27 @@ pub fn document(report: &Report) -> String {
             .as_ref()
             .map(|partial| format!("Partial results: {}, with {}.", partial.why, partial.extent)),
         content: format!("{}{summary}{body}{rest}", contents(&sections)),
-        data: &data(report),
+        data: &data(report, &body),
         version: version.map(|(_, version)| version.as_str()),
     })
 }
 
 /// Members of a row's simulated details that a page without details keeps.
-const KEPT: [&str; 6] = ["costs", "range", "interval", "notes", "doubtful", "seeds"];
+const KEPT: [&str; 3] = ["costs", "interval", "doubtful"];
 
-/// Returns the document to embed: that of `--format json`, and what only the page has.
-fn data(report: &Report) -> Value {
+/// Returns the document to embed: that of `--format json`, and what only the page has. `body` has all
+/// charts.
+fn data(report: &Report, body: &str) -> Value {
     let document = report.document;
     // The JSON of a document is read back: it was written a moment ago.
     let mut data: Value = serde_json::from_str(&json(document)).unwrap_or_default();
     if !report.in_detail {
         let rows = data["rows"].as_array_mut();
-        rows.into_iter().flatten().for_each(|row| shorten(&mut row["detail"]));
+        for (index, row) in rows.into_iter().flatten().enumerate() {
+            let has_costs = body.contains(&format!("\"/rows/{index}/detail/simulated/costs/"));
+            shorten(&mut row["detail"], has_costs);
+            row.as_object_mut().into_iter().for_each(|row| row.retain(|_, of| !of.is_null()));
+        }
     }
     let count = |of: fn(&Row) -> bool| document.rows.iter().filter(|row| of(row)).count();
     data["report"] = json!({
@@ -101,21 +106,21 @@ fn data(report: &Report) -> Value {
         "measured": count(|row| row.measured.is_some()),
         "machines": report.machines.iter().map(machine::json).collect::<Vec<_>>(),
         "verdicts": report.verdicts,
-        "notes": document.notes,
+        "notes": notes(document),
         "explanations": document.explanations,
     });
     data
 }
 
 /// Removes the details that a short page does not show.
-fn shorten(detail: &mut Value) {
+fn shorten(detail: &mut Value, has_costs: bool) {
     let Some(simulated) = detail.get_mut("simulated").and_then(Value::as_object_mut) else {
         *detail = Value::Object(Map::new());
         return;
     };
-    simulated.retain(|name, _| KEPT.contains(&name.as_str()));
+    simulated.retain(|name, _| KEPT.contains(&name.as_str()) && (has_costs || name != "costs"));
     if let Some(costs) = simulated.get_mut("costs").and_then(Value::as_object_mut) {
-        costs.retain(|name, _| name == "share" || name == "dominating_cost");
+        costs.retain(|name, _| name == "share");
     }
     *detail = json!({ "simulated": simulated });
 }
@@ -188,7 +193,9 @@ fn experiment_html(groups: &[&Group], in_detail: bool, id: &mut usize) -> String
     let mut found: Vec<Chart> = groups.iter().filter_map(|group| curves::chart(group)).collect();
     // All metrics of a run have the same costs and waits, so one group stands for all.
     let of_runs = groups.iter().filter(|group| !group.has_metrics());
-    found.extend(of_runs.clone().find_map(|group| cycles::chart(group)));
+    if in_detail || !found.is_empty() {
+        found.extend(of_runs.clone().find_map(|group| cycles::chart(group)));
+    }
     if in_detail {
         found.extend(of_runs.clone().find_map(|group| waits::chart(group)));
         found.extend(of_runs.clone().find_map(|group| handover::measured(group)));
@@ -282,11 +289,14 @@ fn explanations(document: &Document) -> String {
     if document.explanations.is_empty() {
         return String::new();
     }
-    let mut text = String::from("<h2 id=\"explanations\">Explanations</h2>\n");
+    let mut text = String::from(
+        "<h2 id=\"explanations\">Explanations</h2>\n<details><summary>Text of all explanations\
+         </summary>\n",
+    );
     for explanation in &document.explanations {
         text.push_str(&format!("<pre tabindex=\"0\">{}</pre>\n", escape(explanation)));
     }
-    text
+    text + "</details>\n"
 }
 
 fn machines(report: &Report, id: &mut usize) -> String {
@@ -302,7 +312,8 @@ fn machines(report: &Report, id: &mut usize) -> String {
     text
 }
 
-fn origin(document: &Document) -> String {
+/// Returns the notes on the document and on its rows, each once.
+fn notes(document: &Document) -> Vec<String> {
     let mut notes = document.notes.clone();
     for row in &document.rows {
         for note in row.details.simulated.iter().flat_map(|simulated| &simulated.notes) {
@@ -312,6 +323,11 @@ fn origin(document: &Document) -> String {
             }
         }
     }
+    notes
+}
+
+fn origin(document: &Document) -> String {
+    let notes = notes(document);
     let mut text = String::new();
     if !notes.is_empty() {
         text.push_str("<h2 id=\"notes\">Notes</h2>\n");

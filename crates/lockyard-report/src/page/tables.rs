@@ -69,7 +69,7 @@ fn html(cell: &Cell, is_heading: bool, is_figure: bool) -> String {
         Cell::Text(text) => format!("<td{class}>{}</td>", escape(text)),
         Cell::Words(text) => format!("<td class=\"w\">{}</td>", escape(text)),
         Cell::Figure(text, of) => {
-            format!("<td{class} data-of=\"{of}\">{}</td>", escape(text))
+            format!("<td data-of=\"{of}\">{}</td>", escape(text))
         }
     }
 }
