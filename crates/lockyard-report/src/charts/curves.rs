@@ -285,7 +285,7 @@ impl Frame {
 
     fn tip(&self, row: &Row, what: &str, value: f64) -> String {
         let key = &row.key;
-        let error = match row.error().filter(|_| what != "measured here") {
+        let error = match row.error().filter(|_| what == "published") {
             Some(error) => format!("; error of the prediction {}", percent(error)),
             None => String::new(),
         };

@@ -60,13 +60,7 @@ fn bar(index: usize, row: &Row, costs: &CostsDetail, names: &[&str]) -> Bar {
     let segment = |(part, &name): (usize, &&str)| {
         let value = *costs.share.get(name)?;
         let fact = Fact::of_row(index, &format!("detail/simulated/costs/share/{name}"), value);
-        let tip = format!(
-            "{}, {}: {} {}",
-            row.key.variant,
-            row.key.threads_in_words(),
-            name.replace('_', " "),
-            share(value)
-        );
+        let tip = format!("{} {}", name.replace('_', " "), share(value));
         Some(Segment { part, share: value, shown: Shown::one(fact, tip) })
     };
     let segments = names.iter().enumerate().filter_map(segment).collect();

@@ -307,7 +307,9 @@ fn machines(report: &Report, id: &mut usize) -> String {
     for (index, of) in report.machines.iter().enumerate() {
         text.push_str(&format!("<h3>{}</h3>\n", escape(of.name())));
         text.push_str(&machine::list(of, index));
-        text.push_str(&charts(&[machine::chart(of)], id));
+        if report.in_detail {
+            text.push_str(&charts(&[machine::chart(of)], id));
+        }
     }
     text
 }
