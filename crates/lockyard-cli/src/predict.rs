@@ -2,7 +2,7 @@
 
 use crate::arguments::Predict;
 use crate::errors::Failure;
-use crate::report::{About, Reports};
+use crate::report::Reports;
 use crate::values::thread_list;
 use crate::{call_path, output, progress};
 use lockyard_lab::predict;
@@ -17,12 +17,7 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     let script = names::scenario(&options.scenario)?;
     let machine = names::machine(&options.machine)?;
     let threads = thread_list(&options.threads)?;
-    let reports = Reports::of(&options.pages)?;
-    if options.pages.picture.is_some() && threads.len() < 2 {
-        return Err(Failure::Input(
-            "--picture: a curve needs at least two numbers in --threads".to_owned(),
-        ));
-    }
+    let reports = Reports::of_threads(&options.pages, &threads)?;
     if options.fit {
         scaling::check(&threads)?;
     }
@@ -92,12 +87,5 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     let extent = Extent::rows(document.rows.len(), found.asked);
     document.rows.extend(found.figures);
     document.rows.extend(found.listings);
-    let about = About {
-        title: &format!("{} on {}", request.script.name, request.machine.name()),
-        machines: std::slice::from_ref(&request.machine),
-        in_detail: true,
-    };
-    output::finish_and(document, None, extent, &options.common.output, |document| {
-        reports.write(document, &about)
-    })
+    reports.finish(document, extent, &options.common.output, &request)
 }

@@ -3,12 +3,14 @@
 //! A page replaces a page, and a picture a picture, but no other file. Partial results do not
 //! replace complete ones: they get their own name beside them.
 
-use crate::arguments::{Pages, ReportFile};
+use crate::arguments::{Output, Pages, ReportFile};
 use crate::errors::{Failure, complain};
 use crate::new_file::NewFile;
+use crate::output;
+use lockyard_lab::predict::PredictRequest;
 use lockyard_report::{page, picture};
 use lockyard_results::compare::Comparison;
-use lockyard_results::render::Document;
+use lockyard_results::render::{Document, Extent};
 use lockyard_sim::Machine;
 use lockyard_support::printable;
 use std::path::{Path, PathBuf};
@@ -119,6 +121,15 @@ impl Reports {
         Ok(reports)
     }
 
+    /// Prepares the page and the picture of figures at these numbers of threads.
+    pub(crate) fn of_threads(pages: &Pages, threads: &[usize]) -> Result<Reports, Failure> {
+        if pages.picture.is_some() && threads.len() < 2 {
+            let why = "--picture: a curve needs at least two numbers in --threads";
+            return Err(Failure::Input(why.to_owned()));
+        }
+        Reports::of(pages)
+    }
+
     /// Prepares the page.
     pub(crate) fn of_page(file: &ReportFile) -> Result<Reports, Failure> {
         let page = file.report.as_deref().map(|path| Wanted::at(Content::Page, path));
@@ -147,6 +158,22 @@ impl Reports {
             wanted.write(&text, document.partial.is_some())?;
         }
         Ok(())
+    }
+
+    /// Prints the results of a prediction, and writes the files.
+    pub(crate) fn finish(
+        &self,
+        document: Document,
+        extent: Extent,
+        output: &Output,
+        request: &PredictRequest,
+    ) -> Result<(), Failure> {
+        let about = About {
+            title: &format!("{} on {}", request.script.name, request.machine.name()),
+            machines: std::slice::from_ref(&request.machine),
+            in_detail: true,
+        };
+        output::finish_and(document, None, extent, output, |document| self.write(document, &about))
     }
 
     /// Writes the page of a comparison.

@@ -75,11 +75,10 @@ fn lines<'a>(index: usize, row: &'a Row) -> Vec<Line<'a>> {
         let name = name.clone();
         lines.push(Line { row: index, name, source: "simulated", waits, buckets: &[] });
     }
-    if let Some(measured) = row.details.measured.as_ref() {
-        if let Some(waits) = measured.waits {
-            let buckets = &measured.wait_histogram_ns;
-            lines.push(Line { row: index, name, source: "measured", waits, buckets });
-        }
+    let measured = row.details.measured.as_ref();
+    if let Some((measured, waits)) = measured.and_then(|found| Some((found, found.waits?))) {
+        let buckets = &measured.wait_histogram_ns;
+        lines.push(Line { row: index, name, source: "measured", waits, buckets });
     }
     let several = lines.len() > 1;
     lines.iter_mut().filter(|_| several).for_each(|line| {

@@ -1,7 +1,7 @@
 //! The page of a comparison: totals first, then differences by experiment, then both files.
 
+use super::frame::{Frame, charts, contents, framed, pairs, sentences};
 use super::tables::{Cell, Table};
-use super::{Frame, charts, contents, framed, pairs, sentences};
 use crate::charts::differences;
 use crate::fact::{Fact, attributes};
 use crate::text::{escape, percent, slug};

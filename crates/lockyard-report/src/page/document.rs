@@ -1,7 +1,7 @@
 //! The page of results: the summary first, then charts and cells by experiment, then the origin.
 
+use super::frame::{Frame, charts, contents, framed, pairs, sentences};
 use super::tables::{Cell, Table};
-use super::{Frame, charts, contents, framed, pairs, sentences};
 use crate::charts::{curves, cycles, handover, machine, residuals, waits};
 use crate::fact::{Fact, attributes};
 use crate::group::Group;
@@ -83,8 +83,8 @@ pub fn document(report: &Report) -> String {
 /// Members of a row's simulated details that a page without details keeps.
 const KEPT: [&str; 3] = ["costs", "interval", "doubtful"];
 
-/// Returns the document to embed: that of `--format json`, and what only the page has. `body` has all
-/// charts.
+/// Returns the document to embed: that of `--format json`, and what only the page has. `body` has
+/// all charts.
 fn data(report: &Report, body: &str) -> Value {
     let document = report.document;
     // The JSON of a document is read back: it was written a moment ago.
@@ -188,6 +188,9 @@ fn summary_table(summaries: &[Summary]) -> Table {
     table
 }
 
+/// Greatest number of cells that are shown at once where there is no chart.
+const FEW: usize = 12;
+
 /// Returns the charts and the cells of an experiment on a machine.
 fn experiment_html(groups: &[&Group], in_detail: bool, id: &mut usize) -> String {
     let mut found: Vec<Chart> = groups.iter().filter_map(|group| curves::chart(group)).collect();
@@ -205,7 +208,8 @@ fn experiment_html(groups: &[&Group], in_detail: bool, id: &mut usize) -> String
     for group in groups {
         let [.., family, unit] = group.names();
         let unit = if unit.is_empty() { String::new() } else { format!(", {unit}") };
-        let open = if found.is_empty() && in_detail { " open" } else { "" };
+        let is_open = found.is_empty() && group.rows.len() <= FEW;
+        let open = if is_open { " open" } else { "" };
         text.push_str(&format!(
             "<details{open}><summary>Cells: {}{}</summary>\n{}</details>\n",
             escape(family),

@@ -55,7 +55,8 @@ fn colours(scheme: &Scheme) -> String {
     let Scheme { background, text, muted, grid, series } = scheme;
     let mut css = format!(
         ".chart .bg{{fill:{background}}}.chart text{{fill:{text}}}\
-         .chart .n{{fill:{muted}}}.chart .q{{color:{muted}}}.chart .in{{fill:{background};font-size:12px}}\
+         .chart .n{{fill:{muted}}}.chart .q{{color:{muted}}}\
+         .chart .in{{fill:{background};font-size:12px}}\
          .chart .grid{{stroke:{grid}}}.chart .axis{{stroke:{muted}}}\
          .chart .box{{fill:none;stroke:{muted};stroke-width:1.2}}\
          .chart .pt,.chart .gap{{stroke:{background}}}.chart .open{{fill:{background}}}"

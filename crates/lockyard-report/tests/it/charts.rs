@@ -16,11 +16,11 @@ fn check(name: &str, picture: &str) {
     }
     let committed = std::fs::read_to_string(&path).unwrap_or_default().replace("\r\n", "\n");
     let (mut was, mut is) = (committed.lines(), picture.lines());
-    let differs = (1..).map_while(|line| match (was.next(), is.next()) {
+    let mut differs = (1..).map_while(|line| match (was.next(), is.next()) {
         (None, None) => None,
         pair => Some((line, pair)),
     });
-    let first = differs.filter(|(_, (was, is))| was != is).next();
+    let first = differs.find(|(_, (was, is))| was != is);
     if let Some((line, (was, is))) = first {
         panic!("{}, line {line}: was {was:?}, is {is:?}; see {}", path.display(), file!());
     }
