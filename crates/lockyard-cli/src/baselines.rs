@@ -74,8 +74,8 @@ impl Baselines {
         Ok(Baselines { save: save.transpose()?, against })
     }
 
-    /// Prints the results of a run, keeps them, and compares them, as asked for. After a comparison
-    /// programs get only that, because two documents would be none.
+    /// Prints the results of a run, has its files written, keeps the results, and compares them, as
+    /// asked for. After a comparison programs get only that, because two documents would be none.
     ///
     /// # Errors
     ///
@@ -86,9 +86,10 @@ impl Baselines {
         failure: Option<String>,
         extent: Extent,
         output: &Output,
+        write_files: impl FnOnce(&Document) -> Result<(), Failure>,
     ) -> Result<(), Failure> {
         if self.save.is_none() && self.against.is_none() {
-            return output::finish(document, failure, extent, output);
+            return output::finish_and(document, failure, extent, output, write_files);
         }
         let interrupted = output::note_end(&mut document, failure.as_deref(), extent);
         let format: Format = output.format.into();
@@ -97,10 +98,12 @@ impl Baselines {
         if people || self.against.is_none() || !whole {
             output::write(&render(&document, format))?;
         }
+        let written = write_files(&document);
         if !whole {
             complain("lockyard: not kept and not compared, because the results are not complete");
-            return output::result(failure, interrupted, extent);
+            return output::result(failure, interrupted, extent).and(written);
         }
+        written?;
         let text = render(&document, Format::Json);
         let results = compare::parse("this run", &text)?;
         if let Some(save) = &self.save {

@@ -20,6 +20,7 @@ mod new_file;
 mod output;
 mod predict;
 mod progress;
+mod report;
 mod reproduce;
 mod signals;
 mod syscalls;

@@ -3,6 +3,7 @@
 use crate::arguments::Measure;
 use crate::baselines::Baselines;
 use crate::errors::Failure;
+use crate::report::{About, Reports};
 use crate::values::{check_most, thread_list};
 use crate::{call_path, host, output, progress};
 use lockyard_lab::measure;
@@ -44,6 +45,7 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
     };
     measure::check(&request)?;
     let baselines = Baselines::prepare(&options.baselines)?;
+    let reports = Reports::of_page(&options.report)?;
     host::warn();
     let bar = progress::bar(measure::rounds(&request)?, "rounds");
     let report = measure::run(&request, &published::shipped()?, &mut || bar.inc(1));
@@ -71,5 +73,8 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
         notes,
         partial: None,
     };
-    baselines.finish(document, report.failure, extent, &options.output)
+    let title = format!("{} on this host", request.script.name);
+    let about = About { title: &title, machines: &[], in_detail: true };
+    let files = |document: &Document| reports.write(document, &about);
+    baselines.finish(document, report.failure, extent, &options.output, files)
 }

@@ -51,5 +51,5 @@ pub(crate) fn run(options: &MeasureTables) -> Result<(), Failure> {
     notes.push(host::note(&report.environment));
     let environment = output::environment(report.environment);
     let document = Document { rows: report.rows, environment, notes, ..Document::default() };
-    baselines.finish(document, report.failure, report.extent, &options.output)
+    baselines.finish(document, report.failure, report.extent, &options.output, |_| Ok(()))
 }

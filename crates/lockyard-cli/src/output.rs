@@ -31,14 +31,26 @@ pub(crate) fn write(text: &str) -> Result<(), Failure> {
 /// Prints the result of a run. If the run ended early, by its own error or by an interrupt, the
 /// document says so, and the command fails.
 pub(crate) fn finish(
-    mut document: Document,
+    document: Document,
     failure: Option<String>,
     extent: Extent,
     output: &Output,
 ) -> Result<(), Failure> {
+    finish_and(document, failure, extent, output, |_| Ok(()))
+}
+
+/// Prints the result of a run as [`finish`] does, then writes its files by `write_files`.
+pub(crate) fn finish_and(
+    mut document: Document,
+    failure: Option<String>,
+    extent: Extent,
+    output: &Output,
+    write_files: impl FnOnce(&Document) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let interrupted = note_end(&mut document, failure.as_deref(), extent);
     write(&render(&document, output.format.into()))?;
-    result(failure, interrupted, extent)
+    let written = write_files(&document);
+    result(failure, interrupted, extent).and(written)
 }
 
 /// Notes in the document that the run ended early, if it did. Returns true if it was interrupted.

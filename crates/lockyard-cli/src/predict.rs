@@ -3,6 +3,7 @@
 use crate::arguments::Predict;
 use crate::baselines::Baselines;
 use crate::errors::Failure;
+use crate::report::{About, Reports};
 use crate::trace::TraceFile;
 use crate::values::thread_list;
 use crate::{call_path, output, progress, trace};
@@ -13,13 +14,13 @@ use lockyard_results::fairness::TOO_FEW_WAITS;
 use lockyard_results::render::{Document, Extent};
 use lockyard_results::row::Row;
 use lockyard_results::{published, scaling};
-use lockyard_support::jobs;
 
 pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     call_path::no_scenario(&options.scenario)?;
     let script = names::scenario(&options.scenario)?;
     let machine = names::machine(&options.machine)?;
     let threads = thread_list(&options.threads)?;
+    let reports = Reports::of_threads(&options.pages, &threads)?;
     if options.fit {
         scaling::check(&threads)?;
     }
@@ -94,16 +95,21 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     let extent = Extent::rows(document.rows.len(), found.asked);
     document.rows.extend(found.figures);
     document.rows.extend(found.listings);
-    let about = trace::about(&request, &document.environment);
-    let finished = baselines.finish(document, None, extent, &options.common.output);
-    // A comparison that finds a slower row fails, and its trace is wanted even more.
-    match trace {
-        Some(file) if !jobs::interrupted() => {
-            file.write(&found.traced, &request.machine, about)?;
+    let of_trace = trace::about(&request, &document.environment);
+    let about = About {
+        title: &format!("{} on {}", request.script.name, request.machine.name()),
+        machines: std::slice::from_ref(&request.machine),
+        in_detail: true,
+    };
+    baselines.finish(document, None, extent, &options.common.output, |document| {
+        reports.write(document, &about)?;
+        match trace {
+            Some(file) if document.partial.is_none() => {
+                file.write(&found.traced, &request.machine, of_trace)
+            }
+            _ => Ok(()),
         }
-        _ => {}
-    }
-    finished
+    })
 }
 
 /// Returns notes on the rows' intervals, errors and percentiles.

@@ -3,6 +3,7 @@
 use crate::arguments::Reproduce;
 use crate::errors::Failure;
 use crate::host::known;
+use crate::report::{About, Reports, machines_of};
 use crate::{output, progress};
 use lockyard_lab::{reproduce, training};
 use lockyard_measure::detect;
@@ -27,6 +28,7 @@ pub(crate) fn run(options: &Reproduce) -> Result<(), Failure> {
     };
     let cells = reproduce::count(&request, &tables)?;
     make_directory(options)?;
+    let reports = Reports::of(&options.pages)?;
     if request.measure.is_some() {
         // Results describe the host in its state before they were made.
         detect::here();
@@ -39,9 +41,15 @@ pub(crate) fn run(options: &Reproduce) -> Result<(), Failure> {
     let extent = Extent::rows(report.rows.len(), report.asked);
     let interrupted = output::note_end(&mut document, report.failure.as_deref(), extent);
     output::write(&render(&document, options.common.output.format.into()))?;
+    let title = match options.experiments.as_slice() {
+        [] => "Published, predicted and measured figures".to_owned(),
+        some => format!("Published and predicted: {}", some.join(", ")),
+    };
+    let pages = write_pages(&reports, &title, &document, true);
     if let Some(failure) = report.failure {
         return Err(Failure::Run(failure));
     }
+    pages?;
     let written = write_files(options, &document)?;
     if interrupted {
         let measured = report.rows.iter().filter(|row| row.measured.is_some()).count();
@@ -93,10 +101,24 @@ fn holds_whole_results(directory: &Path) -> bool {
     !lockyard_results::render::is_partial(&text)
 }
 
+/// Writes the page and the picture. Results of one or two tables are small enough for all details.
+fn write_pages(
+    reports: &Reports,
+    title: &str,
+    document: &Document,
+    may_detail: bool,
+) -> Result<(), Failure> {
+    const MOST: usize = 60;
+    let machines = machines_of(document);
+    let in_detail = may_detail && document.rows.len() <= MOST;
+    reports.write(document, &About { title, machines: &machines, in_detail })
+}
+
 /// Prints the training tables. People get the summaries, and every cell on request. Programs get
 /// every cell.
 fn train(options: &Reproduce) -> Result<(), Failure> {
     make_directory(options)?;
+    let reports = Reports::of(&options.pages)?;
     let bar = progress::bar(training::count(), "cells simulated");
     let report = training::report(options.common.jobs(), &|| bar.inc(1));
     bar.finish_and_clear();
@@ -119,6 +141,7 @@ fn train(options: &Reproduce) -> Result<(), Failure> {
         document.clone()
     };
     output::write(&render(&shown, format))?;
+    write_pages(&reports, "Training tables", &document, false)?;
     let written = write_files(options, &document)?;
     if interrupted {
         return Err(Failure::Interrupted(format!("{extent} are finished{written}")));

@@ -54,6 +54,7 @@ const WALLS: [Wall; 15] = [
         &["lockyard-testing"],
     ),
     wall("lockyard-results", &["lockyard-support", "lockyard-scenarios"], &[]),
+    wall("lockyard-report", &["lockyard-sim", "lockyard-results"], &[]),
     wall(
         "lockyard-predict",
         &[
@@ -97,6 +98,7 @@ const WALLS: [Wall; 15] = [
             "lockyard-trace",
             "lockyard-sim",
             "lockyard-results",
+            "lockyard-report",
             "lockyard-predict",
             "lockyard-measure",
             "lockyard-lab",

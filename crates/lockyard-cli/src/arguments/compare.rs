@@ -2,6 +2,7 @@
 
 use super::baselines::BaselineDirectory;
 use super::common::Output;
+use super::report::ReportFile;
 use crate::values::{pairs, run_limit};
 use clap::Args;
 use std::ffi::OsString;
@@ -50,6 +51,8 @@ pub(crate) struct Compare {
     pub(crate) anyway: bool,
     #[command(flatten)]
     pub(crate) directory: BaselineDirectory,
+    #[command(flatten)]
+    pub(crate) report: ReportFile,
     #[command(flatten)]
     pub(crate) output: Output,
     /// With --ab: arguments of both programs

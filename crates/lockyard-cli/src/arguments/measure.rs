@@ -2,6 +2,7 @@
 
 use super::baselines::BaselineOptions;
 use super::common::Output;
+use super::report::ReportFile;
 use super::rounds::{Rounds, Stall};
 use clap::Args;
 
@@ -49,6 +50,8 @@ pub(crate) struct Measure {
     pub(crate) baselines: BaselineOptions,
     #[command(flatten)]
     pub(crate) stall: Stall,
+    #[command(flatten)]
+    pub(crate) report: ReportFile,
     #[command(flatten)]
     pub(crate) output: Output,
 }

@@ -8,6 +8,7 @@ mod machines;
 mod measure;
 mod measure_tables;
 mod predict;
+mod report;
 mod reproduce;
 mod rounds;
 mod syscalls;
@@ -20,6 +21,7 @@ pub(crate) use machines::{Calibrate, Machines, MachinesCommand};
 pub(crate) use measure::Measure;
 pub(crate) use measure_tables::MeasureTables;
 pub(crate) use predict::Predict;
+pub(crate) use report::{Pages, ReportFile};
 pub(crate) use reproduce::Reproduce;
 pub(crate) use syscalls::{Kinds, SyscallsFormat, SyscallsOptions};
 

@@ -2,6 +2,7 @@
 
 use super::baselines::BaselineOptions;
 use super::common::Common;
+use super::report::Pages;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -43,6 +44,8 @@ pub(crate) struct Predict {
     pub(crate) trace: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) baselines: BaselineOptions,
+    #[command(flatten)]
+    pub(crate) pages: Pages,
     #[command(flatten)]
     pub(crate) common: Common,
 }

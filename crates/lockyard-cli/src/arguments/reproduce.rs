@@ -1,6 +1,7 @@
 //! The arguments of `lockyard reproduce`.
 
 use super::common::Common;
+use super::report::Pages;
 use clap::Args;
 use std::path::PathBuf;
 
@@ -25,6 +26,8 @@ pub(crate) struct Reproduce {
     /// Read published tables (*.csv) from this directory{n}instead of the shipped ones
     #[arg(long, value_name = "DIR")]
     pub(crate) published: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) pages: Pages,
     #[command(flatten)]
     pub(crate) common: Common,
 }

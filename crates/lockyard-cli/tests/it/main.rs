@@ -18,6 +18,7 @@ mod measure;
 mod measure_tables;
 mod peers;
 mod predictions;
+mod report;
 mod results;
 mod support;
 mod syscalls;

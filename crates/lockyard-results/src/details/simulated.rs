@@ -20,7 +20,8 @@ pub struct SimulatedDetail {
     pub throughput: Option<f64>,
     /// Least and greatest figure of a run, in the row's unit.
     pub range: Option<Range>,
-    /// Interval of the figure, in the row's unit: differences between seeds and the effect of inputs.
+    /// Interval of the figure, in the row's unit: differences between seeds and the effect of
+    /// inputs.
     pub interval: Option<Range>,
     /// Errors on published tables of cells of the same kind.
     pub evidence: Option<EvidenceDetail>,

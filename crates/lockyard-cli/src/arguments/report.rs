@@ -1,0 +1,21 @@
+//! Options for pages and pictures.
+
+use clap::Args;
+use std::path::PathBuf;
+
+// Where pages go. A doc comment here would become the command's text.
+#[derive(Debug, Args)]
+pub(crate) struct ReportFile {
+    /// Also write a page with charts, for a browser (see{n}docs/use/report.md)
+    #[arg(long, value_name = "FILE.html")]
+    pub(crate) report: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Pages {
+    #[command(flatten)]
+    pub(crate) file: ReportFile,
+    /// Also write the curves over threads as a picture
+    #[arg(long, value_name = "FILE.svg")]
+    pub(crate) picture: Option<PathBuf>,
+}

@@ -1,0 +1,186 @@
+//! Files of `--report` and `--picture`: tried before the work, written after it.
+//!
+//! A page replaces a page, and a picture a picture, but no other file. Partial results do not
+//! replace complete ones: they get their own name beside them.
+
+use crate::arguments::{Pages, ReportFile};
+use crate::errors::{Failure, complain};
+use crate::new_file::NewFile;
+use lockyard_report::{page, picture};
+use lockyard_results::compare::Comparison;
+use lockyard_results::render::Document;
+use lockyard_sim::Machine;
+use lockyard_support::printable;
+use std::path::{Path, PathBuf};
+
+/// Content of a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Content {
+    Page,
+    Picture,
+}
+
+impl Content {
+    fn option(self) -> &'static str {
+        match self {
+            Content::Page => "--report",
+            Content::Picture => "--picture",
+        }
+    }
+
+    fn is_such(self, text: &str) -> bool {
+        match self {
+            Content::Page => page::is_page(text),
+            Content::Picture => picture::is_picture(text),
+        }
+    }
+}
+
+/// A file that the user asked for.
+#[derive(Debug)]
+struct Wanted {
+    content: Content,
+    path: PathBuf,
+    file: NewFile,
+}
+
+impl Wanted {
+    /// Tries to write the file, so that an error is found before the long work.
+    fn at(content: Content, path: &Path) -> Result<Wanted, Failure> {
+        let file = NewFile::at(content.option(), path, true)?;
+        if path.exists() && !Wanted::holds(content, path) {
+            let shown = printable(&path.display().to_string());
+            let what = match content {
+                Content::Page => "a report of lockyard",
+                Content::Picture => "a picture by lockyard",
+            };
+            return Err(Failure::Input(format!(
+                "{} {shown}: exists, and is not {what}; name another file",
+                content.option()
+            )));
+        }
+        Ok(Wanted { content, path: path.to_path_buf(), file })
+    }
+
+    /// Returns true if the file that is there may be replaced: it is of this kind, or empty.
+    fn holds(content: Content, path: &Path) -> bool {
+        std::fs::read(path).is_ok_and(|bytes| {
+            bytes.is_empty() || content.is_such(&String::from_utf8_lossy(&bytes))
+        })
+    }
+
+    /// Writes the file, and says so. `partial` results go beside complete ones.
+    fn write(&self, text: &str, partial: bool) -> Result<(), Failure> {
+        let there = std::fs::read_to_string(&self.path).unwrap_or_default();
+        let is_complete = self.content.is_such(&there) && !page::is_partial(&there);
+        let beside;
+        let file = if partial && is_complete {
+            let stem = self.path.file_stem().unwrap_or_default().to_string_lossy();
+            let end = self.path.extension().unwrap_or_default().to_string_lossy();
+            let path = self.path.with_file_name(format!("{stem}.partial.{end}"));
+            beside = Wanted::at(self.content, &path)?;
+            &beside.file
+        } else {
+            &self.file
+        };
+        file.write(text)?;
+        complain(&format!("lockyard: wrote {}", file.shown()));
+        Ok(())
+    }
+}
+
+/// What a page says of its results beside them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct About<'a> {
+    /// Title of the page.
+    pub(crate) title: &'a str,
+    /// Simulated machines to draw.
+    pub(crate) machines: &'a [Machine],
+    /// True for everything that is known of each row.
+    pub(crate) in_detail: bool,
+}
+
+/// The files that a command writes.
+#[derive(Debug)]
+pub(crate) struct Reports {
+    files: Vec<Wanted>,
+}
+
+impl Reports {
+    /// Prepares the page and the picture.
+    pub(crate) fn of(pages: &Pages) -> Result<Reports, Failure> {
+        if pages.picture.is_some() && pages.picture == pages.file.report {
+            return Err(Failure::Input("--report and --picture name one file".to_owned()));
+        }
+        let mut reports = Reports::of_page(&pages.file)?;
+        if let Some(path) = &pages.picture {
+            reports.files.push(Wanted::at(Content::Picture, path)?);
+        }
+        Ok(reports)
+    }
+
+    /// Prepares the page and the picture of figures at these numbers of threads.
+    pub(crate) fn of_threads(pages: &Pages, threads: &[usize]) -> Result<Reports, Failure> {
+        if pages.picture.is_some() && threads.len() < 2 {
+            let why = "--picture: a curve needs at least two numbers in --threads";
+            return Err(Failure::Input(why.to_owned()));
+        }
+        Reports::of(pages)
+    }
+
+    /// Prepares the page.
+    pub(crate) fn of_page(file: &ReportFile) -> Result<Reports, Failure> {
+        let page = file.report.as_deref().map(|path| Wanted::at(Content::Page, path));
+        Ok(Reports { files: page.transpose()?.into_iter().collect() })
+    }
+
+    /// Writes the files of these results.
+    pub(crate) fn write(&self, document: &Document, about: &About) -> Result<(), Failure> {
+        for wanted in &self.files {
+            let text = match wanted.content {
+                Content::Page => page::document(&page::Report {
+                    title: about.title,
+                    command: &command_line(),
+                    document,
+                    verdicts: &[],
+                    machines: about.machines,
+                    in_detail: about.in_detail,
+                }),
+                Content::Picture => picture::curves(&document.rows).ok_or_else(|| {
+                    Failure::Run(format!(
+                        "{} is not written: no experiment has figures at two numbers of threads",
+                        wanted.file.shown()
+                    ))
+                })?,
+            };
+            wanted.write(&text, document.partial.is_some())?;
+        }
+        Ok(())
+    }
+
+    /// Writes the page of a comparison.
+    pub(crate) fn write_comparison(&self, comparison: &Comparison) -> Result<(), Failure> {
+        let version = env!("CARGO_PKG_VERSION");
+        let mut files = self.files.iter();
+        files.try_for_each(|wanted| wanted.write(&page::comparison(comparison, version), false))
+    }
+}
+
+/// Returns the shipped machines that the rows of a document name, each once.
+pub(crate) fn machines_of(document: &Document) -> Vec<Machine> {
+    let mut found: Vec<Machine> = Vec::new();
+    for row in &document.rows {
+        let name = &row.key.machine;
+        if row.predicted.is_some() && !found.iter().any(|machine| machine.name() == name) {
+            found.extend(Machine::shipped(name));
+        }
+    }
+    found
+}
+
+/// Returns the command as it was given, for people.
+fn command_line() -> String {
+    let arguments = std::env::args_os().skip(1);
+    let arguments = arguments.map(|argument| printable(&argument.to_string_lossy()).to_string());
+    std::iter::once("lockyard".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,75 @@
+//! Tables of HTML: figures with their places in the embedded document.
+
+use crate::text::escape;
+
+/// A cell of a table.
+#[derive(Clone, Debug)]
+pub(super) enum Cell {
+    /// Text.
+    Text(String),
+    /// Sentences, which may take several lines.
+    Words(String),
+    /// A figure as text, with the pointers to its numbers from the place of the table's line.
+    Figure(String, &'static str),
+}
+
+impl Cell {
+    /// Returns the cell of a figure that may be missing.
+    pub(super) fn of(text: Option<String>, of: &'static str) -> Cell {
+        match text {
+            Some(text) => Cell::Figure(text, of),
+            None => Cell::Text(String::new()),
+        }
+    }
+}
+
+/// A table.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Table {
+    /// Caption.
+    pub(super) caption: String,
+    /// Names of the columns; true for those of figures.
+    pub(super) columns: Vec<(&'static str, bool)>,
+    /// Lines: the place in the embedded document, and the cells. The first cell is the heading.
+    pub(super) lines: Vec<(String, Vec<Cell>)>,
+}
+
+impl Table {
+    /// Returns the table in a region that can be moved sideways.
+    pub(super) fn html(&self) -> String {
+        let caption = escape(&self.caption);
+        let mut text = format!(
+            "<div class=\"pan\" role=\"region\" tabindex=\"0\" aria-label=\"{caption}\">\n\
+             <table>\n<caption>{caption}</caption>\n<thead><tr>"
+        );
+        for &(name, is_figure) in &self.columns {
+            let class = if is_figure { " class=\"r\"" } else { "" };
+            text.push_str(&format!("<th scope=\"col\"{class}>{}</th>", escape(name)));
+        }
+        text.push_str("</tr></thead>\n<tbody>\n");
+        for (at, cells) in &self.lines {
+            text.push_str(&format!("<tr data-at=\"{}\">", escape(at)));
+            for (index, cell) in cells.iter().enumerate() {
+                let is_figure = self.columns.get(index).is_some_and(|column| column.1);
+                text.push_str(&html(cell, index == 0, is_figure));
+            }
+            text.push_str("</tr>\n");
+        }
+        text.push_str("</tbody>\n</table>\n</div>\n");
+        text
+    }
+}
+
+fn html(cell: &Cell, is_heading: bool, is_figure: bool) -> String {
+    let class = if is_figure { " class=\"r\"" } else { "" };
+    match cell {
+        Cell::Text(text) if is_heading => {
+            format!("<th scope=\"row\">{}</th>", escape(text))
+        }
+        Cell::Text(text) => format!("<td{class}>{}</td>", escape(text)),
+        Cell::Words(text) => format!("<td class=\"w\">{}</td>", escape(text)),
+        Cell::Figure(text, of) => {
+            format!("<td data-of=\"{of}\">{}</td>", escape(text))
+        }
+    }
+}

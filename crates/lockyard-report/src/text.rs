@@ -1,0 +1,83 @@
+//! Text for HTML and SVG: escaped, and numbers in few characters.
+
+/// Escapes a text for content and for attributes in quotes. Control characters become spaces,
+/// because XML has no form for them.
+pub(crate) fn escape(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            '\'' => escaped.push_str("&#39;"),
+            '\n' | '\t' => escaped.push(character),
+            control if control.is_control() => escaped.push(' '),
+            '\u{fffe}' | '\u{ffff}' => escaped.push(' '),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+/// Formats a share in per cent, with its sign.
+pub(crate) fn percent(value: f64) -> String {
+    format!("{:+.1} %", value * 100.0)
+}
+
+/// Formats a share in per cent.
+pub(crate) fn share(value: f64) -> String {
+    format!("{:.1} %", value * 100.0)
+}
+
+/// Formats nanoseconds with a unit that leaves one to three digits before the point.
+pub(crate) fn nanoseconds(ns: f64) -> String {
+    let (value, unit) = match ns {
+        ns if ns < 1e3 => (ns, "ns"),
+        ns if ns < 1e6 => (ns / 1e3, "µs"),
+        ns if ns < 1e9 => (ns / 1e6, "ms"),
+        ns => (ns / 1e9, "s"),
+    };
+    let digits = format!("{value:.1}");
+    format!("{} {unit}", digits.strip_suffix(".0").unwrap_or(&digits))
+}
+
+/// Returns an identifier for a part of a page: letters, digits and dashes.
+pub(crate) fn slug(text: &str) -> String {
+    let mut slug = String::new();
+    for character in text.chars() {
+        if character.is_ascii_alphanumeric() {
+            slug.push(character.to_ascii_lowercase());
+        } else if !slug.ends_with('-') {
+            slug.push('-');
+        }
+    }
+    slug.trim_matches('-').to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_text_is_markup() {
+        assert_eq!(
+            escape("<a b=\"c\" d='e'>&\u{1b}"),
+            "&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp; "
+        );
+    }
+
+    #[test]
+    fn numbers_are_short() {
+        assert_eq!(
+            [1.0, 1500.0, 2e6, 3.25e9].map(nanoseconds),
+            ["1 ns", "1.5 µs", "2 ms", "3.2 s"]
+        );
+        assert_eq!((percent(-0.0312), share(0.5)), ("-3.1 %".to_owned(), "50.0 %".to_owned()));
+    }
+
+    #[test]
+    fn identifiers_have_no_blanks() {
+        assert_eq!(slug("spin-loop/same node: CPU (%)"), "spin-loop-same-node-cpu");
+    }
+}

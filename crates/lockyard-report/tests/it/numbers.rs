@@ -1,0 +1,123 @@
+//! Every number of a page is in the document that it embeds.
+
+use crate::sample::{document, page_of, page_of_comparison};
+use crate::tags::{Tag, charts, embedded, tags};
+use lockyard_results::render::{Format, figure, render};
+use serde_json::Value;
+
+/// Returns the numbers that an element of a chart names, with their places.
+fn facts(tag: &Tag) -> Vec<(String, f64)> {
+    let Some((at, values)) = tag.get("data-at").zip(tag.get("data-value")) else {
+        return Vec::new();
+    };
+    let at: Vec<&str> = at.split(' ').collect();
+    let values: Vec<f64> =
+        values.split(' ').map(|value| value.parse().expect("a number")).collect();
+    assert_eq!(at.len(), values.len());
+    at.into_iter().map(|at| at.replace("%20", " ")).zip(values).collect()
+}
+
+fn number(document: &Value, at: &str) -> f64 {
+    let found = document.pointer(at).and_then(Value::as_f64);
+    found.unwrap_or_else(|| panic!("the document has no number at {at}"))
+}
+
+/// Checks the numbers of charts and sentences. Returns how many there are.
+fn check_facts(page: &str) -> usize {
+    let document = embedded(page);
+    let facts: Vec<(String, f64)> = tags(page).iter().flat_map(facts).collect();
+    for (at, value) in &facts {
+        let expected = number(&document, at);
+        let off = (expected - value).abs();
+        assert!(off <= expected.abs() * 1e-12, "{at} is {expected}, shown as {value}");
+    }
+    facts.len()
+}
+
+/// Returns the text that a table's cell shows for a member of the document.
+fn shown(of: &str, value: f64) -> String {
+    match of {
+        "threads" | "cells" | "winners_right" | "winners_total" => value.to_string(),
+        "median_abs_error" | "p90_abs_error" => format!("{:.1} %", value * 100.0),
+        "error" | "difference" => format!("{:+.1} %", value * 100.0),
+        "p" if value < 0.0001 => "< 0.0001".to_owned(),
+        "p" => format!("{value:.4}"),
+        _ => figure(value),
+    }
+}
+
+/// Checks the figures of tables. Returns how many there are.
+fn check_tables(page: &str, ends_are_shares: bool) -> usize {
+    let document = embedded(page);
+    let mut line = String::new();
+    let mut count = 0;
+    for tag in tags(page) {
+        if tag.name == "tr" {
+            line = tag.get("data-at").unwrap_or_default().to_owned();
+        }
+        let Some(of) = tag.get("data-of") else { continue };
+        let texts: Vec<String> = of
+            .split(' ')
+            .map(|of| {
+                let value = number(&document, &format!("{line}/{of}"));
+                let is_share = ends_are_shares && of.starts_with("ci_");
+                shown(if is_share { "difference" } else { of }, value)
+            })
+            .collect();
+        assert_eq!(tag.text, texts.join(" .. "), "{line} {of}");
+        count += 1;
+    }
+    count
+}
+
+#[test]
+fn figures_of_tables_and_charts_are_in_the_document() {
+    for in_detail in [true, false] {
+        let page = page_of(&document(), in_detail);
+        assert!(check_facts(&page) > 60);
+        // Threads and published, predicted and its interval, errors, measured and its interval, and
+        // the summaries of two models.
+        assert_eq!(check_tables(&page, false), 9 * 2 + 8 * 2 + 6 + 4 * 2 + 5 + 4);
+    }
+    let page = page_of_comparison();
+    assert!(check_facts(&page) >= 9);
+    assert_eq!(check_tables(&page, true), 3 * 6);
+}
+
+#[test]
+fn a_page_in_detail_embeds_the_document_that_the_command_prints() {
+    let document = document();
+    let printed: Value = serde_json::from_str(&render(&document, Format::Json)).expect("JSON");
+    let mut embedded = embedded(&page_of(&document, true));
+    let more = embedded.as_object_mut().expect("an object").remove("report").expect("more");
+    assert_eq!(embedded, printed);
+    assert_eq!(more["verdicts"][0], "The fast one wins.");
+    assert_eq!(more["machines"][0]["cores"], 48);
+}
+
+#[test]
+fn curves_have_a_mark_for_each_figure() {
+    let page = page_of(&document(), true);
+    let chart = charts(&page).into_iter().find(|chart| chart.contains(": throughput</title>"));
+    let facts: Vec<String> = tags(&chart.expect("the curves"))
+        .iter()
+        .flat_map(facts)
+        .map(|(at, _)| at.rsplit('/').next().unwrap_or_default().to_owned())
+        .collect();
+    let count = |name: &str| facts.iter().filter(|of| *of == name).count();
+    assert_eq!((count("published"), count("predicted")), (8, 8));
+    assert_eq!((count("measured"), count("ci_low"), count("low")), (4, 4, 8));
+}
+
+#[test]
+fn a_percentile_of_few_waits_is_not_drawn() {
+    let mut document = document();
+    let draws = |document: &_| page_of(document, true).matches("waits/p999_ns").count();
+    assert_eq!(draws(&document), 0, "20 of 20 000 waits are above it");
+    for row in &mut document.rows {
+        for waits in row.details.simulated.iter_mut().flat_map(|simulated| &mut simulated.waits) {
+            waits.count = 100_000;
+        }
+    }
+    assert_eq!(draws(&document), 8);
+}
