@@ -3,6 +3,7 @@
 use crate::arguments::Calibrate;
 use crate::errors::{Failure, complain};
 use crate::new_file::NewFile;
+use crate::screen::screen;
 use crate::{host, output, progress};
 use lockyard_lab::calibrate_host::{self, Figures, Measurements, render};
 use lockyard_results::render::Format;
@@ -82,7 +83,8 @@ struct Print {
 
 impl Print {
     fn figures(&self, figures: &Figures, file: Option<&str>) -> Result<(), Failure> {
-        let text = render(&self.measurements, figures, file, &self.environment, self.format);
+        let (environment, screen) = (&self.environment, screen());
+        let text = render(&self.measurements, figures, file, environment, self.format, &screen);
         output::write(&text)
     }
 

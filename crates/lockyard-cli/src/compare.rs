@@ -3,13 +3,14 @@
 use crate::arguments::Compare;
 use crate::errors::Failure;
 use crate::output;
+use crate::screen::screen;
 use lockyard_results::compare::{self, Options, report};
 
 pub(crate) fn run(options: &Compare) -> Result<(), Failure> {
     let threshold = threshold(&options.threshold)?;
     let (a, b) = (compare::load(&options.a)?, compare::load(&options.b)?);
     let comparison = compare::compare(&a, &b, Options { threshold, anyway: options.anyway })?;
-    output::write(&report::render(&comparison, options.output.format.into()))?;
+    output::write(&report::render_on(&comparison, options.output.format.into(), &screen()))?;
     match comparison.slower_beyond_threshold() {
         0 => Ok(()),
         slower => Err(Failure::Run(format!(

@@ -17,6 +17,7 @@ mod output;
 mod predict;
 mod progress;
 mod reproduce;
+mod screen;
 mod signals;
 mod syscalls;
 mod temporary;
@@ -38,7 +39,10 @@ pub fn main() -> ExitCode {
             "warning: a signal will end the command without its finished rows: {error}"
         ));
     }
-    let done = usage::parse().and_then(|arguments| perform(&arguments));
+    let done = usage::parse().and_then(|arguments| {
+        screen::detect(arguments.display.colour, arguments.display.quiet);
+        perform(&arguments)
+    });
     let interrupted = signals::caught();
     let code = match done {
         Ok(()) => {

@@ -38,7 +38,7 @@ pub(crate) fn run(options: &Reproduce) -> Result<(), Failure> {
     let mut document = document(&report, request.measure.is_some());
     let extent = Extent::rows(report.rows.len(), report.asked);
     let interrupted = output::note_end(&mut document, report.failure.as_deref(), extent);
-    output::write(&render(&document, options.common.output.format.into()))?;
+    output::print(&document, options.common.output.format.into())?;
     if let Some(failure) = report.failure {
         return Err(Failure::Run(failure));
     }
@@ -118,7 +118,7 @@ fn train(options: &Reproduce) -> Result<(), Failure> {
     } else {
         document.clone()
     };
-    output::write(&render(&shown, format))?;
+    output::print(&shown, format)?;
     let written = write_files(options, &document)?;
     if interrupted {
         return Err(Failure::Interrupted(format!("{extent} are finished{written}")));

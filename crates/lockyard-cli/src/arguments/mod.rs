@@ -3,6 +3,7 @@
 mod call_path;
 mod common;
 mod compare;
+mod display;
 mod machines;
 mod measure;
 mod measure_tables;
@@ -14,6 +15,7 @@ mod syscalls;
 pub(crate) use call_path::CallPath;
 pub(crate) use common::Output;
 pub(crate) use compare::Compare;
+pub(crate) use display::{ColourChoice, Display};
 pub(crate) use machines::{Calibrate, Machines, MachinesCommand};
 pub(crate) use measure::Measure;
 pub(crate) use measure_tables::MeasureTables;
@@ -32,6 +34,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) display: Display,
 }
 
 #[derive(Debug, Subcommand)]

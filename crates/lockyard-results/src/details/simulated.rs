@@ -20,6 +20,8 @@ pub struct SimulatedDetail {
     pub throughput: Option<f64>,
     /// Least and greatest figure of a run, in the row's unit.
     pub range: Option<Range>,
+    /// Interval of the figure, in the row's unit: differences between seeds and the effect of inputs.
+    pub interval: Option<Range>,
     /// Failed compare-exchanges for each that succeeded.
     pub failed_compare_exchanges_per_success: Option<f64>,
     /// Read-modify-writes for each time a core became a line's owner.
