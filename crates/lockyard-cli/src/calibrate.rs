@@ -21,6 +21,7 @@ pub(crate) fn run(options: &Calibrate, format: Format) -> Result<(), Failure> {
     // The environment is taken before anything is measured.
     let mut environment = vec![("lockyard", env!("CARGO_PKG_VERSION").to_owned())];
     environment.extend(host::environment());
+    progress::announce(options.seconds);
     let bar = progress::bar(time.ceil() as usize, "s of measuring");
     let measured = calibrate_host::measure(time, &mut |passed| bar.set_position(passed as u64));
     bar.finish_and_clear();

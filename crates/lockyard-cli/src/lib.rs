@@ -17,6 +17,7 @@ mod output;
 mod predict;
 mod progress;
 mod reproduce;
+mod reproduce_page;
 mod screen;
 mod signals;
 mod syscalls;

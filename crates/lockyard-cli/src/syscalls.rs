@@ -71,7 +71,10 @@ mod on_linux {
         };
         let directory = Directory::new(options.directory.as_deref())?;
         host::warn();
-        let bar = progress::bar(report::samples(&request), "samples");
+        let samples = report::samples(&request);
+        let each = request.times.warm_up + request.times.window;
+        progress::announce(each.mul_f64(samples as f64));
+        let bar = progress::bar(samples, "samples");
         let report = report::run(&request, &directory, &mut || bar.inc(1));
         bar.finish_and_clear();
         let report = report?;

@@ -17,6 +17,7 @@ mod measure_tables;
 mod peers;
 mod predictions;
 mod results;
+mod screens;
 mod support;
 mod syscalls;
 mod syscalls_faults;

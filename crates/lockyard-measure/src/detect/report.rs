@@ -90,8 +90,10 @@ fn text(host: &Description, warnings: &[Warning], format: Format, screen: &Scree
     let (heading, fence) = if markdown { ("### ", "```\n") } else { ("", "") };
     let model =
         host.processor.model.as_deref().unwrap_or("a processor whose model is not available");
-    let mut text =
-        format!("{heading}This host: {model}\n\n{fence}{}{fence}\n{table}\n", picture(host));
+    let mut text = format!(
+        "{heading}This host: {model}\n\n{fence}{}{fence}\n{table}\n",
+        picture(host, screen.width)
+    );
     if warnings.is_empty() {
         text.push_str("\nNo condition is known that would spoil a measurement here.\n");
         return text;

@@ -14,9 +14,6 @@ use std::collections::BTreeMap;
 /// Number of lines that are shown.
 const SHOWN: usize = 6;
 
-/// Number of columns of prose.
-const COLUMNS: usize = 80;
-
 /// Cycles of a cell by phase, activity, line and lock, all runs together.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Costs {
@@ -253,7 +250,7 @@ impl Costs {
         }
         text.push_str(&prose(&self.sentence()));
         text.push('\n');
-        text
+        screen.wrap(&text)
     }
 }
 
@@ -262,23 +259,14 @@ pub(super) fn short(name: &str) -> String {
     name.chars().take(28).collect()
 }
 
-/// Options for lines of prose; words with a hyphen stay whole.
-pub(super) fn columns() -> textwrap::Options<'static> {
-    textwrap::Options::new(COLUMNS).word_splitter(textwrap::WordSplitter::NoHyphenation)
-}
-
-/// Wraps text for a terminal, below a heading. A unit stays with its number.
-pub(super) fn prose(text: &str) -> String {
-    let units = [" %", " ns", " M op/s", " k op/s", " op/s"];
-    let kept = |text: String, unit: &str| text.replace(unit, &unit.replace(' ', "\u{a0}"));
-    let text = units.into_iter().fold(text.to_owned(), kept);
-    let options = columns().initial_indent("  ").subsequent_indent("  ");
-    textwrap::fill(&text, options).replace('\u{a0}', " ")
+/// Returns text below a heading. A screen wraps it.
+fn prose(text: &str) -> String {
+    format!("  {text}")
 }
 
 /// Returns the meaning of the columns of [`Costs::table`].
 pub fn legend() -> String {
-    textwrap::fill(LEGEND, columns())
+    LEGEND.to_owned()
 }
 
 const LEGEND: &str = "Explanations. A lock is `held`, or `handed` over (wanted and not held), \

@@ -106,7 +106,7 @@ pub fn show(machine: &Machine, format: Format, screen: &Screen) -> String {
         machine.assumed_share() * 100.0,
         family(machine),
         fence,
-        crate::machine::picture::picture(machine),
+        crate::machine::picture::picture(machine, screen.width),
         crate::machine::hierarchy::text(machine),
         fence,
     );

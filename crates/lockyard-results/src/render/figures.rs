@@ -97,7 +97,7 @@ impl<'r> Figures<'r> {
             ("interval", Box::new(|row| interval(predicted_interval(row)))),
             ("published", Box::new(|row| figure(row.published))),
             ("error", Box::new(error)),
-            ("siblings apart", Box::new(|row| figure(siblings_apart(row)))),
+            ("siblings\napart", Box::new(|row| figure(siblings_apart(row)))),
             ("measured", Box::new(|row| figure(row.measured.map(|m| m.value)))),
             ("interval", Box::new(|row| interval(row.measured.map(|m| (m.ci_low, m.ci_high))))),
             ("ratio", Box::new(|row| Some(format!("{:.3}", ratio(row)?.value)))),

@@ -37,6 +37,9 @@ const GAP: usize = 2;
 /// Columns before a new group: a space, a line, a space.
 const RULE: usize = 3;
 
+/// Least width of a name that is wrapped so that all columns fit.
+const LEAST_NAME: usize = 16;
+
 impl Grid {
     /// Returns the grid of a table. Its first `keys` columns name a row; empty columns are left
     /// out.
@@ -92,10 +95,13 @@ impl Grid {
         let widest = self.columns.iter().filter(|column| !column.is_text).map(Column::width).max();
         let groups = self.groups();
         let all: usize = groups.iter().map(|group| RULE + self.group_width(group)).sum();
-        let of_figures = all.clamp(widest.unwrap_or(0) + RULE, screen.width / 2);
         let others: usize =
             self.keys.iter().filter(|key| !key.is_text).map(|key| key.width() + GAP).sum();
         let texts = self.keys.iter().filter(|key| key.is_text).count().max(1);
+        // Narrow names are better than a second table.
+        let fits = all + others + texts * (LEAST_NAME + GAP) <= screen.width;
+        let most = if fits { all } else { screen.width / 2 };
+        let of_figures = all.clamp((widest.unwrap_or(0) + RULE).min(most), most);
         let most = (screen.width.saturating_sub(of_figures + others) / texts).max(12);
         for key in self.keys.iter_mut().filter(|key| key.is_text) {
             key.wrap(most.saturating_sub(GAP));

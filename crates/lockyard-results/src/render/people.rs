@@ -199,9 +199,13 @@ fn summary_grid(summaries: &[Summary]) -> Grid {
         [("simulated", |of| &of.model), ("trivial", |of| &of.trivial)];
     for (model, errors) in models {
         let known = |of: &Summary| errors(of).median_abs_error.is_some();
-        let share = |of: Option<f64>| of.map(share).unwrap_or_default();
+        let share = |of: Option<f64>| match of {
+            Some(large) if large >= 0.9995 => format!("{:.0} %", large * 100.0),
+            Some(some) => share(some),
+            None => String::new(),
+        };
         let winners = |of: &Summary| match known(of) && of.winners_total > 0 {
-            true => format!("{} of {}", errors(of).winners_right, of.winners_total),
+            true => format!("{}/{}", errors(of).winners_right, of.winners_total),
             false => String::new(),
         };
         columns.extend([

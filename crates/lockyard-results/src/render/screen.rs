@@ -4,7 +4,7 @@
 
 use super::document::Format;
 use super::grid::Grid;
-use comfy_table::{ContentArrangement, Table, TableStyle, presets};
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, TableStyle, presets};
 use textwrap::{Options, WordSplitter};
 
 /// Least width in columns. A narrower terminal gets lines of this width.
@@ -85,7 +85,9 @@ impl Screen {
         let indent = &indent[..indent.len().min(self.width / 3)];
         let more = format!("{indent}{}", if content.starts_with("- ") { "  " } else { "" });
         // A unit stays with its number.
-        let kept = content.replace(" %", "\u{a0}%");
+        let units = [" %", " ns", " M op/s", " k op/s", " op/s"];
+        let keep = |text: String, unit: &str| text.replace(unit, &unit.replace(' ', "\u{a0}"));
+        let kept = units.into_iter().fold(content.to_owned(), keep);
         let options = Options::new(self.width)
             .break_words(false)
             .word_splitter(WordSplitter::NoHyphenation)
@@ -115,6 +117,13 @@ impl Screen {
         table.load_style(*self.style());
         table.set_content_arrangement(ContentArrangement::Dynamic);
         table.set_width(u16::try_from(self.width).unwrap_or(u16::MAX));
+        // A name that is not long stays whole; the words beside it are wrapped.
+        let names = table.column_max_content_widths().first().copied().unwrap_or(0);
+        if usize::from(names) <= self.width * 2 / 5 {
+            if let Some(column) = table.column_mut(0) {
+                column.set_constraint(ColumnConstraint::ContentWidth);
+            }
+        }
         self.characters(&table.to_string())
     }
 

@@ -57,7 +57,7 @@ pub(super) fn verdict(
 /// Formats a lead: per cent, or a factor from 2 on.
 fn amount(ratio: f64) -> String {
     match ratio {
-        large if large >= 100.0 => format!("a factor of {large:.0}"),
+        large if large >= 9.95 => format!("a factor of {large:.0}"),
         double if double >= 2.0 => format!("a factor of {double:.1}"),
         some => format!("{:.0} %", (some - 1.0) * 100.0),
     }
@@ -249,7 +249,7 @@ mod tests {
             text,
             "At 1 thread both variants are tied (within 2 %). \
              b wins at 2 to 32 threads, by 11 % at 2 and a factor of 3.2 at 32. \
-             a: grows by a factor of 32.0 (10.0 ns at 1 thread, 320 ns at 32). \
+             a: grows by a factor of 32 (10.0 ns at 1 thread, 320 ns at 32). \
              b: grows by a factor of 9.9 (10.1 ns at 1 thread, 100 ns at 32)."
         );
     }
