@@ -55,8 +55,8 @@ pub(crate) fn page(options: &Reproduce, report: &Reproduction, document: &Docume
 /// Meaning of the summary's columns.
 const LEGEND: &str = "Simulated: predictions from the machines' files. Trivial: the cost of the \
     calibration cell, held constant. Median and p90: of |predicted / published - 1|, over the \
-    cells that are predictions. Winners: pairs of variants whose published figures differ by more \
-    than 5 %, and how often the model names the faster one.\n";
+    cells that are predictions. Right winners: of the pairs of variants whose published figures \
+    differ by more than 5 %, those whose faster one a model names.\n";
 
 /// Note on measured figures.
 const MEASURED: &str = "Measured figures are from this host, not the published machine, but use \

@@ -27,14 +27,20 @@ fn too_wide(text: &str, width: usize) -> Vec<&str> {
 fn no_line_is_wider_than_the_screen() {
     let measured = ["--seconds", "0.01", "--repeats", "2"];
     let measure = |options: &[&'static str]| -> Vec<&'static str> {
-        [&["measure", "controls"][..], options, &measured[..]].concat()
+        [&["measure", "page-ref"][..], options, &measured[..]].concat()
     };
     let predict = ["predict", "fstat2", "--machine", CLX, "--threads", "1,2,4,8"];
+    let results = std::path::PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("screens.json");
+    let file = results.to_str().expect("the path is text");
+    let two = ["predict", "fstat2", "--machine", CLX, "--threads", "1,2", "--format", "json"];
+    std::fs::write(&results, printed(&two, &[])).expect("there is room");
+    let spin = ["measure", "spin-loop/same-node/embedded", "--variant", "qspinlock"];
     let commands: Vec<Vec<&str>> = vec![
+        vec!["compare", file, file],
+        [&spin[..], &["--peers=spin", "--threads", "1,2", "--attribution"], &measured].concat(),
         [&predict[..], &["--explain", "--fit"]].concat(),
         vec!["predict", "page-ref", "--machine", "zen4-7840u", "--threads", "1,2"],
         measure(&["--threads", "1,2", "--histogram"]),
-        measure(&["--threads", "1", "--variant", "ticket", "--peers=spin"]),
         vec!["reproduce", "page-ref", "--no-measure", "--sources"],
         vec!["machines"],
         vec!["machines", "show", CLX],
@@ -70,7 +76,8 @@ fn the_summary_of_all_tables_is_one_screen_and_a_name_prints_cells() {
 fn curves_and_a_verdict_stand_below_the_table_unless_only_figures_are_wanted() {
     let predict = ["predict", "fstat2", "--machine", CLX, "--threads", "1,2,4,8"];
     let utf8 = [("LANG", "en_GB.UTF-8")];
-    let text = printed(&predict, &utf8);
+    let words = |text: String| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = words(printed(&predict, &utf8));
     assert!(text.contains("throughput, op/s, over threads; capitals: published"), "{text}");
     assert!(text.contains("lockref wins at 4 to 8 threads, by "), "{text}");
     assert!(text.contains("lockref-pause saturates at 2 threads"), "{text}");
@@ -105,7 +112,7 @@ fn without_utf_8_all_is_ascii_and_colours_come_on_demand() {
 #[test]
 fn quiet_commands_say_nothing_on_standard_error() {
     let arguments =
-        ["measure", "controls", "--threads", "1", "--seconds", "0.01", "--repeats", "2", "-q"];
+        ["measure", "page-ref", "--threads", "1", "--seconds", "0.01", "--repeats", "2", "-q"];
     let output = command(&arguments).output().expect("the command runs");
     assert!(output.status.success());
     assert_eq!(text(&output.stderr), "");

@@ -102,9 +102,10 @@ impl Grid {
         let fits = all + others + texts * (LEAST_NAME + GAP) <= screen.width;
         let most = if fits { all } else { screen.width / 2 };
         let of_figures = all.clamp((widest.unwrap_or(0) + RULE).min(most), most);
-        let most = (screen.width.saturating_sub(of_figures + others) / texts).max(12);
+        let gaps = GAP * (texts - 1);
+        let most = screen.width.saturating_sub(of_figures + others + gaps) / texts;
         for key in self.keys.iter_mut().filter(|key| key.is_text) {
-            key.wrap(most.saturating_sub(GAP));
+            key.wrap(most.max(12));
         }
         let most = screen.width.saturating_sub(self.keys_width() + RULE);
         for column in self.columns.iter_mut().filter(|column| column.is_text) {

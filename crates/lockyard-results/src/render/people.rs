@@ -192,28 +192,38 @@ fn summary(text: &mut String, summaries: &[Summary], screen: &Screen) {
     }
 }
 
+/// Errors of one model in a summary.
+type Model = fn(&Summary) -> &Errors;
+
 fn summary_grid(summaries: &[Summary]) -> Grid {
     let texts = |of: &dyn Fn(&Summary) -> String| summaries.iter().map(of).collect();
     let mut columns = vec![Column::figures("", "cells", texts(&|of| of.cells.to_string()))];
-    let models: [(&str, fn(&Summary) -> &Errors); 2] =
-        [("simulated", |of| &of.model), ("trivial", |of| &of.trivial)];
+    let share = |of: Option<f64>| match of {
+        Some(large) if large >= 0.9995 => format!("{:.0} %", large * 100.0),
+        Some(some) => share(some),
+        None => String::new(),
+    };
+    let models: [(&str, Model); 2] = [("simulated", |of| &of.model), ("trivial", |of| &of.trivial)];
     for (model, errors) in models {
-        let known = |of: &Summary| errors(of).median_abs_error.is_some();
-        let share = |of: Option<f64>| match of {
-            Some(large) if large >= 0.9995 => format!("{:.0} %", large * 100.0),
-            Some(some) => share(some),
-            None => String::new(),
-        };
-        let winners = |of: &Summary| match known(of) && of.winners_total > 0 {
-            true => format!("{}/{}", errors(of).winners_right, of.winners_total),
-            false => String::new(),
-        };
         columns.extend([
             Column::figures(model, "median", texts(&|of| share(errors(of).median_abs_error))),
             Column::figures(model, "p90", texts(&|of| share(errors(of).p90_abs_error))),
-            Column::figures(model, "winners", texts(&winners)),
         ]);
     }
+    // A model without errors names no winner.
+    let right = |of: &Summary, errors: &Errors| {
+        let known = errors.median_abs_error.is_some() && of.winners_total > 0;
+        known.then(|| errors.winners_right.to_string()).unwrap_or_default()
+    };
+    let total = |of: &Summary| match of.winners_total {
+        0 => String::new(),
+        some => some.to_string(),
+    };
+    columns.extend([
+        Column::figures("right winners", "sim.", texts(&|of| right(of, &of.model))),
+        Column::figures("right winners", "triv.", texts(&|of| right(of, &of.trivial))),
+        Column::figures("right winners", "of", texts(&total)),
+    ]);
     let tables = Column::text("table", texts(&|of| of.table.clone()));
     Grid { keys: vec![tables], columns }
 }
