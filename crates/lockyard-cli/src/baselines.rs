@@ -96,7 +96,7 @@ impl Baselines {
         let whole = failure.is_none() && !interrupted;
         let people = matches!(format, Format::Table | Format::Markdown);
         if people || self.against.is_none() || !whole {
-            output::write(&render(&document, format))?;
+            output::print(&document, format)?;
         }
         let written = write_files(&document);
         if !whole {

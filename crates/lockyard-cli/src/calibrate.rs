@@ -3,6 +3,7 @@
 use crate::arguments::Calibrate;
 use crate::errors::{Failure, complain};
 use crate::new_file::NewFile;
+use crate::screen::screen;
 use crate::{host, output, progress};
 use lockyard_lab::calibrate_host::{self, Figures, Measurements, render};
 use lockyard_results::render::Format;
@@ -20,6 +21,7 @@ pub(crate) fn run(options: &Calibrate, format: Format) -> Result<(), Failure> {
     // The environment is taken before anything is measured.
     let mut environment = vec![("lockyard", env!("CARGO_PKG_VERSION").to_owned())];
     environment.extend(host::environment());
+    progress::announce(options.seconds);
     let bar = progress::bar(time.ceil() as usize, "s of measuring");
     let measured = calibrate_host::measure(time, &mut |passed| bar.set_position(passed as u64));
     bar.finish_and_clear();
@@ -82,7 +84,8 @@ struct Print {
 
 impl Print {
     fn figures(&self, figures: &Figures, file: Option<&str>) -> Result<(), Failure> {
-        let text = render(&self.measurements, figures, file, &self.environment, self.format);
+        let (environment, screen) = (&self.environment, screen());
+        let text = render(&self.measurements, figures, file, environment, self.format, &screen);
         output::write(&text)
     }
 

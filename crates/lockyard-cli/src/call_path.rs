@@ -28,7 +28,9 @@ pub(crate) fn run(options: &CallPath) -> Result<(), Failure> {
         CHOICE.choose(kind).map_err(|error| Failure::Run(error.to_string()))?;
     }
     host::warn();
-    let bar = progress::bar(effort.repeats * Way::ALL.len(), "samples");
+    let samples = effort.repeats * Way::ALL.len();
+    progress::announce(effort.window.mul_f64(samples as f64));
+    let bar = progress::bar(samples, "samples");
     let rounds = call_path::measure(effort, &mut || bar.inc(1));
     bar.finish_and_clear();
     let rounds = rounds.map_err(Failure::Run)?;

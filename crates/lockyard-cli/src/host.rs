@@ -1,6 +1,7 @@
 //! This host as results and warnings describe it.
 
 use crate::errors::complain;
+use crate::screen::screen;
 use lockyard_measure::detect::{NOT_AVAILABLE, here, warnings};
 use std::time::Duration;
 
@@ -15,6 +16,9 @@ pub(crate) fn warm_up(window: Duration) -> Duration {
 /// before anything is measured. It omits warnings about the clock's frequency, because figures are
 /// not in cycles.
 pub(crate) fn warn() {
+    if screen().quiet {
+        return;
+    }
     let warnings = warnings(here());
     let mut said = false;
     for warning in warnings.iter().filter(|warning| warning.name != "clock") {

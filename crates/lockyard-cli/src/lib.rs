@@ -22,6 +22,8 @@ mod predict;
 mod progress;
 mod report;
 mod reproduce;
+mod reproduce_page;
+mod screen;
 mod signals;
 mod syscalls;
 mod temporary;
@@ -45,7 +47,10 @@ pub fn main() -> ExitCode {
             "warning: a signal will end the command without its finished rows: {error}"
         ));
     }
-    let done = usage::parse().and_then(|arguments| perform(&arguments));
+    let done = usage::parse().and_then(|arguments| {
+        screen::detect(arguments.display.colour, arguments.display.quiet);
+        perform(&arguments)
+    });
     let interrupted = signals::caught();
     let code = match done {
         Ok(()) => {

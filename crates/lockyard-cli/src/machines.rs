@@ -2,6 +2,7 @@
 
 use crate::arguments::{Machines, MachinesCommand};
 use crate::errors::Failure;
+use crate::screen::screen;
 use crate::{calibrate, output};
 use lockyard_measure::detect;
 use lockyard_predict::machine::known_figures;
@@ -13,15 +14,15 @@ use lockyard_sim::Machine;
 pub(crate) fn run(options: &Machines) -> Result<(), Failure> {
     let format = options.format.into();
     match &options.command {
-        None => output::write(&list(format)),
+        None => output::write(&list(format, &screen())),
         Some(MachinesCommand::Show { machine }) => {
-            output::write(&show(&names::machine(machine)?, format))
+            output::write(&show(&names::machine(machine)?, format, &screen()))
         }
         Some(MachinesCommand::Detect { root: None }) => {
-            output::write(&detect::render(detect::here(), format))
+            output::write(&detect::render(detect::here(), format, &screen()))
         }
         Some(MachinesCommand::Detect { root: Some(root) }) => {
-            output::write(&detect::render(&detect::recorded(root)?, format))
+            output::write(&detect::render(&detect::recorded(root)?, format, &screen()))
         }
         Some(MachinesCommand::Check { machines }) => {
             let shipped: Vec<String> = Machine::names().map(str::to_owned).collect();
@@ -31,7 +32,7 @@ pub(crate) fn run(options: &Machines) -> Result<(), Failure> {
             let machines = machines?;
             let checks = known_figures::Checks::of(&machines);
             let interrupted = output::end_work();
-            output::write(&checks.render(format))?;
+            output::write(&checks.render(format, &screen()))?;
             let extent =
                 Extent { finished: checks.finished(), asked: checks.asked, things: "figures" };
             output::result(None, interrupted, extent)

@@ -47,7 +47,9 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
     let baselines = Baselines::prepare(&options.baselines)?;
     let reports = Reports::of_page(&options.report)?;
     host::warn();
-    let bar = progress::bar(measure::rounds(&request)?, "rounds");
+    let rounds = measure::rounds(&request)?;
+    progress::announce((effort.warm_up + effort.window).mul_f64(rounds as f64));
+    let bar = progress::bar(rounds, "rounds");
     let report = measure::run(&request, &published::shipped()?, &mut || bar.inc(1));
     bar.finish_and_clear();
     let mut report = report?;

@@ -43,6 +43,7 @@ pub(crate) fn run(options: &MeasureTables) -> Result<(), Failure> {
     let rounds = measure_tables::rounds(&request)?;
     let baselines = Baselines::prepare(&options.baselines)?;
     host::warn();
+    progress::announce((request.effort.warm_up + request.effort.window).mul_f64(rounds as f64));
     let bar = progress::bar(rounds, "rounds");
     let report = measure_tables::run(&request, &mut || bar.inc(1));
     bar.finish_and_clear();

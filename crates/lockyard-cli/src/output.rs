@@ -2,9 +2,10 @@
 
 use crate::arguments::Output;
 use crate::errors::Failure;
+use crate::screen::screen;
 use crate::signals;
 use crate::temporary::Temporary;
-use lockyard_results::render::{Document, Extent, render};
+use lockyard_results::render::{Document, Extent, Format, render_on};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -28,6 +29,11 @@ pub(crate) fn write(text: &str) -> Result<(), Failure> {
     }
 }
 
+/// Prints a document, laid out for the screen.
+pub(crate) fn print(document: &Document, format: Format) -> Result<(), Failure> {
+    write(&render_on(document, format, &screen()))
+}
+
 /// Prints the result of a run. If the run ended early, by its own error or by an interrupt, the
 /// document says so, and the command fails.
 pub(crate) fn finish(
@@ -48,7 +54,7 @@ pub(crate) fn finish_and(
     write_files: impl FnOnce(&Document) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let interrupted = note_end(&mut document, failure.as_deref(), extent);
-    write(&render(&document, output.format.into()))?;
+    print(&document, output.format.into())?;
     let written = write_files(&document);
     result(failure, interrupted, extent).and(written)
 }

@@ -4,6 +4,7 @@ use crate::arguments::Predict;
 use crate::baselines::Baselines;
 use crate::errors::Failure;
 use crate::report::{About, Reports};
+use crate::screen::screen;
 use crate::trace::TraceFile;
 use crate::values::thread_list;
 use crate::{call_path, output, progress, trace};
@@ -85,7 +86,8 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     let heading = |row: &Row| format!("{}, {}", row.key.variant, row.key.threads_in_words());
     if options.explain {
         let explained = document.rows.iter().zip(&found.costs);
-        document.explanations = explained.map(|(row, costs)| costs.table(&heading(row))).collect();
+        document.explanations =
+            explained.map(|(row, costs)| costs.table_on(&heading(row), &screen())).collect();
         document.notes.push(explain::legend());
     }
     let sensitive = document.rows.iter().zip(&found.costs).zip(&found.sensitivities);

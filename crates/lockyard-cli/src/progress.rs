@@ -1,13 +1,123 @@
-//! Progress of long work, on standard error when that is a terminal.
+//! Progress of long work, on standard error: a bar if that is a terminal, otherwise a line at most
+//! once a minute. Both say how much time has passed and about how much is left.
 
+use crate::errors::complain;
+use crate::screen::screen;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::io::IsTerminal;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
-/// Returns a bar of `count` things.
-pub(crate) fn bar(count: usize, things: &str) -> ProgressBar {
-    let bar = ProgressBar::with_draw_target(Some(count as u64), ProgressDrawTarget::stderr());
-    let template = format!("{{bar:30}} {{pos}}/{{len}} {things}, {{elapsed}}");
+/// Time between two lines, and the length of work that is announced.
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Progress of work with a known number of things.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    things: String,
+    began: Instant,
+    /// Time of the last line; `None` if no lines are printed.
+    last_line: Option<Mutex<Instant>>,
+}
+
+/// Returns the progress of `count` things. It is silent if the user wants figures only.
+pub(crate) fn bar(count: usize, things: &str) -> Progress {
+    let quiet = screen().quiet;
+    let terminal = std::io::stderr().is_terminal();
+    let target = match terminal && !quiet {
+        true => ProgressDrawTarget::stderr(),
+        false => ProgressDrawTarget::hidden(),
+    };
+    let bar = ProgressBar::with_draw_target(Some(count as u64), target);
+    let template = format!("{{bar:20}} {{pos}}/{{len}} {things}, {{elapsed}}, ETA {{eta}}");
     if let Ok(style) = ProgressStyle::with_template(&template) {
         bar.set_style(style);
     }
-    bar
+    let began = Instant::now();
+    let last_line = (!terminal && !quiet).then(|| Mutex::new(began));
+    Progress { bar, things: things.to_owned(), began, last_line }
+}
+
+impl Progress {
+    /// Counts more finished things.
+    pub(crate) fn inc(&self, more: u64) {
+        self.bar.inc(more);
+        self.line();
+    }
+
+    /// Sets the number of finished things.
+    pub(crate) fn set_position(&self, finished: u64) {
+        self.bar.set_position(finished);
+        self.line();
+    }
+
+    /// Ends the progress, and removes the bar.
+    pub(crate) fn finish_and_clear(&self) {
+        self.bar.finish_and_clear();
+    }
+
+    /// Prints a line if the last one is a minute old.
+    fn line(&self) {
+        let Some(last) = &self.last_line else { return };
+        let Ok(mut last) = last.lock() else { return };
+        if last.elapsed() < MINUTE {
+            return;
+        }
+        *last = Instant::now();
+        let asked = self.bar.length().unwrap_or_default();
+        complain(&said(self.bar.position(), asked, &self.things, self.began.elapsed()));
+    }
+}
+
+/// Returns a line on the progress.
+fn said(finished: u64, asked: u64, things: &str, elapsed: Duration) -> String {
+    let left = match finished {
+        0 => String::new(),
+        _ => {
+            let each = elapsed.as_secs_f64() / finished as f64;
+            let left = Duration::from_secs_f64(each * asked.saturating_sub(finished) as f64);
+            format!(", about {} left", in_words(left))
+        }
+    };
+    format!("{finished} of {asked} {things}, {} elapsed{left}", in_words(elapsed))
+}
+
+/// Announces work that takes more than a minute. The estimate is the caller's.
+pub(crate) fn announce(estimate: Duration) {
+    if estimate > MINUTE && !screen().quiet {
+        complain(&format!("lockyard: this takes about {}", in_words(estimate)));
+    }
+}
+
+/// Formats a time, rounded to what an estimate deserves.
+fn in_words(time: Duration) -> String {
+    let seconds = time.as_secs_f64().round();
+    match seconds {
+        few if few < 60.0 => format!("{few:.0} s"),
+        some if some < 3570.0 => format!("{:.0} min", some / 60.0),
+        many => format!("{:.1} h", many / 3600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_says_what_passed_and_what_is_left() {
+        let elapsed = Duration::from_secs(120);
+        assert_eq!(
+            said(30, 120, "rounds", elapsed),
+            "30 of 120 rounds, 2 min elapsed, about 6 min left"
+        );
+        assert_eq!(said(0, 120, "rounds", elapsed), "0 of 120 rounds, 2 min elapsed");
+        assert_eq!(said(9, 9, "rounds", elapsed), "9 of 9 rounds, 2 min elapsed, about 0 s left");
+    }
+
+    #[test]
+    fn times_are_rounded() {
+        let of = |seconds: f64| in_words(Duration::from_secs_f64(seconds));
+        assert_eq!([of(0.4), of(59.4), of(61.0), of(3000.0)], ["0 s", "59 s", "1 min", "50 min"]);
+        assert_eq!(of(5400.0), "1.5 h");
+    }
 }

@@ -23,13 +23,14 @@ pub(crate) fn run(_: &SyscallsOptions) -> Result<(), Failure> {
 mod on_linux {
     use super::{ExitCode, Failure, SyscallsOptions};
     use crate::arguments::{Kinds, SyscallsFormat};
+    use crate::screen::screen;
     use crate::values::{check_most, number_list};
     use crate::{host, output, progress};
     use lockyard_measure::cpus::{Cpus, Placement};
     use lockyard_measure::syscalls::{
         Directory, Experiment, Launcher, MOST_TASKS, TASK, TaskKind, Times, columns, report, task,
     };
-    use lockyard_results::render::{Document, Extent, render};
+    use lockyard_results::render::{Document, Extent, render_on};
 
     /// Performs the task, and returns its exit code, if this process is a task: it is then this
     /// program again.
@@ -70,7 +71,10 @@ mod on_linux {
         };
         let directory = Directory::new(options.directory.as_deref())?;
         host::warn();
-        let bar = progress::bar(report::samples(&request), "samples");
+        let samples = report::samples(&request);
+        let each = request.times.warm_up + request.times.window;
+        progress::announce(each.mul_f64(samples as f64));
+        let bar = progress::bar(samples, "samples");
         let report = report::run(&request, &directory, &mut || bar.inc(1));
         bar.finish_and_clear();
         let report = report?;
@@ -79,7 +83,7 @@ mod on_linux {
         let interrupted = output::note_end(&mut document, report.failure.as_deref(), extent);
         output::write(&match options.format.document() {
             None => columns::print(&report),
-            Some(format) => render(&document, format),
+            Some(format) => render_on(&document, format, &screen()),
         })?;
         output::result(report.failure, interrupted, extent)
     }

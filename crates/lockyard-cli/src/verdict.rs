@@ -2,6 +2,7 @@
 
 use crate::errors::Failure;
 use crate::output;
+use crate::screen::screen;
 use lockyard_results::compare::{Comparison, report};
 use lockyard_results::render::Format;
 
@@ -11,7 +12,7 @@ use lockyard_results::render::Format;
 ///
 /// A failure if a row is slower by more than the threshold, which the user wrote as `shown`.
 pub(crate) fn print(comparison: &Comparison, format: Format, shown: &str) -> Result<(), Failure> {
-    output::write(&report::render(comparison, format))?;
+    output::write(&report::render_on(comparison, format, &screen()))?;
     match comparison.slower_beyond_threshold() {
         0 => Ok(()),
         slower => Err(Failure::Run(format!(

@@ -50,14 +50,14 @@ pub fn buckets(histogram: &Histogram<u64>) -> Vec<Bucket> {
 }
 
 /// Length of the longest bar in characters.
-const WIDTH: usize = 40;
+const WIDTH: usize = 20;
 
 /// Returns the next edge of the picture.
 fn double(edge: u64) -> u64 {
     edge.saturating_mul(2).max(1)
 }
 
-/// Draws a picture with a line for each doubling, and its share as a bar. Three dots stand for two
+/// Draws a picture with a line for each doubling: its lower end, and its share as a bar. Three dots stand for two
 /// or more empty doublings in a row. A line also names those of `marks` (a name and a value) that
 /// lie in it. The text ends with a line feed, and is empty if there are no buckets.
 pub fn picture(heading: &str, buckets: &[Bucket], marks: &[(&str, u64)]) -> String {
@@ -94,9 +94,7 @@ pub fn picture(heading: &str, buckets: &[Bucket], marks: &[(&str, u64)]) -> Stri
             let marked: Vec<&str> =
                 marks.iter().filter(|(_, value)| within(*value)).map(|(name, _)| *name).collect();
             let line = format!(
-                "{:>12} .. {:>12} |{bar:<WIDTH$}| {:>10} {count:>11}  {}",
-                from,
-                to,
+                "{from:>12} |{bar:<WIDTH$}| {:>10} {count:>9}  {}",
                 format!("{:.4} %", count as f64 / total as f64 * 100.0),
                 marked.join(", ")
             );

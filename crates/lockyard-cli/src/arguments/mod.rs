@@ -4,6 +4,7 @@ mod baselines;
 mod call_path;
 mod common;
 mod compare;
+mod display;
 mod machines;
 mod measure;
 mod measure_tables;
@@ -17,6 +18,7 @@ pub(crate) use baselines::{BaselineDirectory, BaselineOptions};
 pub(crate) use call_path::CallPath;
 pub(crate) use common::Output;
 pub(crate) use compare::Compare;
+pub(crate) use display::{ColourChoice, Display};
 pub(crate) use machines::{Calibrate, Machines, MachinesCommand};
 pub(crate) use measure::Measure;
 pub(crate) use measure_tables::MeasureTables;
@@ -36,6 +38,8 @@ use clap::{CommandFactory, Parser, Subcommand};
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
+    #[command(flatten)]
+    pub(crate) display: Display,
 }
 
 #[derive(Debug, Subcommand)]

@@ -17,9 +17,12 @@ pub(crate) struct Reproduce {
     /// machines were fitted
     #[arg(long, conflicts_with_all = ["experiments", "published"])]
     pub(crate) training: bool,
-    /// With --training: print every cell, not only the summary
-    #[arg(long, requires = "training")]
+    /// Print every cell, not only the summary
+    #[arg(long)]
     pub(crate) cells: bool,
+    /// Also print the sources of the published figures and{n}the origin of the others
+    #[arg(long)]
+    pub(crate) sources: bool,
     /// Also write results.json, results.csv and results.md{n}to this directory
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,

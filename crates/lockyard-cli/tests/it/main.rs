@@ -20,6 +20,7 @@ mod peers;
 mod predictions;
 mod report;
 mod results;
+mod screens;
 mod support;
 mod syscalls;
 mod syscalls_faults;

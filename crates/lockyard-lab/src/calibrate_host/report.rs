@@ -1,9 +1,9 @@
 //! A calibration, for users and for programs.
 
 use super::{CalibrationRow, FigureRole, Figures, Measurements, layout};
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, Table};
 use lockyard_measure::detect::NOT_AVAILABLE;
-use lockyard_results::render::{self, Format, Partial};
+use lockyard_results::render::{self, Format, Partial, Screen};
 use lockyard_results::statistics::unsteady;
 use serde_json::{Value, json};
 
@@ -18,24 +18,20 @@ pub fn render(
     file: Option<&str>,
     environment: &[(&str, String)],
     format: Format,
+    screen: &Screen,
 ) -> String {
     match format {
         Format::Json => to_json(measurements, figures, file, environment),
         Format::Csv => to_csv(figures),
         Format::Table | Format::Markdown => {
-            for_people(measurements, figures, file, environment, format)
+            for_people(measurements, figures, file, environment, format, screen)
         }
     }
 }
 
 /// Returns the table of all figures.
-fn figures_table(figures: &Figures, format: Format) -> Table {
+fn figures_table(figures: &Figures) -> Table {
     let mut table = Table::new();
-    table.load_style(match format {
-        Format::Markdown => presets::ASCII_MARKDOWN,
-        _ => presets::UTF8_FULL_CONDENSED,
-    });
-    table.set_content_arrangement(ContentArrangement::Disabled);
     table.set_header([
         "figure",
         "threads",
@@ -79,8 +75,9 @@ fn for_people(
     file: Option<&str>,
     environment: &[(&str, String)],
     format: Format,
+    screen: &Screen,
 ) -> String {
-    let table = figures_table(figures, format);
+    let table = screen.figures_in(&figures_table(figures), 3, format);
     let partial = match &figures.partial {
         Some(Partial { why, extent }) => format!("Partial: {why}, with {extent}.\n\n"),
         None => String::new(),
@@ -107,6 +104,7 @@ fn for_people(
         measurements.date,
         host.join("; ")
     ));
+    let mut text = screen.wrap_in(text, format);
     if let Some(file) = file {
         let fence = if format == Format::Markdown { "```toml\n" } else { "" };
         let end = if format == Format::Markdown { "```\n" } else { "" };

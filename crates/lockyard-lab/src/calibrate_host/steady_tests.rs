@@ -3,7 +3,7 @@
 
 use super::tests::{exactly, imitate, imitated};
 use super::*;
-use lockyard_results::render::Format;
+use lockyard_results::render::{Format, Screen};
 use lockyard_sim::Machine;
 
 /// Replaces the hand-over of all pairs at a distance, round by round, and the figure that the
@@ -125,7 +125,7 @@ fn another_maker_s_family_is_borrowed_with_a_word() {
     assert!(notes[0] == said && notes[1].contains("measured on a virtual machine"), "{notes:?}");
     assert!(found.file.contains(&format!("# Note: {said}.")), "{}", found.file);
     let figures = compare(&measurements, &found, 1, &|| ()).expect("it runs");
-    let text = |format| render(&measurements, &figures, None, &[], format);
+    let text = |format| render(&measurements, &figures, None, &[], format, &Screen::default());
     assert!(text(Format::Table).contains(&format!("Note of the file: {said}.")));
     let json: serde_json::Value = serde_json::from_str(&text(Format::Json)).expect("it is JSON");
     assert_eq!(

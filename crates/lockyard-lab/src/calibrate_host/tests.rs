@@ -6,7 +6,7 @@ use super::contended::{self, Performed};
 use super::solve::place_at;
 use super::*;
 use lockyard_predict::machine::known_figures;
-use lockyard_results::render::Format;
+use lockyard_results::render::{Format, Screen};
 use lockyard_results::row::Measured;
 use lockyard_scenarios::Variant;
 use lockyard_sim::Machine;
@@ -244,7 +244,8 @@ fn one_cpu_gives_a_file_and_no_prediction_and_says_so() {
     let notes = figures.notes.join("\n");
     assert!(notes.contains("may use one CPU: hand-overs"), "{notes}");
     assert!(notes.contains("so `scale` is assumed"), "{notes}");
-    let text = render(&measurements, &figures, Some(&found.file), &[], Format::Table);
+    let screen = Screen::default();
+    let text = render(&measurements, &figures, Some(&found.file), &[], Format::Table, &screen);
     assert!(text.contains("No figure here is a prediction"), "{text}");
 }
 
@@ -403,7 +404,9 @@ fn programs_get_every_figure_and_the_file() {
     let found = calibrate(&measurements, None).expect("it is a machine");
     let figures = compare(&measurements, &found, 1, &|| ()).expect("it runs");
     let environment = [("kernel", "x".to_owned())];
-    let text = |format| render(&measurements, &figures, Some(&found.file), &environment, format);
+    let screen = Screen::default();
+    let text =
+        |format| render(&measurements, &figures, Some(&found.file), &environment, format, &screen);
     let json: serde_json::Value = serde_json::from_str(&text(Format::Json)).expect("it is JSON");
     assert_eq!(json["schema"], "lockyard-calibration-1");
     assert_eq!(json["rows"].as_array().map(Vec::len), Some(figures.rows.len()));

@@ -6,7 +6,7 @@ use crate::support::{recording, unpack, write};
 use lockyard_measure::detect::{
     CpuList, Description, Environment, NOT_AVAILABLE, Quota, recorded, render, warnings,
 };
-use lockyard_results::render::Format;
+use lockyard_results::render::{Format, Screen};
 use std::path::Path;
 
 const HOSTS: [&str; 5] =
@@ -92,7 +92,7 @@ fn a_container_says_its_quota_and_what_it_is_not_shown() {
     let (what, to_do) = warning(&host, "affinity");
     assert!(what.contains("4 of 8 CPUs that are online (2-5)"), "{what}");
     assert!(to_do.contains("CPUs 0-1,6-7 too"), "{to_do}");
-    let table = render(&host, Format::Table);
+    let table = render(&host, Format::Table, &Screen::default());
     for absent in ["nominal", "cores", "governor", "turbo", "switched off"] {
         let line = table.lines().find(|line| line.contains(&format!("┆ {absent} ")));
         assert!(line.is_some_and(|line| line.contains(NOT_AVAILABLE)), "{absent}: {line:?}");
@@ -118,7 +118,7 @@ fn a_laptop_is_warned_of_its_governor_its_battery_and_its_slow_cores() {
     let data: Vec<_> = host.caches.iter().filter(|cache| cache.level == 1).collect();
     assert_eq!(data.len(), 2, "the cores' caches differ");
     assert_eq!(data[0].shared_by, [list("4"), list("5"), list("6")]);
-    let picture = render(&host, Format::Table);
+    let picture = render(&host, Format::Table, &Screen::default());
     assert!(picture.contains("5 cores x 1 or 2 threads; CPUs 0,2,4-6 and 1,3"), "{picture}");
     assert!(picture.contains("Switched off: 7."), "{picture}");
 }
@@ -142,7 +142,7 @@ fn several_complexes_and_a_quota_above_the_group_are_seen() {
     let (what, to_do) = warning(&host, "smt");
     assert!(what.contains("2 of the process's CPUs share a core"), "CPUs 0 and 8: {what}");
     assert!(to_do.contains("at most 4 threads"), "CPUs 0-3: {to_do}");
-    let picture = render(&host, Format::Table);
+    let picture = render(&host, Format::Table, &Screen::default());
     assert!(
         picture.contains("complex 3: 2 cores x 2 threads; CPUs 6-7 and 14-15; L3 32 MiB"),
         "{picture}"
@@ -167,11 +167,11 @@ fn what_is_broken_is_not_believed_and_is_named() {
         assert!(named.contains(file), "{file} in {named}");
     }
     for format in [Format::Table, Format::Csv, Format::Json, Format::Markdown] {
-        let text = render(&host, format);
+        let text = render(&host, format, &Screen::default());
         let harmless = |c: char| c == '\n' || !c.is_control();
         assert!(text.chars().all(harmless), "{format:?}: {text:?}");
     }
-    let cells = render(&host, Format::Markdown);
+    let cells = render(&host, Format::Markdown, &Screen::default());
     assert!(cells.contains("red?[0m \\| processor"), "a `|` does not end a cell: {cells}");
 }
 
@@ -183,10 +183,11 @@ fn a_host_that_says_nothing_is_described_all_the_same() {
         let host = recorded(&root).expect("one of the two is enough");
         assert!(host.topology.cpus.is_empty());
         let json: serde_json::Value =
-            serde_json::from_str(&render(&host, Format::Json)).expect("it is JSON");
+            serde_json::from_str(&render(&host, Format::Json, &Screen::default()))
+                .expect("it is JSON");
         assert!(json["sockets"].is_null() && json["host"]["smt"].is_null());
         assert_eq!(names(&host), ["clock"]);
-        assert!(render(&host, Format::Table).contains(NOT_AVAILABLE));
+        assert!(render(&host, Format::Table, &Screen::default()).contains(NOT_AVAILABLE));
         let environment = Environment::of(&host);
         assert_eq!(environment.get("governor"), Some(NOT_AVAILABLE));
         assert_eq!(environment.get("cgroup_cpu_quota"), Some(NOT_AVAILABLE));
@@ -225,13 +226,16 @@ fn results_say_of_their_host_what_makes_them_comparable() {
         recorded(&unpack("quiet", &files)).expect("it has sys and proc")
     };
     assert_eq!(Environment::of(&quiet).get("warnings"), Some("none"));
-    assert!(render(&quiet, Format::Table).contains("No condition is known that would spoil"));
+    assert!(
+        render(&quiet, Format::Table, &Screen::default())
+            .contains("No condition is known that would spoil")
+    );
 }
 
 /// Renders every format, and the texts for results and warnings.
 fn exercise(host: &Description) {
     for format in [Format::Table, Format::Csv, Format::Json, Format::Markdown] {
-        assert!(render(host, format).ends_with('\n'));
+        assert!(render(host, format, &Screen::default()).ends_with('\n'));
     }
     assert!(!Environment::of(host).pairs().is_empty());
     for warning in warnings(host) {
@@ -244,16 +248,17 @@ fn every_format_has_every_host() {
     for name in HOSTS {
         let host = host(name);
         exercise(&host);
-        let boxes = render(&host, Format::Table);
+        let boxes = render(&host, Format::Table, &Screen::default());
         let boxes: Vec<&str> = boxes.lines().filter(|l| l.starts_with(['+', '|'])).collect();
         let framed = boxes.iter().filter(|line| line.len() > 1 && !line.ends_with(' '));
         let widths: std::collections::BTreeSet<usize> =
             framed.map(|line| line.chars().count()).collect();
         assert!(widths.len() <= 1, "{name}: {boxes:?}");
-        let csv = render(&host, Format::Csv);
+        let csv = render(&host, Format::Csv, &Screen::default());
         assert!(csv.starts_with("part,what,value,unit\nprocessor,model,"), "{csv}");
         let json: serde_json::Value =
-            serde_json::from_str(&render(&host, Format::Json)).expect("it is JSON");
+            serde_json::from_str(&render(&host, Format::Json, &Screen::default()))
+                .expect("it is JSON");
         assert_eq!(json["schema"], "lockyard-host-1");
         assert_eq!(json["host"]["topology"]["allowed"], host.topology.allowed.to_string());
     }

@@ -5,7 +5,7 @@ use lockyard_predict::placement::MachinePlacement;
 use lockyard_predict::request::{self, PredictRequest};
 use lockyard_predict::simulate::{CellSpec, Prediction, RunPlan, SimulationEffort, simulate};
 use lockyard_results::details::StartOrdersDetail;
-use lockyard_results::render::{self, Document};
+use lockyard_results::render::{self, Document, Screen};
 use lockyard_results::row::Row;
 use lockyard_scenarios::{Order, Script, Starts};
 use lockyard_sim::Machine;
@@ -138,15 +138,19 @@ fn a_row_whose_start_orders_do_not_agree_says_so() {
     assert!(!answer, "{spread}");
     assert!(spread > 0.05, "{spread}");
     let document = Document { rows: vec![apart], ..Document::default() };
-    let text = render::table(&document);
-    assert!(text.contains("predicted, order matters"), "{text}");
-    assert!(text.contains("the runs began in different orders and do not agree"), "{text}");
+    let text = render::table(&document, &Screen::default());
+    let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("[1] the runs began in different orders and do not agree"), "{text}");
+    // The row refers to the note.
+    let head = text.lines().position(|line| line.ends_with("notes")).expect("a column");
+    assert!(text.lines().nth(head + 2).expect("a row").ends_with(" 1"), "{text}");
     assert!(render::markdown(&document).contains("predicted, order matters"));
 
     let alike = row("0,1,2,3", 4);
     let (answer, spread) = agree(&alike);
     assert!(answer, "{spread}");
-    let text = render::table(&Document { rows: vec![alike], ..Document::default() });
+    let text =
+        render::table(&Document { rows: vec![alike], ..Document::default() }, &Screen::default());
     assert!(!text.contains("order"), "{text}");
 }
 

@@ -6,8 +6,8 @@ use super::environment::NOT_AVAILABLE;
 use super::list::CpuList;
 use lockyard_results::render::boxes::{drawn, framed};
 
-/// Draws the picture, which ends with a line feed.
-pub(super) fn picture(host: &Description) -> String {
+/// Draws the picture, at most `most` columns wide. It ends with a line feed.
+pub(super) fn picture(host: &Description, most: usize) -> String {
     let topology = &host.topology;
     let Some(packages) = topology.packages() else {
         return format!(
@@ -23,7 +23,7 @@ pub(super) fn picture(host: &Description) -> String {
         };
         boxes.push(socket(host, packages[index]));
     }
-    let mut text = framed(&boxes, "|");
+    let mut text = framed(&boxes, "|", most);
     text.push_str(&distances(host));
     let allowed = &topology.allowed;
     let others = match topology.online.as_ref().map(|online| online.without(allowed)) {

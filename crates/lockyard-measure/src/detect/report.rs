@@ -7,8 +7,8 @@ use super::limits::Quota;
 use super::picture::picture;
 use super::size::size;
 use super::warnings::{Warning, warnings};
-use comfy_table::{ContentArrangement, Table, presets};
-use lockyard_results::render::Format;
+use comfy_table::Table;
+use lockyard_results::render::{Format, Screen};
 use serde_json::json;
 
 /// Version of the JSON format. It changes when a field changes its meaning or goes away.
@@ -23,13 +23,16 @@ struct Fact {
     unit: &'static str,
 }
 
-/// Renders the host in a format; the text ends with a line feed.
-pub fn render(host: &Description, format: Format) -> String {
+/// Renders the host in a format; the text ends with a line feed. Tables for people are laid out for
+/// the screen.
+pub fn render(host: &Description, format: Format, screen: &Screen) -> String {
     let warnings = warnings(host);
     match format {
         Format::Json => json(host, &warnings),
         Format::Csv => csv(host, &warnings),
-        Format::Table | Format::Markdown => text(host, &warnings, format),
+        Format::Table | Format::Markdown => {
+            screen.wrap_in(text(host, &warnings, format, screen), format)
+        }
     }
 }
 
@@ -66,11 +69,9 @@ fn csv(host: &Description, warnings: &[Warning]) -> String {
     String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
 }
 
-fn text(host: &Description, warnings: &[Warning], format: Format) -> String {
+fn text(host: &Description, warnings: &[Warning], format: Format, screen: &Screen) -> String {
     let markdown = format == Format::Markdown;
     let mut table = Table::new();
-    table.load_style(if markdown { presets::ASCII_MARKDOWN } else { presets::UTF8_FULL_CONDENSED });
-    table.set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(["part", "what", "value"]);
     let mut before = "";
     for fact in facts(host) {
@@ -84,12 +85,15 @@ fn text(host: &Description, warnings: &[Warning], format: Format) -> String {
         before = fact.part;
         table.add_row([part.to_owned(), fact.what, in_cell(value, markdown)]);
     }
+    let table = screen.words_in(&table, format);
     // In Markdown the picture is fenced, because it is laid out with spaces.
     let (heading, fence) = if markdown { ("### ", "```\n") } else { ("", "") };
     let model =
         host.processor.model.as_deref().unwrap_or("a processor whose model is not available");
-    let mut text =
-        format!("{heading}This host: {model}\n\n{fence}{}{fence}\n{table}\n", picture(host));
+    let mut text = format!(
+        "{heading}This host: {model}\n\n{fence}{}{fence}\n{table}\n",
+        picture(host, screen.width)
+    );
     if warnings.is_empty() {
         text.push_str("\nNo condition is known that would spoil a measurement here.\n");
         return text;

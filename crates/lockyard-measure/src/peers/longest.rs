@@ -9,10 +9,10 @@
 
 use crate::scenario::longest_waits::{self, Windows};
 use crate::scenario::rounds::Task;
-use comfy_table::{CellAlignment, Table, presets};
+use comfy_table::{CellAlignment, Table};
 use lockyard_peers::find;
 use lockyard_results::details::LongestWaitDetail;
-use lockyard_results::render::figure;
+use lockyard_results::render::{LEAST_WIDTH, Screen, figure};
 use lockyard_results::row::Row;
 use lockyard_results::statistics;
 use lockyard_scenarios::{Script, Variant};
@@ -135,7 +135,6 @@ fn table(script: &Script, rows: &[Row], threads: usize) -> Option<String> {
         header.extend(["of a window, us", "interval", "over best peer's"]);
     }
     let mut table = Table::new();
-    table.load_style(presets::UTF8_FULL_CONDENSED);
     table.set_header(header);
     for column in table.column_iter_mut().skip(2) {
         column.set_cell_alignment(CellAlignment::Right);
@@ -168,6 +167,8 @@ fn table(script: &Script, rows: &[Row], threads: usize) -> Option<String> {
         }
         table.add_row(cells);
     }
+    // The text does not know its screen, so it fits the narrowest.
+    let table = Screen::of_width(LEAST_WIDTH).figures(&table, 2);
     let mut text = format!(
         "Longest waits on {threads} threads, beside those of {}, the peer with the highest \
         throughput\n\n{table}\n\n",

@@ -2,18 +2,17 @@
 
 use super::bound::Bound;
 use super::lock_time::LockTime;
+use comfy_table::{Table, presets};
 use lockyard_results::details::{
     CostsDetail, GainDetail, IdealLocksDetail, LineDetail, LockDetail, TransfersDetail,
 };
+use lockyard_results::render::{Screen, new_table};
 use lockyard_scenarios::{Activity, Region};
 use lockyard_sim::{CycleAttribution, CyclePhase, LineCounts, LineDistance, Machine, PHASES};
 use std::collections::BTreeMap;
 
 /// Number of lines that are shown.
 const SHOWN: usize = 6;
-
-/// Number of columns of prose.
-const COLUMNS: usize = 80;
 
 /// Cycles of a cell by phase, activity, line and lock, all runs together.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -187,76 +186,73 @@ impl Costs {
         cycles as f64 * self.cycle / self.operations.max(1) as f64
     }
 
-    /// Returns a table for people of the locks with the longest waits; empty if there are none.
-    fn locks_table(&self) -> String {
+    /// Returns a table for people of the locks with the longest waits; `None` if there are none.
+    fn locks_table(&self) -> Option<Table> {
         let mut locks: Vec<_> = self.locks.iter().collect();
         locks.sort_by_key(|(_, lock)| std::cmp::Reverse(lock.waited));
-        let mut text = String::new();
-        if locks.is_empty() {
-            return text;
-        }
-        text.push_str(&format!("  {:<28}", "lock"));
-        for column in ["held", "handed", "free", "hold ns", "hand ns", "wait ns"] {
-            text.push_str(&format!(" {column:>7}"));
-        }
-        text.push('\n');
+        let header = ["lock", "held", "handed", "free", "hold ns", "hand ns", "wait ns"];
+        let mut table = new_table(&presets::NOTHING, &header, 1);
         for (name, lock) in locks.into_iter().take(SHOWN) {
             let (held, handed) = (self.held_share(lock), self.handed_over_share(lock));
-            text.push_str(&format!("  {:<28}", short(name)));
-            for share in [held, handed, (1.0 - held - handed).max(0.0)] {
-                text.push_str(&format!(" {:>7}", format!("{:.1} %", share * 100.0)));
-            }
-            for cycles in [lock.held, lock.handed_over(), lock.waited] {
-                text.push_str(&format!(" {:>7.0}", self.each_time(lock, cycles)));
-            }
-            text.push('\n');
+            let mut cells = vec![short(name)];
+            let shares = [held, handed, (1.0 - held - handed).max(0.0)];
+            cells.extend(shares.map(|share| format!("{:.1} %", share * 100.0)));
+            let times = [lock.held, lock.handed_over(), lock.waited];
+            cells.extend(times.map(|cycles| format!("{:.0}", self.each_time(lock, cycles))));
+            table.add_row(cells);
         }
-        text
+        (!table.is_empty()).then_some(table)
     }
 
-    /// Returns tables for people: a line of shares, the locks, the worst lines, the sentences.
-    pub fn table(&self, heading: &str) -> String {
-        let shares: Vec<String> = self
-            .phases()
-            .map(|phase| format!("{} {:.1} %", phase.name(), self.share(phase) * 100.0))
-            .collect();
+    /// Returns a table for people of the lines on which threads lost most.
+    fn lines_table(&self) -> Table {
+        let header = [
+            "line", "lost ns", "drain ns", "core", "complex", "socket", "remote", "reads",
+            "failed", "RMWs", "queue", "needless", "re-reads",
+        ];
         let operations = self.operations.max(1) as f64;
-        let shares = prose(&format!("cycles of all threads: {}", shares.join(", ")));
-        let mut text = format!("{heading}\n{shares}\n{}", self.locks_table());
-        text.push_str(&format!("  {:<28} {:>9}", "line", "lost ns"));
-        for column in [
-            "drain ns", "core", "complex", "socket", "remote", "reads", "failed", "RMWs", "queue",
-            "needless", "re-reads",
-        ] {
-            text.push_str(&format!(" {column:>8}"));
-        }
-        text.push('\n');
+        let mut table = new_table(&presets::NOTHING, &header, 1);
         for (name, line) in self.worst().into_iter().take(SHOWN) {
+            let ns = |cycles: u64| format!("{:.1}", cycles as f64 * self.cycle / operations);
             let per_operation = |count: u64| format!("{:.3}", count as f64 / operations);
             let ratio = |a: u64, b: u64| {
                 if b > 0 { format!("{:.2}", a as f64 / b as f64) } else { "-".to_owned() }
             };
-            let name = short(name);
-            text.push_str(&format!(
-                "  {name:<28} {:>9.1} {:>8.1} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} {:>8} \
-                {:>8} {:>8}\n",
-                line.lost() as f64 * self.cycle / operations,
-                line.cycles[CyclePhase::Draining as usize] as f64 * self.cycle / operations,
-                per_operation(line.hand_overs[0]),
-                per_operation(line.hand_overs[1]),
-                per_operation(line.hand_overs[2]),
-                per_operation(line.hand_overs[3]),
+            let mut cells =
+                vec![short(name), ns(line.lost()), ns(line.cycles[CyclePhase::Draining as usize])];
+            cells.extend(line.hand_overs.map(per_operation));
+            cells.extend([
                 per_operation(line.reads.iter().sum()),
                 ratio(line.failed, line.exchanged),
                 ratio(line.rmws, line.ownerships),
                 ratio(line.queue_length, line.requests),
                 ratio(line.needless(), line.moves),
-                per_operation(line.missed_polls)
-            ));
+                per_operation(line.missed_polls),
+            ]);
+            table.add_row(cells);
+        }
+        table
+    }
+
+    /// Returns tables for people at a screen of the usual width.
+    pub fn table(&self, heading: &str) -> String {
+        self.table_on(heading, &Screen::default())
+    }
+
+    /// Returns tables for people: a line of shares, the locks, the worst lines, the sentences.
+    pub fn table_on(&self, heading: &str, screen: &Screen) -> String {
+        let shares: Vec<String> = self
+            .phases()
+            .map(|phase| format!("{} {:.1} %", phase.name(), self.share(phase) * 100.0))
+            .collect();
+        let shares = prose(&format!("cycles of all threads: {}", shares.join(", ")));
+        let mut text = format!("{heading}\n{shares}\n");
+        for table in self.locks_table().into_iter().chain([self.lines_table()]) {
+            text.push_str(&format!("\n{}\n\n", screen.figures(&table, 1)));
         }
         text.push_str(&prose(&self.sentence()));
         text.push('\n');
-        text
+        screen.wrap(&text)
     }
 }
 
@@ -265,23 +261,14 @@ pub(super) fn short(name: &str) -> String {
     name.chars().take(28).collect()
 }
 
-/// Options for lines of prose; words with a hyphen stay whole.
-pub(super) fn columns() -> textwrap::Options<'static> {
-    textwrap::Options::new(COLUMNS).word_splitter(textwrap::WordSplitter::NoHyphenation)
-}
-
-/// Wraps text for a terminal, below a heading. A unit stays with its number.
-pub(super) fn prose(text: &str) -> String {
-    let units = [" %", " ns", " M op/s", " k op/s", " op/s"];
-    let kept = |text: String, unit: &str| text.replace(unit, &unit.replace(' ', "\u{a0}"));
-    let text = units.into_iter().fold(text.to_owned(), kept);
-    let options = columns().initial_indent("  ").subsequent_indent("  ");
-    textwrap::fill(&text, options).replace('\u{a0}', " ")
+/// Returns text below a heading. A screen wraps it.
+fn prose(text: &str) -> String {
+    format!("  {text}")
 }
 
 /// Returns the meaning of the columns of [`Costs::table`].
 pub fn legend() -> String {
-    textwrap::fill(LEGEND, columns())
+    LEGEND.to_owned()
 }
 
 const LEGEND: &str = "Explanations. A lock is `held`, or `handed` over (wanted and not held), \

@@ -8,9 +8,9 @@
 
 use crate::interruptible;
 use crate::machine::hierarchy;
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, Table};
 use lockyard::platform::{Ordering, Word};
-use lockyard_results::render::{self, Format};
+use lockyard_results::render::{self, Format, Screen};
 use lockyard_results::statistics;
 use lockyard_sim::{Machine, RunEnd, SimulatedU64, Simulation, now, stop_requested};
 use lockyard_support::jobs;
@@ -255,8 +255,8 @@ impl<'m> Checks<'m> {
         self.all.iter().map(|(_, rows)| rows.len()).sum()
     }
 
-    /// Returns the figures as text, for people or programs.
-    pub fn render(&self, format: Format) -> String {
+    /// Returns the figures as text, for people at a screen, or for programs.
+    pub fn render(&self, format: Format, screen: &Screen) -> String {
         let partial = self.finished() < self.asked;
         match format {
             Format::Json => json_text(&self.all, partial.then_some(self.asked)),
@@ -265,7 +265,7 @@ impl<'m> Checks<'m> {
                 let (finished, asked) = (self.finished(), self.asked);
                 let head = format!("Partial: interrupted, with {finished} of {asked} figures.\n\n");
                 let head = if partial { head } else { String::new() };
-                head + &table_text(&self.all, format)
+                head + &table_text(&self.all, format, screen)
             }
         }
     }
@@ -325,16 +325,11 @@ fn csv_text(all: &[(&Machine, Vec<Checked>)], partial: bool) -> String {
     String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
 }
 
-fn table_text(all: &[(&Machine, Vec<Checked>)], format: Format) -> String {
+fn table_text(all: &[(&Machine, Vec<Checked>)], format: Format, screen: &Screen) -> String {
     let mut text = String::new();
     let mut errors = Vec::new();
     for (machine, rows) in all {
         let mut table = Table::new();
-        table.load_style(match format {
-            Format::Markdown => presets::ASCII_MARKDOWN,
-            _ => presets::UTF8_FULL_CONDENSED,
-        });
-        table.set_content_arrangement(ContentArrangement::Disabled);
         table.set_header(["figure", "unit", "published", "simulated", "error", ""]);
         for column in 2..5 {
             if let Some(column) = table.column_mut(column) {
@@ -368,7 +363,7 @@ fn table_text(all: &[(&Machine, Vec<Checked>)], format: Format) -> String {
             text.push_str("Its file has no figures to compare with.\n\n");
             continue;
         }
-        text.push_str(&format!("{table}\n"));
+        text.push_str(&format!("{}\n", screen.figures_in(&table, 2, format)));
         if rows.iter().all(|row| row.is_input || row.simulated.is_none()) {
             text.push_str(&format!("  {ONLY_INPUTS}\n"));
         }
@@ -388,7 +383,7 @@ fn table_text(all: &[(&Machine, Vec<Checked>)], format: Format) -> String {
             errors.iter().copied().fold(0.0, f64::max) * 100.0
         ));
     }
-    text
+    screen.wrap_in(text, format)
 }
 
 #[cfg(test)]
@@ -435,7 +430,8 @@ mod tests {
             }
             let counted =
                 check(&machine).iter().any(|row| !row.is_input && row.simulated.is_some());
-            let text = Checks::of(std::slice::from_ref(&machine)).render(Format::Table);
+            let text = Checks::of(std::slice::from_ref(&machine))
+                .render(Format::Table, &Screen::default());
             assert_eq!(text.contains(ONLY_INPUTS), !counted, "{text}");
             assert_eq!(text.contains("median |error|"), counted, "{text}");
         }

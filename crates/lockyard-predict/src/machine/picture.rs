@@ -6,8 +6,8 @@ use lockyard_results::render::boxes::{DRAWN, drawn, framed};
 use lockyard_sim::Machine;
 use lockyard_sim::machine::Value;
 
-/// Returns the picture; it ends with a line feed.
-pub fn picture(machine: &Machine) -> String {
+/// Returns the picture, at most `most` columns wide. It ends with a line feed.
+pub fn picture(machine: &Machine, most: usize) -> String {
     let sockets = machine.sockets();
     let complexes = machine.complexes() / sockets;
     let mut boxes: Vec<Vec<String>> = Vec::new();
@@ -25,7 +25,7 @@ pub fn picture(machine: &Machine) -> String {
         }
         boxes.push(lines);
     }
-    let mut text = framed(&boxes, &format!("| {}", distance(machine, "socket_leg")));
+    let mut text = framed(&boxes, &format!("| {}", distance(machine, "socket_leg")), most);
     if sockets > 2 {
         text.push_str("Each socket is one leg from every other.\n");
     }
@@ -94,7 +94,7 @@ mod tests {
     fn every_shipped_machine_has_a_picture() {
         for name in Machine::names() {
             let machine = Machine::shipped(name).expect("it is shipped");
-            let picture = picture(&machine);
+            let picture = picture(&machine, 100);
             println!("{name}\n{picture}");
             let boxes: Vec<&str> =
                 picture.lines().filter(|l| l.starts_with('|') || l.starts_with('+')).collect();

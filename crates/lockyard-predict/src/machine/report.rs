@@ -1,26 +1,17 @@
 //! Reports about machines: a list, and every number of one with its source.
 
-use comfy_table::{ContentArrangement, Table, TableStyle, presets};
-use lockyard_results::render::Format;
+use comfy_table::Table;
+use lockyard_results::render::{Format, Screen};
 use lockyard_sim::{Machine, Parameter};
 use serde_json::{Map, Value, json};
 
 /// The version of the JSON format. It changes when a field changes its meaning or goes away.
 const SCHEMA: &str = "lockyard-machines-1";
 
-fn table(header: &[&str], style: &TableStyle) -> Table {
+fn table(header: &[&str]) -> Table {
     let mut table = Table::new();
-    table.load_style(*style);
-    table.set_content_arrangement(ContentArrangement::Disabled);
     table.set_header(header.to_vec());
     table
-}
-
-fn style(format: Format) -> &'static TableStyle {
-    match format {
-        Format::Markdown => &presets::ASCII_MARKDOWN,
-        _ => &presets::UTF8_FULL_CONDENSED,
-    }
 }
 
 /// Returns rows for programs: as JSON if that is `format`, as CSV otherwise.
@@ -50,8 +41,8 @@ fn for_programs(format: Format, columns: &[&str], rows: &[Vec<Value>], about: Va
     String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
 }
 
-/// Lists the shipped machines.
-pub fn list(format: Format) -> String {
+/// Lists the shipped machines. A table for people is laid out for the screen.
+pub fn list(format: Format, screen: &Screen) -> String {
     let machines = || Machine::names().filter_map(Machine::shipped);
     if matches!(format, Format::Json | Format::Csv) {
         let rows: Vec<Vec<Value>> = machines()
@@ -69,7 +60,7 @@ pub fn list(format: Format) -> String {
         return for_programs(format, &columns, &rows, about);
     }
     let header = ["machine", "what", "hardware threads", "assumed numbers"];
-    let mut table = table(&header, style(format));
+    let mut table = table(&header);
     for machine in machines() {
         table.add_row([
             machine.name().to_owned(),
@@ -78,15 +69,16 @@ pub fn list(format: Format) -> String {
             format!("{:.0} %", machine.assumed_share() * 100.0),
         ]);
     }
+    let table = screen.words_in(&table, format);
     format!("{table}\n`lockyard machines show NAME` shows the source of each number.\n")
 }
 
 /// Lists every number of a machine, with its source.
-pub fn show(machine: &Machine, format: Format) -> String {
+pub fn show(machine: &Machine, format: Format, screen: &Screen) -> String {
     if matches!(format, Format::Json | Format::Csv) {
         return show_to_programs(machine, format);
     }
-    let mut parameters = table(&["number", "value", "unit", "meaning"], style(format));
+    let mut parameters = table(&["number", "value", "unit", "meaning"]);
     for parameter in machine.parameters() {
         parameters.add_row([
             parameter.name.clone(),
@@ -95,6 +87,7 @@ pub fn show(machine: &Machine, format: Format) -> String {
             parameter.meaning.to_owned(),
         ]);
     }
+    let parameters = screen.words_in(&parameters, format);
     // Verbatim in Markdown, because columns are set with spaces.
     let fence = if format == Format::Markdown { "```\n" } else { "" };
     let some = |number: usize, one: &str, more: &str| match number {
@@ -113,7 +106,7 @@ pub fn show(machine: &Machine, format: Format) -> String {
         machine.assumed_share() * 100.0,
         family(machine),
         fence,
-        crate::machine::picture::picture(machine),
+        crate::machine::picture::picture(machine, screen.width),
         crate::machine::hierarchy::text(machine),
         fence,
     );
@@ -134,7 +127,7 @@ pub fn show(machine: &Machine, format: Format) -> String {
             text.push_str(&source(check));
         }
     }
-    text
+    screen.wrap_in(text, format)
 }
 
 fn family(machine: &Machine) -> String {
@@ -202,7 +195,8 @@ mod tests {
     #[test]
     fn each_number_of_a_machine_is_there_for_programs_with_its_source() {
         let machine = Machine::shipped("cascade-lake-2s24c2t").unwrap();
-        let json: Value = serde_json::from_str(&show(&machine, Format::Json)).unwrap();
+        let json: Value =
+            serde_json::from_str(&show(&machine, Format::Json, &Screen::default())).unwrap();
         let rows = json["rows"].as_array().unwrap();
         assert_eq!(rows.len(), machine.parameters().len() + machine.checks().len());
         for row in rows {
@@ -212,6 +206,6 @@ mod tests {
         let of = |number: &str| rows.iter().find(|row| row["number"] == number).unwrap();
         assert_eq!(of("checks.ping_pong_remote")["check_is_input"], true);
         assert_eq!(of("checks.load_modified_same_socket")["check_is_input"], false);
-        assert_eq!(show(&machine, Format::Csv).lines().count(), rows.len() + 1);
+        assert_eq!(show(&machine, Format::Csv, &Screen::default()).lines().count(), rows.len() + 1);
     }
 }

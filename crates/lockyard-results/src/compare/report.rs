@@ -7,25 +7,34 @@ use crate::cell_key::CellKey;
 use crate::compare::comparison::{
     Compared, Comparison, FAMILY_ERROR, FEWEST_ROUNDS, Mean, Method, Verdict,
 };
-use crate::render::{Format, figure, new_table};
-use comfy_table::{TableStyle, presets};
+use crate::render::{Format, Screen, figure, new_table};
+use comfy_table::{Table, presets};
 use serde_json::{Map, json};
 use std::collections::HashMap;
 
 /// Version of the JSON format. It changes when a field changes its meaning or is removed.
 pub const SCHEMA: &str = "lockyard-comparison-1";
 
-/// Renders the comparison in a format. The text ends with a line feed.
+/// Renders the comparison in a format, for a screen of the usual width.
 pub fn render(comparison: &Comparison, format: Format) -> String {
+    render_on(comparison, format, &Screen::default())
+}
+
+/// Renders the comparison in a format. The text ends with a line feed. Only [`Format::Table`]
+/// depends on the screen.
+pub fn render_on(comparison: &Comparison, format: Format, screen: &Screen) -> String {
     match format {
-        Format::Table => text(comparison, &presets::UTF8_FULL_CONDENSED, ""),
-        Format::Markdown => text(comparison, &presets::ASCII_MARKDOWN, "### "),
+        Format::Table => {
+            let text = text(comparison, "", &|table| screen.figures(table, 2));
+            screen.wrap(&text)
+        }
+        Format::Markdown => text(comparison, "### ", &Table::to_string),
         Format::Json => json(comparison),
         Format::Csv => csv(comparison),
     }
 }
 
-fn text(comparison: &Comparison, preset: &TableStyle, heading: &str) -> String {
+fn text(comparison: &Comparison, heading: &str, lay_out: &dyn Fn(&Table) -> String) -> String {
     let [(a, _), (b, _)] = &comparison.files;
     let mut text = format!("A: {a}\nB: {b}\n\n");
     let mut groups: Vec<(String, Vec<&Compared>)> = Vec::new();
@@ -39,7 +48,8 @@ fn text(comparison: &Comparison, preset: &TableStyle, heading: &str) -> String {
         }
     }
     for (title, group) in groups {
-        text.push_str(&format!("{heading}{title}\n\n{}\n\n", table(&group, preset)));
+        let table = lay_out(&table(&group));
+        text.push_str(&format!("{heading}{title}\n\n{table}\n\n"));
     }
     for (key, reason) in &comparison.left_out {
         text.push_str(&format!("Not compared: {}, {}: {reason}.\n", key.cell, key.cell.metric));
@@ -58,14 +68,14 @@ fn title(row: &Compared) -> String {
     format!("{experiment}{of}{table} on {machine}: {metric}, {unit}, {}", kind.name())
 }
 
-fn table(rows: &[&Compared], preset: &TableStyle) -> comfy_table::Table {
+fn table(rows: &[&Compared]) -> Table {
     let measured = rows.iter().any(|row| row.rounds.is_some());
     let mut header = vec!["variant", "threads", "A", "B", "difference"];
     if measured {
         header.extend(["interval", "p"]);
     }
     header.push("verdict");
-    let mut table = new_table(preset, &header, 1);
+    let mut table = new_table(&presets::ASCII_MARKDOWN, &header, 1);
     for row in rows {
         let cell = &row.key.cell;
         let mut cells = vec![

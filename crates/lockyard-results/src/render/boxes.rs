@@ -4,10 +4,17 @@
 /// shows the first ones and the last.
 pub const DRAWN: usize = 4;
 
-/// Draws boxes below each other, with the text `between` between them.
-pub fn framed(boxes: &[Vec<String>], between: &str) -> String {
+/// Draws boxes below each other, with the text `between` between them. Lines are wrapped so that a
+/// box is at most `most` columns wide.
+pub fn framed(boxes: &[Vec<String>], between: &str, most: usize) -> String {
     // A wider line sticks out of its box, because formatting limits the width of a field.
     const WIDEST: usize = 1000;
+    let options = textwrap::Options::new(most.clamp(20, WIDEST) - 4).subsequent_indent("  ");
+    let wrapped = |lines: &Vec<String>| -> Vec<String> {
+        let lines = lines.iter().flat_map(|line| textwrap::wrap(line, &options));
+        lines.map(|line| line.into_owned()).collect()
+    };
+    let boxes: Vec<Vec<String>> = boxes.iter().map(wrapped).collect();
     let width = boxes.iter().flatten().map(|line| line.chars().count().min(WIDEST)).max();
     let width = width.unwrap_or(0);
     let between = format!("{between:^width$}", width = width + 4);
@@ -37,6 +44,14 @@ pub fn drawn(count: usize) -> Vec<Option<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_line_that_is_too_long_is_wrapped_within_its_box() {
+        let lines = vec!["short".to_owned(), "a longer line than the box has room for".to_owned()];
+        let text = framed(&[lines], "|", 30);
+        assert!(text.lines().all(|line| line.len() == text.find('\n').unwrap()), "{text}");
+        assert!(text.lines().count() == 5 && text.find('\n') <= Some(30), "{text}");
+    }
 
     #[test]
     fn of_many_sockets_some_are_drawn() {

@@ -2,11 +2,15 @@
 
 use super::cells::{figure, new_table};
 use crate::scaling::{Fit, VariantFit};
-use comfy_table::TableStyle;
+use comfy_table::{Table, presets};
 use serde_json::{Value, json};
 
-/// Returns a table of the fits, and their remarks.
-pub(super) fn render(fits: &[VariantFit], preset: &TableStyle, heading: &str) -> String {
+/// Returns a table of the fits, and their remarks. `lay_out` turns the table into text.
+pub(super) fn render(
+    fits: &[VariantFit],
+    heading: &str,
+    lay_out: &dyn Fn(&Table) -> String,
+) -> String {
     let Some(first) = fits.first() else { return String::new() };
     let fitted = || fits.iter().filter_map(|of| Some((of, of.fit.as_ref().ok()?)));
     let intervals = fitted().any(|(_, fit)| fit.intervals.is_some());
@@ -16,7 +20,7 @@ pub(super) fn render(fits: &[VariantFit], preset: &TableStyle, heading: &str) ->
         header.extend(intervals.then_some("interval"));
     }
     header.extend(["most, op/s", "R squared", "worst"]);
-    let mut table = new_table(preset, &header, 1);
+    let mut table = new_table(&presets::NOTHING, &header, 1);
     for (of, fit) in fitted() {
         let mut cells = vec![of.variant.clone()];
         let mut put = |value: f64, interval: Option<(f64, f64)>, write: fn(f64) -> String| {
@@ -42,7 +46,7 @@ pub(super) fn render(fits: &[VariantFit], preset: &TableStyle, heading: &str) ->
         first.experiment, first.machine
     );
     if fits.iter().any(|of| of.fit.is_ok()) {
-        text.push_str(&format!("{table}\n\n"));
+        text.push_str(&format!("{}\n\n", lay_out(&table)));
     }
     for of in fits {
         for remark in of.remarks() {

@@ -2,26 +2,44 @@
 
 pub mod boxes;
 mod cells;
+mod chart;
 mod csv;
 mod document;
+mod figures;
 mod fits;
+mod grid;
 mod json;
+mod notes;
+mod people;
 mod phases;
 mod probes_table;
+mod raster;
+mod screen;
+mod si;
 mod table;
+mod verdict;
 
 pub use self::csv::csv;
 pub use cells::{figure, new_table};
 pub use document::{Document, Extent, Format, Partial, is_partial, mark_partial};
 pub use json::{SCHEMA, json};
-pub use table::{markdown, table};
+pub use people::table;
+pub use screen::{LEAST_WIDTH, Screen, USUAL_WIDTH};
+pub use si::si;
+pub use table::markdown;
 
-/// Renders the document in a format. The text ends with a line feed.
-pub fn render(document: &Document, format: Format) -> String {
+/// Renders the document in a format. The text ends with a line feed. Only [`Format::Table`] depends
+/// on the screen.
+pub fn render_on(document: &Document, format: Format, screen: &Screen) -> String {
     match format {
-        Format::Table => table(document),
+        Format::Table => table(document, screen),
         Format::Json => json(document),
         Format::Csv => self::csv(document),
         Format::Markdown => markdown(document),
     }
+}
+
+/// Renders the document in a format, for a screen of the usual width.
+pub fn render(document: &Document, format: Format) -> String {
+    render_on(document, format, &Screen::default())
 }

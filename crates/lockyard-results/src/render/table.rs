@@ -1,4 +1,5 @@
-//! Tables for people: one for each experiment, then the summary, then notes.
+//! Tables for people in a document: one for each experiment, then the summary, then notes. Tables
+//! in a terminal are those of `people.rs`, which shares the groups of rows and the details.
 
 use super::cells::{figure, new_table};
 use super::document::{Document, Partial};
@@ -12,11 +13,6 @@ use crate::summary::{Errors, Summary};
 use crate::variant_ratios::NEAR;
 use comfy_table::{Table, TableStyle, presets};
 
-/// Renders the document for a terminal.
-pub fn table(document: &Document) -> String {
-    render(document, &presets::UTF8_FULL_CONDENSED, "")
-}
-
 /// Renders the document in Markdown.
 pub fn markdown(document: &Document) -> String {
     render(document, &presets::ASCII_MARKDOWN, "### ")
@@ -27,15 +23,8 @@ fn render(document: &Document, preset: &TableStyle, heading: &str) -> String {
     if let Some(Partial { why, extent }) = &document.partial {
         text.push_str(&format!("Partial: {why}, with {extent}.\n\n"));
     }
-    let mut groups: Vec<(&Row, Vec<&Row>)> = Vec::new();
-    for row in &document.rows {
-        match groups.iter_mut().find(|(first, _)| same_group(first, row)) {
-            Some((_, rows)) => rows.push(row),
-            None => groups.push((row, vec![row])),
-        }
-    }
     let explained = !document.explanations.is_empty();
-    for (_, rows) in &groups {
+    for rows in &groups(&document.rows) {
         group(&mut text, rows, explained, preset, heading);
     }
     for note in row_notes(&document.rows) {
@@ -50,7 +39,9 @@ fn render(document: &Document, preset: &TableStyle, heading: &str) -> String {
             text.push_str(&format!("{line}\n\n"));
         }
     }
-    text.push_str(&fits::render(&document.fits, preset, heading));
+    text.push_str(&fits::render(&document.fits, heading, &|table| {
+        table.clone().load_style(*preset).to_string()
+    }));
     for explanation in &document.explanations {
         // In Markdown the text is fenced, because its columns are aligned with spaces.
         let fence = if heading.is_empty() { "" } else { "```\n" };
@@ -61,6 +52,18 @@ fn render(document: &Document, preset: &TableStyle, heading: &str) -> String {
         text.push('\n');
     }
     text
+}
+
+/// Returns the rows that share an experiment, a machine and a family of metrics, for each group.
+pub(super) fn groups(rows: &[Row]) -> Vec<Vec<&Row>> {
+    let mut groups: Vec<Vec<&Row>> = Vec::new();
+    for row in rows {
+        match groups.iter_mut().find(|group| same_group(group[0], row)) {
+            Some(group) => group.push(row),
+            None => groups.push(vec![row]),
+        }
+    }
+    groups
 }
 
 /// Adds the tables of rows that share an experiment, a machine and a family of metrics.
@@ -114,7 +117,7 @@ fn group(text: &mut String, rows: &[&Row], explained: bool, preset: &TableStyle,
     }
 }
 
-fn measured(row: &Row) -> Option<&MeasuredDetail> {
+pub(super) fn measured(row: &Row) -> Option<&MeasuredDetail> {
     row.details.measured.as_ref()
 }
 
@@ -124,17 +127,17 @@ fn simulated(row: &Row) -> Option<&SimulatedDetail> {
 
 /// Returns the row's figure for a machine on which the threads of a core share nothing of an
 /// ownership.
-fn siblings_apart(row: &Row) -> Option<f64> {
+pub(super) fn siblings_apart(row: &Row) -> Option<f64> {
     simulated(row)?.siblings_share_nothing
 }
 
 /// Returns the ratio of a measured row to the one it is compared with.
-fn ratio(row: &Row) -> Option<&RatioDetail> {
+pub(super) fn ratio(row: &Row) -> Option<&RatioDetail> {
     measured(row)?.ratio.as_ref()
 }
 
 /// Returns the fairness among the threads of a row: measured, or else simulated.
-fn fairness(row: &Row) -> Option<Fairness> {
+pub(super) fn fairness(row: &Row) -> Option<Fairness> {
     measured(row).and_then(|m| m.fairness).or_else(|| simulated(row)?.fairness)
 }
 
@@ -179,7 +182,7 @@ fn of_interest<'r>(rows: &[&'r Row]) -> Vec<&'r Row> {
 
 /// Returns the number of rows and the reason, as text, if no row has a figure of ours and all have
 /// the same reason.
-fn one_reason(rows: &[&Row]) -> Option<String> {
+pub(super) fn one_reason(rows: &[&Row]) -> Option<String> {
     let (rows, what) = match of_interest(rows) {
         none if none.is_empty() => (rows.to_vec(), "are inputs"),
         rows => (rows, "are not modelled"),
@@ -195,7 +198,7 @@ fn same_group(a: &Row, b: &Row) -> bool {
 
 /// Returns the family of the row's metric. The metrics of a family share a table: those of samples,
 /// and those of a listing. Every other metric has its own.
-fn family(row: &Row) -> &str {
+pub(super) fn family(row: &Row) -> &str {
     match row.key.metric.as_str() {
         metric if metric.contains("@sample") => "throughput of samples",
         metric if metric.starts_with(CPU_SHARE_PREFIX) => "share of CPU time",
@@ -277,7 +280,7 @@ fn rows_table(rows: &[&Row], preset: &TableStyle) -> Table {
 }
 
 /// Returns a table of fairness and waits, with a line for each row.
-fn threads_table(rows: &[&Row], preset: &TableStyle) -> Table {
+pub(super) fn threads_table(rows: &[&Row], preset: &TableStyle) -> Table {
     let header = [
         "variant",
         "threads",
@@ -319,7 +322,7 @@ fn threads_table(rows: &[&Row], preset: &TableStyle) -> Table {
 
 /// Returns the operations of each thread, with a line for each row. If there are many threads, it
 /// shows only the first; JSON has them all.
-fn operations(rows: &[&Row]) -> String {
+pub(super) fn operations(rows: &[&Row]) -> String {
     const SHOWN: usize = 16;
     let mut text = String::from("Operations of each thread, all rounds together:\n");
     for row in rows {
@@ -344,7 +347,7 @@ fn operations(rows: &[&Row]) -> String {
 
 /// Returns a sentence on the scores of a table's pairs. `None` without pairs, and for the summary
 /// of all tables, which would repeat it.
-fn pairs(summary: &Summary) -> Option<String> {
+pub(super) fn pairs(summary: &Summary) -> Option<String> {
     let pairs = summary.pairs.filter(|_| summary.table != "all")?;
     let points = NEAR * 100.0;
     Some(format!(
@@ -386,7 +389,7 @@ fn percent(value: f64) -> String {
     format!("{:+.1} %", value * 100.0)
 }
 
-fn share(value: f64) -> String {
+pub(super) fn share(value: f64) -> String {
     format!("{:.1} %", value * 100.0)
 }
 

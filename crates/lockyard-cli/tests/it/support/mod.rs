@@ -7,10 +7,12 @@ pub(crate) mod outcomes;
 use std::ops::Range;
 use std::process::{Command, Output};
 
-/// Returns the command with its arguments.
+/// Returns the command with its arguments. Its output is UTF-8, in lines that are hardly ever
+/// wrapped, whatever the terminal and the locale of the test. `screens.rs` has the others.
 pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lockyard"));
-    command.args(arguments);
+    command.args(arguments).env("LC_ALL", "C.UTF-8").env("COLUMNS", "1000");
+    command.env_remove("TERM");
     command
 }
 

@@ -1,0 +1,32 @@
+//! Options on the display of results, which every command has.
+
+use clap::{Args, ValueEnum};
+
+// A doc comment here would become the command's text.
+#[derive(Clone, Copy, Debug, Args)]
+pub(crate) struct Display {
+    /// Colours: auto, always, never
+    #[arg(
+        long = "color",
+        value_name = "WHEN",
+        global = true,
+        value_enum,
+        default_value_t = ColourChoice::Auto,
+        hide_possible_values = true
+    )]
+    pub(crate) colour: ColourChoice,
+    /// Print only figures and errors: no progress, curves, notes
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
+}
+
+/// Choice of colours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ColourChoice {
+    /// If standard output is a terminal.
+    Auto,
+    /// In any case.
+    Always,
+    /// In no case.
+    Never,
+}

@@ -1,0 +1,64 @@
+//! Page that `lockyard reproduce` prints in a terminal: without names a summary of all tables, with
+//! names the cells of those tables and then their summary.
+
+use crate::arguments::Reproduce;
+use crate::screen::screen;
+use lockyard_lab::reproduce::Reproduction;
+use lockyard_results::render::{Document, Format, render_on};
+
+/// Ways to see more than the summary: a command, and the thing it shows.
+const MORE: [(&str, &str); 3] = [
+    ("lockyard reproduce TABLE", "the cells of a table, with curves"),
+    ("lockyard reproduce --cells", "the cells of all tables"),
+    ("lockyard reproduce --sources", "the sources of the figures"),
+];
+
+/// Lays out the page for the screen.
+pub(crate) fn page(options: &Reproduce, report: &Reproduction, document: &Document) -> String {
+    let screen = screen();
+    let summary_only = options.experiments.is_empty() && !options.cells;
+    let mut shown = document.clone();
+    if !options.sources {
+        shown.notes.clear();
+    }
+    let measured = report.rows.iter().filter(|row| row.measured.is_some()).count();
+    if summary_only {
+        shown.rows.clear();
+    } else if measured > 0 && !options.sources {
+        shown.notes.push(MEASURED.to_owned());
+    }
+    let mut text = render_on(&shown, Format::Table, &screen);
+    if screen.quiet {
+        return text;
+    }
+    if summary_only {
+        text.push_str(&screen.wrap(LEGEND));
+        if measured > 0 {
+            let line = format!("{measured} cells were also measured on this host (`--cells`).\n");
+            text.push_str(&screen.wrap(&line));
+        }
+    }
+    if summary_only || !options.sources {
+        text.truncate(text.trim_end().len());
+        text.push_str("\n\nTo see more:\n");
+    }
+    let also = |command: &str| match command.contains("--sources") {
+        true => !options.sources,
+        false => summary_only,
+    };
+    for (command, what) in MORE.iter().filter(|(command, _)| also(command)) {
+        text.push_str(&format!("  {command:<28}  {what}\n"));
+    }
+    text
+}
+
+/// Meaning of the summary's columns.
+const LEGEND: &str = "Simulated: predictions from the machines' files. Trivial: the cost of the \
+    calibration cell, held constant. Median and p90: of |predicted / published - 1|, over the \
+    cells that are predictions. Right winners: of the pairs of variants whose published figures \
+    differ by more than 5 %, those whose faster one a model names.\n";
+
+/// Note on measured figures.
+const MEASURED: &str = "Measured figures are from this host, not the published machine, but use \
+    that machine's local work. Each is the median of the rounds, with an interval of at least \
+    95 %.";

@@ -1,0 +1,127 @@
+//! The screen of this run: the terminal on standard output, or the text that stands for it.
+//!
+//! It is detected once, from the options, the terminal and the environment. A test gives all three.
+
+use crate::arguments::ColourChoice;
+use lockyard_results::render::{LEAST_WIDTH, Screen, USUAL_WIDTH};
+use std::io::IsTerminal;
+use std::sync::OnceLock;
+
+static SCREEN: OnceLock<Screen> = OnceLock::new();
+
+/// Returns the screen; the usual one before [`detect`] is called.
+pub(crate) fn screen() -> Screen {
+    SCREEN.get().copied().unwrap_or_default()
+}
+
+/// Detects the screen of this process.
+pub(crate) fn detect(colour: ColourChoice, quiet: bool) {
+    let out = std::io::stdout();
+    let terminal = out.is_terminal();
+    let size = terminal.then(|| terminal_size::terminal_size_of(&out)).flatten();
+    let variable = |name: &str| std::env::var(name).ok();
+    let width = size.map(|(width, _)| usize::from(width.0));
+    // A second call would have the same answer.
+    let _ = SCREEN.set(Surroundings { terminal, width, variable: &variable }.screen(colour, quiet));
+}
+
+/// Everything that the screen depends on, except the options.
+struct Surroundings<'v> {
+    /// True if standard output is a terminal.
+    terminal: bool,
+    /// Width of the terminal.
+    width: Option<usize>,
+    /// Value of an environment variable.
+    variable: &'v dyn Fn(&str) -> Option<String>,
+}
+
+impl Surroundings<'_> {
+    fn screen(&self, colour: ColourChoice, quiet: bool) -> Screen {
+        let dumb = self.set("TERM").as_deref() == Some("dumb");
+        let colour = match colour {
+            ColourChoice::Always => true,
+            ColourChoice::Never => false,
+            ColourChoice::Auto => self.terminal && !dumb && self.set("NO_COLOR").is_none(),
+        };
+        let width = self.width.filter(|width| *width > 0).or_else(|| self.columns());
+        let width = width.unwrap_or(USUAL_WIDTH).max(LEAST_WIDTH);
+        Screen { width, unicode: self.is_utf8() && !dumb, colour, quiet }
+    }
+
+    /// Returns the value of a variable that is set and not empty.
+    fn set(&self, name: &str) -> Option<String> {
+        (self.variable)(name).filter(|value| !value.is_empty())
+    }
+
+    fn columns(&self) -> Option<usize> {
+        // A greater width than any screen's is a mistake.
+        self.set("COLUMNS")?.trim().parse().ok().filter(|columns| (1..=1000).contains(columns))
+    }
+
+    /// Returns true if the locale's characters are UTF-8. The first variable that is set decides.
+    fn is_utf8(&self) -> bool {
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(|name| self.set(name));
+        match locale {
+            Some(locale) => {
+                let locale = locale.to_ascii_lowercase();
+                locale.contains("utf-8") || locale.contains("utf8")
+            }
+            // Windows has no such variables, and its terminals take Unicode.
+            None => cfg!(windows),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn screen(
+        terminal: bool,
+        width: Option<usize>,
+        variables: &[(&str, &str)],
+        colour: ColourChoice,
+    ) -> Screen {
+        let variable = |name: &str| {
+            variables.iter().find(|(known, _)| *known == name).map(|(_, value)| value.to_string())
+        };
+        Surroundings { terminal, width, variable: &variable }.screen(colour, false)
+    }
+
+    #[test]
+    fn the_width_is_the_terminal_s_or_that_of_columns() {
+        let of = |terminal, width, variables: &[_]| {
+            screen(terminal, width, variables, ColourChoice::Auto).width
+        };
+        assert_eq!(of(true, Some(132), &[("COLUMNS", "90")]), 132);
+        assert_eq!(of(false, None, &[("COLUMNS", "90")]), 90);
+        assert_eq!(of(false, None, &[]), 80);
+        assert_eq!(of(true, Some(40), &[]), 60);
+        for wrong in ["", "0", "wide", "-3", "100000"] {
+            assert_eq!(of(false, None, &[("COLUMNS", wrong)]), 80, "{wrong}");
+        }
+    }
+
+    #[test]
+    fn the_first_variable_of_the_locale_decides_on_unicode() {
+        let of = |variables: &[_]| screen(false, None, variables, ColourChoice::Auto).unicode;
+        assert!(of(&[("LANG", "en_GB.UTF-8")]) && of(&[("LC_CTYPE", "C.utf8")]));
+        assert!(!of(&[("LC_ALL", "C"), ("LANG", "en_GB.UTF-8")]));
+        assert!(of(&[("LC_ALL", ""), ("LANG", "en_GB.UTF-8")]));
+        assert!(!of(&[("LANG", "en_GB.UTF-8"), ("TERM", "dumb")]));
+        assert_eq!(of(&[]), cfg!(windows));
+    }
+
+    #[test]
+    fn colours_are_for_terminals_that_want_them() {
+        let of =
+            |terminal, variables: &[_], choice| screen(terminal, None, variables, choice).colour;
+        assert!(of(true, &[], ColourChoice::Auto));
+        assert!(!of(false, &[], ColourChoice::Auto));
+        assert!(!of(true, &[("NO_COLOR", "1")], ColourChoice::Auto));
+        assert!(of(true, &[("NO_COLOR", "")], ColourChoice::Auto));
+        assert!(!of(true, &[("TERM", "dumb")], ColourChoice::Auto));
+        assert!(of(false, &[("NO_COLOR", "1")], ColourChoice::Always));
+        assert!(!of(true, &[], ColourChoice::Never));
+    }
+}

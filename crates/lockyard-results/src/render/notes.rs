@@ -1,0 +1,88 @@
+//! Notes on rows, each once, with the numbers by which tables refer to them.
+
+use crate::row::{Row, Status};
+
+/// Beginning of a note that names its rows by the mark that they have in documents.
+const ORDER_MARK: &str = "in rows marked `order matters` ";
+
+/// Notes of a document. A table refers to a note by its number, which begins at 1.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Notes {
+    texts: Vec<String>,
+}
+
+impl Notes {
+    /// Collects the notes of some rows.
+    pub(super) fn of(rows: &[&Row]) -> Notes {
+        let mut notes = Notes::default();
+        for row in rows {
+            for text in texts(row) {
+                if !notes.texts.contains(&text) {
+                    notes.texts.push(text);
+                }
+            }
+        }
+        notes
+    }
+
+    /// Returns the numbers of a row's notes, separated by commas.
+    pub(super) fn of_row(&self, row: &Row) -> String {
+        let numbers = texts(row).into_iter().filter_map(|text| {
+            let index = self.texts.iter().position(|known| *known == text)?;
+            Some((index + 1).to_string())
+        });
+        numbers.collect::<Vec<String>>().join(",")
+    }
+
+    /// Returns the notes for people, a paragraph each.
+    pub(super) fn paragraphs(&self) -> Vec<String> {
+        let numbered = self.texts.iter().enumerate();
+        numbered.map(|(index, text)| format!("[{}] {text}.", index + 1)).collect()
+    }
+}
+
+/// Returns the notes of a row, without a full stop.
+fn texts(row: &Row) -> Vec<String> {
+    let mut texts = Vec::new();
+    if let Some(reason) = &row.reason {
+        let of = match row.status {
+            Status::NotModelled => "not modelled: ",
+            _ => "",
+        };
+        texts.push(format!("{of}{reason}"));
+    }
+    if let Some(simulated) = &row.details.simulated {
+        texts.extend(simulated.doubtful.iter().map(|why| format!("doubtful: {why}")));
+        // Documents name the rows by a mark; here the number does.
+        let notes = simulated.notes.iter().map(|note| match note.strip_prefix(ORDER_MARK) {
+            Some(rest) => rest.to_owned(),
+            None => note.clone(),
+        });
+        texts.extend(notes);
+    }
+    texts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::details::{Details, SimulatedDetail};
+    use crate::row::tests::row;
+
+    #[test]
+    fn each_note_has_one_number_wherever_it_stands() {
+        let with = |variant: &str, notes: &[&str]| {
+            let simulated = SimulatedDetail {
+                notes: notes.iter().map(|note| (*note).to_owned()).collect(),
+                ..SimulatedDetail::default()
+            };
+            let mut row = row(variant, 1, 1.0, 1.0, Status::Predicted);
+            row.details = Details::of_simulated(simulated);
+            row
+        };
+        let rows = [with("a", &["first"]), with("b", &["second", "first"]), with("c", &[])];
+        let notes = Notes::of(&rows.iter().collect::<Vec<_>>());
+        assert_eq!(notes.paragraphs(), ["[1] first.", "[2] second."]);
+        assert_eq!(rows.each_ref().map(|row| notes.of_row(row)), ["1", "2,1", ""]);
+    }
+}

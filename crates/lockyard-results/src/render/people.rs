@@ -1,0 +1,229 @@
+//! Document for people at a screen: for each experiment a table, its curves and the verdict on
+//! them, then details, then the summary, then notes.
+
+use super::chart::{self, Series};
+use super::document::{Document, Partial};
+use super::figures::{Figures, prefixes};
+use super::grid::{Column, Grid};
+use super::notes::Notes;
+use super::screen::Screen;
+use super::table::{
+    fairness, family, groups, measured, one_reason, operations, pairs, share, threads_table,
+};
+use super::verdict::{IdealGain, verdict};
+use super::{fits, phases, probes_table};
+use crate::compare::direction::Direction;
+use crate::row::{Row, Status};
+use crate::summary::{Errors, Summary};
+use comfy_table::presets;
+
+/// Fewest thread counts that make a curve.
+const FEWEST_COUNTS: usize = 3;
+
+/// Renders the document for a screen.
+pub fn table(document: &Document, screen: &Screen) -> String {
+    let mut text = String::new();
+    if let Some(Partial { why, extent }) = &document.partial {
+        text.push_str(&format!("Partial: {why}, with {extent}.\n\n"));
+    }
+    let groups = groups(&document.rows);
+    let shown: Vec<&Row> =
+        groups.iter().filter(|rows| one_reason(rows).is_none()).flatten().copied().collect();
+    let notes = Notes::of(&shown);
+    let explained = !document.explanations.is_empty();
+    for rows in &groups {
+        group(&mut text, rows, &notes, explained, screen);
+    }
+    if !screen.quiet {
+        for note in paragraphs(&shown, &notes) {
+            text.push_str(&format!("{}\n", screen.wrap(&note)));
+        }
+        if !shown.is_empty() && !notes.paragraphs().is_empty() {
+            text.push('\n');
+        }
+    }
+    summary(&mut text, &document.summaries, screen);
+    let fits = fits::render(&document.fits, "", &|table| screen.figures(table, 1));
+    text.push_str(&screen.wrap(&fits));
+    for explanation in &document.explanations {
+        text.push_str(&format!("{}\n", screen.wrap(explanation)));
+    }
+    if !screen.quiet {
+        for note in &document.notes {
+            text.push_str(&format!("{}\n", screen.wrap(note)));
+        }
+    }
+    text
+}
+
+/// Returns the legend of the tables, and the numbered notes.
+fn paragraphs(rows: &[&Row], notes: &Notes) -> Vec<String> {
+    let inputs = rows.iter().any(|row| row.status == Status::Calibration);
+    let input = inputs.then(|| {
+        "`input`: this figure set the local work or a latency, so it is no prediction.".to_owned()
+    });
+    input.into_iter().chain(notes.paragraphs()).collect()
+}
+
+/// Adds the tables of rows that share an experiment, a machine and a family of metrics.
+fn group(text: &mut String, rows: &[&Row], notes: &Notes, explained: bool, screen: &Screen) {
+    let Some(first) = rows.first() else { return };
+    let key = &first.key;
+    if let Some(reason) = one_reason(rows) {
+        let line = format!("{} on {}: {}: {reason}", key.experiment, key.machine, family(first));
+        text.push_str(&format!("{}\n\n", screen.wrap(&line)));
+        return;
+    }
+    let unit = if key.unit.is_empty() { String::new() } else { format!(", {}", key.unit) };
+    let table = Figures::of(rows, (!screen.quiet).then_some(notes)).render(screen);
+    let heading = format!(
+        "{} on {}: {}{unit}{}",
+        key.experiment,
+        key.machine,
+        family(first),
+        prefixes(&table)
+    );
+    text.push_str(&format!("{}\n\n{table}\n\n", screen.heading(&heading)));
+    if !screen.quiet {
+        text.push_str(&curves(rows, screen));
+    }
+    details(text, rows, explained, screen);
+}
+
+/// Returns the chart of a group and the verdict on it; empty if there are too few thread counts, or
+/// if the figures are neither rates nor times.
+fn curves(rows: &[&Row], screen: &Screen) -> String {
+    let Some(first) = rows.first() else { return String::new() };
+    let unit = first.key.unit.as_str();
+    let Some(direction) = Direction::of("", unit) else { return String::new() };
+    if rows.iter().any(|row| row.key.metric != first.key.metric) {
+        return String::new();
+    }
+    let series = series(rows);
+    if !series.iter().any(|of| of.curve.len() >= FEWEST_COUNTS) {
+        return String::new();
+    }
+    let heading = format!("{}, {unit},", first.key.metric);
+    let Some(chart) = chart::render(&heading, &series, screen) else { return String::new() };
+    let verdict = verdict(&series, direction, unit, ideal(rows, &series, direction));
+    format!("{chart}\n{}\n\n", screen.wrap(&verdict))
+}
+
+/// Returns the curve of each variant: predicted figures, or measured ones if none is predicted.
+fn series(rows: &[&Row]) -> Vec<Series> {
+    let predicted = rows.iter().any(|row| row.predicted.is_some());
+    let mut all: Vec<Series> = Vec::new();
+    for row in rows {
+        let Some(threads) = row.key.threads else { continue };
+        let name = &row.key.variant;
+        let index = all.iter().position(|of| of.name == *name).unwrap_or_else(|| {
+            all.push(Series { name: name.clone(), ..Series::default() });
+            all.len() - 1
+        });
+        let figure = match predicted {
+            true => row.predicted,
+            false => row.measured.map(|measured| measured.value),
+        };
+        let of = &mut all[index];
+        of.curve.extend(figure.map(|figure| (threads, figure)));
+        of.published.extend(row.published.map(|figure| (threads, figure)));
+    }
+    all.retain(|of| !of.curve.is_empty());
+    for of in &mut all {
+        of.curve.sort_by_key(|(threads, _)| *threads);
+        of.published.sort_by_key(|(threads, _)| *threads);
+    }
+    all
+}
+
+/// Returns the gain of ideal locks at the greatest thread count, over the fastest variant for which
+/// it is known.
+fn ideal(rows: &[&Row], series: &[Series], direction: Direction) -> Option<IdealGain> {
+    let threads = series.iter().filter_map(|of| of.curve.last()).map(|(n, _)| *n).max()?;
+    let mut of_most: Vec<&&Row> =
+        rows.iter().filter(|row| row.key.threads == Some(threads)).collect();
+    let figure = |row: &Row| row.predicted.unwrap_or_default();
+    of_most.sort_by(|a, b| direction.speed(figure(a), figure(b)).total_cmp(&1.0));
+    let fastest = of_most.first()?;
+    let locks = fastest.details.simulated.as_ref()?.costs.as_ref()?.ideal_locks?;
+    let now = locks.operations_per_s / (1.0 + locks.gain_share);
+    let gain = locks.at_most_operations_per_s / now - 1.0;
+    gain.is_finite().then_some(IdealGain { threads, gain })
+}
+
+/// Adds the tables of details.
+fn details(text: &mut String, rows: &[&Row], explained: bool, screen: &Screen) {
+    let Some(first) = rows.first() else { return };
+    let experiment = &first.key.experiment;
+    let preset = &presets::NOTHING;
+    let mut add = |title: &str, table: String| {
+        let heading = screen.heading(&format!("{title}: {experiment}"));
+        text.push_str(&format!("{heading}\n\n{table}\n\n"));
+    };
+    if let Some(table) = phases::table(rows, preset) {
+        add("CPU time by phase", screen.figures(&table, 2));
+    }
+    // With published figures there would be such a table for each experiment. It is in JSON
+    // instead.
+    let alone = |row: &&Row| row.published.is_none() || explained;
+    if !rows.iter().any(|row| alone(row) && fairness(row).is_some()) {
+        return;
+    }
+    add("Threads and waits", screen.figures(&threads_table(rows, preset), 2));
+    if let Some(table) = probes_table::render(rows, preset) {
+        add("Presence, hand-overs, counters", screen.figures(&table, 2));
+    }
+    let counted =
+        |row: &&Row| measured(row).is_some_and(|m| !m.operations_of_each_thread.is_empty());
+    if rows.iter().any(counted) {
+        text.push_str(&screen.wrap(&operations(rows)));
+    }
+}
+
+/// Adds the table of tables, and the scores of pairs.
+fn summary(text: &mut String, summaries: &[Summary], screen: &Screen) {
+    if summaries.is_empty() {
+        return;
+    }
+    let heading = screen.heading("Error (predicted / published - 1)");
+    text.push_str(&format!("{heading}\n\n{}\n\n", summary_grid(summaries).render(screen)));
+    for line in summaries.iter().filter_map(pairs) {
+        text.push_str(&format!("{}\n\n", screen.wrap(&line)));
+    }
+}
+
+/// Errors of one model in a summary.
+type Model = fn(&Summary) -> &Errors;
+
+fn summary_grid(summaries: &[Summary]) -> Grid {
+    let texts = |of: &dyn Fn(&Summary) -> String| summaries.iter().map(of).collect();
+    let mut columns = vec![Column::figures("", "cells", texts(&|of| of.cells.to_string()))];
+    let share = |of: Option<f64>| match of {
+        Some(large) if large >= 0.9995 => format!("{:.0} %", large * 100.0),
+        Some(some) => share(some),
+        None => String::new(),
+    };
+    let models: [(&str, Model); 2] = [("simulated", |of| &of.model), ("trivial", |of| &of.trivial)];
+    for (model, errors) in models {
+        columns.extend([
+            Column::figures(model, "median", texts(&|of| share(errors(of).median_abs_error))),
+            Column::figures(model, "p90", texts(&|of| share(errors(of).p90_abs_error))),
+        ]);
+    }
+    // A model without errors names no winner.
+    let right = |of: &Summary, errors: &Errors| {
+        let known = errors.median_abs_error.is_some() && of.winners_total > 0;
+        known.then(|| errors.winners_right.to_string()).unwrap_or_default()
+    };
+    let total = |of: &Summary| match of.winners_total {
+        0 => String::new(),
+        some => some.to_string(),
+    };
+    columns.extend([
+        Column::figures("right winners", "sim.", texts(&|of| right(of, &of.model))),
+        Column::figures("right winners", "triv.", texts(&|of| right(of, &of.trivial))),
+        Column::figures("right winners", "of", texts(&total)),
+    ]);
+    let tables = Column::text("table", texts(&|of| of.table.clone()));
+    Grid { keys: vec![tables], columns }
+}

@@ -1,0 +1,185 @@
+//! The screen for which text is laid out: its width, its characters, its colours.
+//!
+//! The command detects it once. Everything that a person reads in a terminal is laid out for it.
+
+use super::document::Format;
+use super::grid::Grid;
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, TableStyle, presets};
+use textwrap::{Options, WordSplitter};
+
+/// Least width in columns. A narrower terminal gets lines of this width.
+pub const LEAST_WIDTH: usize = 60;
+
+/// Width of an output that does not tell its own.
+pub const USUAL_WIDTH: usize = 80;
+
+/// Screen, or anything else that text for people is written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Screen {
+    /// Number of columns.
+    pub width: usize,
+    /// True if the output can hold more than ASCII.
+    pub unicode: bool,
+    /// True if the output can hold colours.
+    pub colour: bool,
+    /// True if only figures are wanted: no curve, no note.
+    pub quiet: bool,
+}
+
+impl Default for Screen {
+    fn default() -> Screen {
+        Screen { width: USUAL_WIDTH, unicode: true, colour: false, quiet: false }
+    }
+}
+
+impl Screen {
+    /// Returns a screen of this width, or of the least one.
+    pub fn of_width(width: usize) -> Screen {
+        Screen { width: width.max(LEAST_WIDTH), ..Screen::default() }
+    }
+
+    /// Returns the text in the characters of the screen.
+    pub fn characters(&self, text: &str) -> String {
+        if self.unicode || text.is_ascii() {
+            return text.to_owned();
+        }
+        let mut ascii = String::with_capacity(text.len());
+        for character in text.chars() {
+            match character {
+                '\u{b1}' => ascii.push_str("+/-"),
+                '\u{b5}' | '\u{3bc}' => ascii.push('u'),
+                '\u{2026}' => ascii.push_str("..."),
+                '\u{2013}' | '\u{2014}' | '\u{2500}' | '\u{2550}' => ascii.push('-'),
+                '\u{2502}' | '\u{2506}' => ascii.push('|'),
+                '\u{250c}'..='\u{254b}' | '\u{2551}'..='\u{256c}' => ascii.push('+'),
+                other if other.is_ascii() => ascii.push(other),
+                _ => ascii.push('?'),
+            }
+        }
+        ascii
+    }
+
+    /// Wraps the lines that are wider than the screen. The rest of a line gets its indent. A word
+    /// that is wider than the screen, such as a URL, stays whole.
+    pub fn wrap(&self, text: &str) -> String {
+        let text = self.characters(text);
+        let mut wrapped = String::with_capacity(text.len());
+        for line in text.split_inclusive('\n') {
+            let (content, end) = match line.strip_suffix('\n') {
+                Some(content) => (content, "\n"),
+                None => (line, ""),
+            };
+            if content.chars().count() <= self.width {
+                wrapped.push_str(content);
+            } else {
+                wrapped.push_str(&self.wrap_line(content));
+            }
+            wrapped.push_str(end);
+        }
+        wrapped
+    }
+
+    fn wrap_line(&self, line: &str) -> String {
+        let content = line.trim_start();
+        let indent = &line[..line.len() - content.len()];
+        let indent = &indent[..indent.len().min(self.width / 3)];
+        let more = format!("{indent}{}", if content.starts_with("- ") { "  " } else { "" });
+        // A unit stays with its number.
+        let units = [" %", " ns", " M op/s", " k op/s", " op/s"];
+        let keep = |text: String, unit: &str| text.replace(unit, &unit.replace(' ', "\u{a0}"));
+        let kept = units.into_iter().fold(content.to_owned(), keep);
+        let options = Options::new(self.width)
+            .break_words(false)
+            .word_splitter(WordSplitter::NoHyphenation)
+            .initial_indent(indent)
+            .subsequent_indent(&more);
+        textwrap::fill(&kept, options).replace('\u{a0}', " ")
+    }
+
+    /// Returns a heading.
+    pub fn heading(&self, text: &str) -> String {
+        let text = self.wrap(text);
+        if self.colour { format!("\u{1b}[1m{text}\u{1b}[0m") } else { text }
+    }
+
+    /// Returns the borders of tables of words.
+    pub fn style(&self) -> &'static TableStyle {
+        match self.unicode {
+            true => &presets::UTF8_FULL_CONDENSED,
+            false => &presets::ASCII_FULL_CONDENSED,
+        }
+    }
+
+    /// Lays out a table of words: it is as wide as it must be, and its cells are wrapped where
+    /// that is wider than the screen.
+    pub fn words(&self, table: &Table) -> String {
+        let mut table = table.clone();
+        table.load_style(*self.style());
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+        table.set_width(u16::try_from(self.width).unwrap_or(u16::MAX));
+        // A name that is not long stays whole; the words beside it are wrapped.
+        let names = table.column_max_content_widths().first().copied().unwrap_or(0);
+        if usize::from(names) <= self.width * 2 / 5 {
+            if let Some(column) = table.column_mut(0) {
+                column.set_constraint(ColumnConstraint::ContentWidth);
+            }
+        }
+        self.characters(&table.to_string())
+    }
+
+    /// Lays out a table of words in a format for people: for the screen, or in Markdown.
+    pub fn words_in(&self, table: &Table, format: Format) -> String {
+        if format == Format::Markdown { in_markdown(table) } else { self.words(table) }
+    }
+
+    /// Lays out a table of figures in a format for people: for the screen, or in Markdown.
+    pub fn figures_in(&self, table: &Table, keys: usize, format: Format) -> String {
+        if format == Format::Markdown { in_markdown(table) } else { self.figures(table, keys) }
+    }
+
+    /// Wraps text of a format for people. Lines of Markdown stay as they are.
+    pub fn wrap_in(&self, text: String, format: Format) -> String {
+        if format == Format::Markdown { text } else { self.wrap(&text) }
+    }
+
+    /// Lays out a table of figures: the first `keys` columns name a row. A table that is too wide
+    /// becomes several below each other.
+    pub fn figures(&self, table: &Table, keys: usize) -> String {
+        Grid::of(table, keys).render(self)
+    }
+}
+
+fn in_markdown(table: &Table) -> String {
+    let mut table = table.clone();
+    table.load_style(presets::ASCII_MARKDOWN);
+    table.set_content_arrangement(ContentArrangement::Disabled);
+    table.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_lines_are_wrapped_with_their_indent_and_long_words_stay() {
+        let screen = Screen::of_width(60);
+        let text = format!("  {}\nshort\n", "word ".repeat(20).trim_end());
+        let wrapped = screen.wrap(&text);
+        assert!(wrapped.lines().all(|line| line.chars().count() <= 60), "{wrapped}");
+        assert!(wrapped.lines().take(2).all(|line| line.starts_with("  word")), "{wrapped}");
+        assert!(wrapped.ends_with("\nshort\n"));
+        let address = format!("https://{}", "a".repeat(80));
+        assert_eq!(screen.wrap(&address), address);
+        assert_eq!(Screen::of_width(20).width, LEAST_WIDTH);
+    }
+
+    #[test]
+    fn a_screen_without_unicode_gets_ascii() {
+        let screen = Screen { unicode: false, ..Screen::default() };
+        assert_eq!(screen.characters("5 \u{b1} 1 \u{b5}s \u{2502} \u{e9}"), "5 +/- 1 us | ?");
+        let mut table = Table::new();
+        table.set_header(["a", "b"]);
+        table.add_row(["c", "d"]);
+        assert!(screen.words(&table).is_ascii() && screen.figures(&table, 1).is_ascii());
+    }
+}

@@ -1,0 +1,304 @@
+//! Verdict on the curves of some variants: the winner by thread count, the lead, saturation, and
+//! the decline from the best figure, each in a sentence.
+
+use super::chart::Series;
+use super::si::si;
+use crate::compare::direction::Direction;
+
+/// Variants whose figures differ by at most this share are tied.
+const TIE: f64 = 0.02;
+
+/// A figure that grows by less than this share when the threads double has saturated.
+const LITTLE_GAIN: f64 = 0.05;
+
+/// Winner of some consecutive thread counts.
+#[derive(Debug, PartialEq)]
+struct Stretch {
+    /// Names of the winners; several if they are tied.
+    winners: Vec<String>,
+    /// Thread counts.
+    threads: Vec<usize>,
+    /// Lead over the next variant at each thread count, as a ratio of speeds; 1 for a tie of all.
+    leads: Vec<f64>,
+    /// True if every variant is among the winners.
+    all_tied: bool,
+}
+
+/// Gain of ideal locks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct IdealGain {
+    /// Number of threads.
+    pub(super) threads: usize,
+    /// Throughput with ideal locks over the predicted one, minus 1.
+    pub(super) gain: f64,
+}
+
+/// Returns the verdict in sentences.
+pub(super) fn verdict(
+    series: &[Series],
+    direction: Direction,
+    unit: &str,
+    ideal: Option<IdealGain>,
+) -> String {
+    let mut sentences = winners(series, direction);
+    for of in spoken_of(series, direction) {
+        sentences.extend(course(of, direction, unit));
+    }
+    if let Some(IdealGain { threads, gain }) = ideal {
+        sentences.push(format!(
+            "An ideal lock would give up to {} more at {}.",
+            amount(1.0 + gain),
+            in_words(threads)
+        ));
+    }
+    sentences.join(" ")
+}
+
+/// Formats a lead: per cent, or a factor from 2 on.
+fn amount(ratio: f64) -> String {
+    match ratio {
+        large if large >= 9.95 => format!("a factor of {large:.0}"),
+        double if double >= 2.0 => format!("a factor of {double:.1}"),
+        some => format!("{:.0} %", (some - 1.0) * 100.0),
+    }
+}
+
+fn in_words(threads: usize) -> String {
+    if threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") }
+}
+
+fn range(threads: &[usize]) -> String {
+    match threads {
+        [] => String::new(),
+        [one] => in_words(*one),
+        [first, .., last] => format!("{first} to {last} threads"),
+    }
+}
+
+fn at(of: &Series, threads: usize) -> Option<f64> {
+    of.curve.iter().find(|(n, _)| *n == threads).map(|(_, value)| *value)
+}
+
+/// Returns the stretches of thread counts with one winner. Counts that fewer than two variants have
+/// are left out.
+fn stretches(series: &[Series], direction: Direction) -> Vec<Stretch> {
+    let mut counts: Vec<usize> = series.iter().flat_map(|of| &of.curve).map(|(n, _)| *n).collect();
+    counts.sort_unstable();
+    counts.dedup();
+    let mut stretches: Vec<Stretch> = Vec::new();
+    for threads in counts {
+        let figures = series.iter().filter_map(|of| Some((of.name.as_str(), at(of, threads)?)));
+        let mut figures: Vec<(&str, f64)> = figures.filter(|(_, value)| *value > 0.0).collect();
+        // The fastest first; variants of equal speed stay in their order.
+        figures.sort_by(|a, b| direction.speed(a.1, b.1).total_cmp(&1.0));
+        let Some(&(_, best)) = figures.first().filter(|_| figures.len() > 1) else { continue };
+        let tied = |value: f64| direction.speed(value, best) <= 1.0 + TIE;
+        let (winners, others): (Vec<(&str, f64)>, Vec<(&str, f64)>) =
+            figures.into_iter().partition(|(_, value)| tied(*value));
+        let lead = others.first().map_or(1.0, |(_, value)| direction.speed(*value, best));
+        let mut winners: Vec<String> =
+            winners.into_iter().map(|(name, _)| name.to_owned()).collect();
+        winners.sort();
+        match stretches.last_mut() {
+            Some(last) if last.winners == winners => {
+                last.threads.push(threads);
+                last.leads.push(lead);
+            }
+            _ => stretches.push(Stretch {
+                winners,
+                threads: vec![threads],
+                leads: vec![lead],
+                all_tied: others.is_empty(),
+            }),
+        }
+    }
+    stretches
+}
+
+fn winners(series: &[Series], direction: Direction) -> Vec<String> {
+    let stretches = stretches(series, direction);
+    let two = series.len() == 2;
+    let mut sentences = Vec::new();
+    for Stretch { winners, threads, leads, all_tied } in &stretches {
+        let range = range(threads);
+        if *all_tied {
+            let who = if two { "both" } else { "all" };
+            sentences
+                .push(format!("At {range} {who} variants are tied (within {:.0} %).", TIE * 100.0));
+            continue;
+        }
+        let by = match (leads.first(), leads.last()) {
+            (Some(first), Some(last)) if threads.len() > 1 => {
+                let (first, last) = (amount(*first), amount(*last));
+                let ends = [threads[0], threads[threads.len() - 1]];
+                match first == last {
+                    true => first,
+                    false => format!("{first} at {} and {last} at {}", ends[0], ends[1]),
+                }
+            }
+            (Some(one), _) => amount(*one),
+            _ => continue,
+        };
+        let next = if two { "" } else { " over the next" };
+        sentences.push(match winners.as_slice() {
+            [one] => format!("{one} wins at {range}, by {by}{next}."),
+            some => format!("{} are tied at {range}, and win by {by}{next}.", some.join(" and ")),
+        });
+    }
+    sentences
+}
+
+/// Returns the variants whose course is told: all of them if they are few, otherwise the best and
+/// the worst at the greatest thread count.
+fn spoken_of(series: &[Series], direction: Direction) -> Vec<&Series> {
+    if series.len() <= 3 {
+        return series.iter().collect();
+    }
+    let most = series.iter().filter_map(|of| of.curve.last()).map(|(n, _)| *n).max();
+    let mut last: Vec<(&Series, f64)> =
+        series.iter().filter_map(|of| Some((of, at(of, most?)?))).collect();
+    last.sort_by(|a, b| direction.speed(a.1, b.1).total_cmp(&1.0));
+    match last.as_slice() {
+        [best, .., worst] => vec![best.0, worst.0],
+        some => some.iter().map(|(of, _)| *of).collect(),
+    }
+}
+
+/// Returns the first thread count from which a throughput gains less than 5 % per doubling of the
+/// threads, whichever later count it is compared with. `None` if it still gains at the end.
+fn saturation(curve: &[(usize, f64)]) -> Option<usize> {
+    let gains = |&(n, value): &(usize, f64), &(m, later): &(usize, f64)| {
+        let doublings = (m as f64 / n as f64).log2();
+        later / value >= (1.0 + LITTLE_GAIN).powf(doublings)
+    };
+    let last = curve.len().checked_sub(1)?;
+    let found = (0..last).find(|&i| !curve[i + 1..].iter().any(|later| gains(&curve[i], later)))?;
+    Some(curve[found].0)
+}
+
+/// Returns the course of one variant: saturation and decline, or the growth of a time.
+fn course(of: &Series, direction: Direction, unit: &str) -> Option<String> {
+    let name = &of.name;
+    let (&(first, start), &(last, end)) = (of.curve.first()?, of.curve.last()?);
+    if of.curve.len() < 3 || of.curve.iter().any(|(_, value)| *value <= 0.0) {
+        return None;
+    }
+    let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
+    if direction == Direction::Down {
+        let (start, end, ratio) = (si(start), si(end), end / start);
+        let change = match ratio {
+            less if less < 1.0 - TIE => format!("falls to {:.0} %", less * 100.0),
+            same if same <= 1.0 + TIE => "stays as it is".to_owned(),
+            more => format!("grows by {}", amount(more)),
+        };
+        return Some(format!(
+            "{name}: {change} ({start}{unit} at {}, {end}{unit} at {last}).",
+            in_words(first)
+        ));
+    }
+    let &(best_at, best) = of.curve.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let mut text = match saturation(&of.curve) {
+        Some(threads) if threads == first => format!("{name} never gains from more threads"),
+        Some(threads) => format!("{name} saturates at {}", in_words(threads)),
+        None => format!("{name} still gains at {}", in_words(last)),
+    };
+    let lost = 1.0 - end / best;
+    if lost > TIE {
+        text.push_str(&format!(
+            " and falls by {:.0} % from its best ({}{unit} at {}) at {last}",
+            lost * 100.0,
+            si(best),
+            in_words(best_at)
+        ));
+    }
+    Some(text + ".")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COUNTS: [usize; 6] = [1, 2, 4, 8, 16, 32];
+
+    fn series(name: &str, figures: [f64; 6]) -> Series {
+        let curve = COUNTS.into_iter().zip(figures).collect();
+        Series { name: name.into(), curve, published: Vec::new() }
+    }
+
+    #[test]
+    fn the_winner_of_each_stretch_and_its_lead_are_named() {
+        let a = series("a", [100.0, 200.0, 300.0, 200.0, 100.0, 50.0]);
+        let b = series("b", [101.0, 150.0, 302.0, 300.0, 300.0, 300.0]);
+        let text = verdict(&[a, b], Direction::Up, "op/s", None);
+        assert_eq!(
+            text,
+            "At 1 thread both variants are tied (within 2 %). a wins at 2 threads, by 33 %. \
+             At 4 threads both variants are tied (within 2 %). \
+             b wins at 8 to 32 threads, by 50 % at 8 and a factor of 6.0 at 32. \
+             a saturates at 4 threads and falls by 83 % from its best (300 op/s at 4 threads) \
+             at 32. b saturates at 4 threads."
+        );
+    }
+
+    #[test]
+    fn of_times_the_least_wins() {
+        let a = series("a", [10.0, 20.0, 40.0, 80.0, 160.0, 320.0]);
+        let b = series("b", [10.1, 18.0, 30.0, 40.0, 80.0, 100.0]);
+        let text = verdict(&[a, b], Direction::Down, "ns", None);
+        assert_eq!(
+            text,
+            "At 1 thread both variants are tied (within 2 %). \
+             b wins at 2 to 32 threads, by 11 % at 2 and a factor of 3.2 at 32. \
+             a: grows by a factor of 32 (10.0 ns at 1 thread, 320 ns at 32). \
+             b: grows by a factor of 9.9 (10.1 ns at 1 thread, 100 ns at 32)."
+        );
+    }
+
+    #[test]
+    fn saturation_is_where_no_later_count_gains() {
+        let of =
+            |figures: [f64; 6]| saturation(&COUNTS.into_iter().zip(figures).collect::<Vec<_>>());
+        assert_eq!(of([1.0, 2.0, 4.0, 8.0, 16.0, 32.0]), None);
+        assert_eq!(of([1.0, 2.0, 4.0, 4.1, 4.2, 4.3]), Some(4));
+        assert_eq!(of([6.0, 5.0, 4.0, 3.0, 2.0, 1.0]), Some(1));
+        // A dip with a later gain is no saturation.
+        assert_eq!(of([1.0, 2.0, 1.0, 4.0, 8.0, 16.0]), None);
+        // 5 % for each doubling is a gain, 4.9 % is none.
+        let growing = |by: f64| [0, 1, 2, 3, 4, 5].map(|i| (1.0f64 + by).powi(i));
+        assert_eq!(of(growing(0.0501)), None);
+        assert_eq!(of(growing(0.049)), Some(1));
+        assert_eq!(saturation(&[]), None);
+    }
+
+    #[test]
+    fn of_many_variants_the_best_and_the_worst_are_described() {
+        let rising = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0];
+        let all = ["a", "b", "c", "d"].map(|name| {
+            let factor = f64::from(name.as_bytes()[0] - b'a' + 1);
+            series(name, rising.map(|figure| figure * factor))
+        });
+        let text = verdict(&all, Direction::Up, "op/s", None);
+        assert!(text.starts_with("d wins at 1 to 32 threads, by 33 % over the next."), "{text}");
+        assert!(text.contains("d still gains") && text.contains("a still gains"), "{text}");
+        assert!(!text.contains("b ") && !text.contains("c "), "{text}");
+    }
+
+    #[test]
+    fn ties_among_winners_and_ideal_locks_are_told() {
+        let all = [series("a", [100.0; 6]), series("b", [101.0; 6]), series("c", [50.0; 6])];
+        let ideal = Some(IdealGain { threads: 32, gain: 0.42 });
+        let text = verdict(&all, Direction::Up, "op/s", ideal);
+        assert!(
+            text.starts_with("a and b are tied at 1 to 32 threads, and win by a factor of 2.0"),
+            "{text}"
+        );
+        assert!(text.contains("a never gains from more threads."), "{text}");
+        assert!(text.ends_with("An ideal lock would give up to 42 % more at 32 threads."));
+    }
+
+    #[test]
+    fn one_variant_has_no_winner() {
+        let text = verdict(&[series("a", [1.0; 6])], Direction::Up, "op/s", None);
+        assert_eq!(text, "a never gains from more threads.");
+    }
+}
