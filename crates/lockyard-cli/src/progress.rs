@@ -85,7 +85,7 @@ fn said(finished: u64, asked: u64, things: &str, elapsed: Duration) -> String {
 /// Announces work that takes more than a minute. The estimate is the caller's.
 pub(crate) fn announce(estimate: Duration) {
     if estimate > MINUTE && !screen().quiet {
-        complain(&format!("lockyard: this takes about {}", in_words(estimate)));
+        complain(&format!("note: this takes about {}", in_words(estimate)));
     }
 }
 

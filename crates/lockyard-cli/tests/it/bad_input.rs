@@ -248,10 +248,15 @@ fn bad_usage_is_refused_in_one_line_that_says_where_and_what_is_allowed() {
         (&["zzz"][..], format!("`lockyard` has no command `zzz`; there are: {commands}")),
         (&["predic"], "`lockyard` has no command `predic`; did you mean `predict`?".to_owned()),
         (&["machines", "shw"], "`machines` has no command `shw`; did you mean `show`?".to_owned()),
-        (&["-x"], "`lockyard` has no option `-x`; there are: --help, --version".to_owned()),
+        (
+            &["-x"],
+            "`lockyard` has no option `-x`; there are: --color, --quiet, --help, --version"
+                .to_owned(),
+        ),
         (
             &["--format", "json", "reproduce"],
-            "`lockyard` has no option `--format`; there are: --help, --version".to_owned(),
+            "`lockyard` has no option `--format`; there are: --color, --quiet, --help, --version"
+                .to_owned(),
         ),
         (&["predict", "fstat2", "--machine", CLX], format!("`predict` needs {threads}")),
         (

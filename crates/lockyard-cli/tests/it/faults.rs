@@ -6,7 +6,7 @@
 #![cfg(target_os = "linux")]
 
 use crate::support::folders::{directory, names};
-use crate::support::{command, text};
+use crate::support::{command, complaints, text};
 use serde_json::Value;
 use std::io::Read;
 use std::os::unix::process::CommandExt;
@@ -146,8 +146,8 @@ fn cpus_that_are_taken_away_end_the_measurement_with_what_was_found_before() {
         confine(child.id() as i32, all[0]);
         let (code, stdout, stderr) = end(child);
         assert_eq!(code, Some(1), "{placement:?}: {stderr}");
-        // Warnings about the host may come before that.
-        let mut said = stderr.lines().filter(|line| !line.starts_with("warning: "));
+        // Warnings about the host and an estimate of the time may come before that.
+        let mut said = complaints(&stderr);
         let line = said.next().expect("it says why");
         assert_eq!(said.next(), None, "{stderr}");
         let what = "lockyard: the CPUs that this process may use changed while it measured, from ";

@@ -1,7 +1,7 @@
 //! `lockyard measure`: the controls are caught, results are complete, bad input is refused. No test
 //! here asserts a speed.
 
-use crate::support::{lockyard, text};
+use crate::support::{complaints, lockyard, text};
 use serde_json::Value;
 use std::process::Output;
 
@@ -104,8 +104,7 @@ fn rows_that_were_finished_before_a_failure_are_printed() {
         serde_json::from_slice(&output.stdout).expect("whole JSON, with what there is");
     assert!(printed["rows"].is_array());
     let stderr = text(&output.stderr);
-    let lines: Vec<&str> = stderr.lines().filter(|l| !l.starts_with("warning: ")).collect();
-    assert_eq!(lines.len(), 1, "but for what spoils a measurement here: {stderr}");
+    assert_eq!(complaints(&stderr).count(), 1, "but for warnings and notes: {stderr}");
 }
 
 #[test]

@@ -364,5 +364,4 @@ fn prose_fits_a_terminal() {
         assert!(wide.clone().all(|line| of_lines(&line) || line.starts_with("  queue nodes")));
         assert!(wide.count() <= 3, "{table}");
     }
-    assert!(lockyard_predict::explain::legend().lines().all(|line| line.chars().count() <= 80));
 }

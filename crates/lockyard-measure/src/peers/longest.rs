@@ -268,7 +268,7 @@ mod tests {
         }
         let order: Vec<usize> = ["bare", "test-and-set", "ticket"]
             .iter()
-            .map(|v| text.find(&format!("│ {v} ")).unwrap())
+            .map(|v| text.find(&format!("\n{v} ")).expect("it has a line"))
             .collect();
         assert!(order.is_sorted(), "the highest throughput comes first: {text}");
     }

@@ -70,7 +70,8 @@ pub fn list(format: Format, screen: &Screen) -> String {
         ]);
     }
     let table = screen.words_in(&table, format);
-    format!("{table}\n`lockyard machines show NAME` shows the source of each number.\n")
+    let more = screen.wrap("`lockyard machines show NAME` shows the source of each number.");
+    format!("{table}\n{more}\n")
 }
 
 /// Lists every number of a machine, with its source.

@@ -16,6 +16,7 @@ mod probes_table;
 mod raster;
 mod screen;
 mod si;
+mod summary_tables;
 mod table;
 mod verdict;
 

@@ -4,17 +4,13 @@
 use super::chart::{self, Series};
 use super::document::{Document, Partial};
 use super::figures::{Figures, prefixes};
-use super::grid::{Column, Grid};
 use super::notes::Notes;
 use super::screen::Screen;
-use super::table::{
-    fairness, family, groups, measured, one_reason, operations, pairs, share, threads_table,
-};
+use super::table::{fairness, family, groups, measured, one_reason, operations, threads_table};
 use super::verdict::{IdealGain, verdict};
-use super::{fits, phases, probes_table};
+use super::{fits, phases, probes_table, summary_tables};
 use crate::compare::direction::Direction;
 use crate::row::{Row, Status};
-use crate::summary::{Errors, Summary};
 use comfy_table::presets;
 
 /// Fewest thread counts that make a curve.
@@ -42,7 +38,7 @@ pub fn table(document: &Document, screen: &Screen) -> String {
             text.push('\n');
         }
     }
-    summary(&mut text, &document.summaries, screen);
+    text.push_str(&summary_tables::render(&document.summaries, screen));
     let fits = fits::render(&document.fits, "", &|table| screen.figures(table, 1));
     text.push_str(&screen.wrap(&fits));
     for explanation in &document.explanations {
@@ -178,52 +174,4 @@ fn details(text: &mut String, rows: &[&Row], explained: bool, screen: &Screen) {
     if rows.iter().any(counted) {
         text.push_str(&screen.wrap(&operations(rows)));
     }
-}
-
-/// Adds the table of tables, and the scores of pairs.
-fn summary(text: &mut String, summaries: &[Summary], screen: &Screen) {
-    if summaries.is_empty() {
-        return;
-    }
-    let heading = screen.heading("Error (predicted / published - 1)");
-    text.push_str(&format!("{heading}\n\n{}\n\n", summary_grid(summaries).render(screen)));
-    for line in summaries.iter().filter_map(pairs) {
-        text.push_str(&format!("{}\n\n", screen.wrap(&line)));
-    }
-}
-
-/// Errors of one model in a summary.
-type Model = fn(&Summary) -> &Errors;
-
-fn summary_grid(summaries: &[Summary]) -> Grid {
-    let texts = |of: &dyn Fn(&Summary) -> String| summaries.iter().map(of).collect();
-    let mut columns = vec![Column::figures("", "cells", texts(&|of| of.cells.to_string()))];
-    let share = |of: Option<f64>| match of {
-        Some(large) if large >= 0.9995 => format!("{:.0} %", large * 100.0),
-        Some(some) => share(some),
-        None => String::new(),
-    };
-    let models: [(&str, Model); 2] = [("simulated", |of| &of.model), ("trivial", |of| &of.trivial)];
-    for (model, errors) in models {
-        columns.extend([
-            Column::figures(model, "median", texts(&|of| share(errors(of).median_abs_error))),
-            Column::figures(model, "p90", texts(&|of| share(errors(of).p90_abs_error))),
-        ]);
-    }
-    // A model without errors names no winner.
-    let right = |of: &Summary, errors: &Errors| {
-        let known = errors.median_abs_error.is_some() && of.winners_total > 0;
-        known.then(|| errors.winners_right.to_string()).unwrap_or_default()
-    };
-    let total = |of: &Summary| match of.winners_total {
-        0 => String::new(),
-        some => some.to_string(),
-    };
-    columns.extend([
-        Column::figures("right winners", "sim.", texts(&|of| right(of, &of.model))),
-        Column::figures("right winners", "triv.", texts(&|of| right(of, &of.trivial))),
-        Column::figures("right winners", "of", texts(&total)),
-    ]);
-    let tables = Column::text("table", texts(&|of| of.table.clone()));
-    Grid { keys: vec![tables], columns }
 }

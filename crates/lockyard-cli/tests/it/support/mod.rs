@@ -26,6 +26,12 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("it is text")
 }
 
+/// Returns the lines of standard error that are neither warnings about the host nor notes.
+pub(crate) fn complaints(stderr: &str) -> impl Iterator<Item = &str> {
+    let is_expected = |line: &&str| line.starts_with("warning: ") || line.starts_with("note: ");
+    stderr.lines().filter(move |line| !is_expected(line))
+}
+
 /// Splitmix64 (Steele, Lea, Flood, 2014).
 pub(crate) struct Random(pub(crate) u64);
 
