@@ -23,7 +23,9 @@ mod progress;
 mod report;
 mod reproduce;
 mod reproduce_page;
+mod scenarios;
 mod screen;
+mod shell;
 mod signals;
 mod syscalls;
 mod temporary;
@@ -89,5 +91,8 @@ fn perform(arguments: &Arguments) -> Result<(), Failure> {
         Some(Command::LockCallPath(options)) => call_path::run(options),
         Some(Command::Compare(options)) => compare::run(options),
         Some(Command::Machines(options)) => machines::run(options),
+        Some(Command::Scenarios(options)) => scenarios::run(options),
+        Some(Command::Completions(options)) => shell::completions(options),
+        Some(Command::Man(options)) => shell::man(options),
     }
 }

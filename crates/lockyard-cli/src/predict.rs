@@ -8,36 +8,168 @@ use crate::screen::screen;
 use crate::trace::TraceFile;
 use crate::values::thread_list;
 use crate::{call_path, output, progress, trace};
-use lockyard_lab::predict;
+use lockyard_lab::predict::{self, PredictRequest, Predictions};
 use lockyard_predict::placement::MachinePlacement;
 use lockyard_predict::{evidence, explain, names, sensitivity};
 use lockyard_results::fairness::TOO_FEW_WAITS;
+use lockyard_results::published;
 use lockyard_results::render::{Document, Extent};
 use lockyard_results::row::Row;
-use lockyard_results::{published, scaling};
+use lockyard_results::scaling::{self, VariantFit};
+use lockyard_scenarios::Script;
+use lockyard_sim::Machine;
 
 pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     call_path::no_scenario(&options.scenario)?;
     let script = names::scenario(&options.scenario)?;
-    let machine = names::machine(&options.machine)?;
+    let machines = machines(&options.machines)?;
     let threads = thread_list(&options.threads)?;
     let reports = Reports::of_threads(&options.pages, &threads)?;
     if options.fit {
         scaling::check(&threads)?;
     }
-    let placement = options
-        .placement
-        .as_deref()
-        .map(|text| MachinePlacement::parse(text, &machine))
-        .transpose()?;
+    let requests: Result<Vec<PredictRequest>, Failure> =
+        machines.iter().map(|machine| request(options, &script, machine, &threads)).collect();
+    let requests = requests?;
     let baselines = Baselines::prepare(&options.baselines)?;
     let trace = options.trace.as_deref().map(TraceFile::at).transpose()?;
-    let variants = match options.variants.len() {
-        0 => script.variants.len(),
-        some => some,
+    let Found { mut predictions, fits } = simulate(&requests, options)?;
+    let mut document = Document {
+        rows: std::mem::take(&mut predictions.rows),
+        fits,
+        environment: environment(&requests),
+        notes: notes(&script, &machines),
+        ..Document::default()
     };
-    let each = if options.sensitivity { 1 + sensitivity::count(&machine) } else { 1 };
-    let bar = progress::bar(threads.len() * variants * each, "cells simulated");
+    document.notes.extend(of_figures(&document.rows));
+    explain_rows(&mut document, &predictions, options.explain, machines.len() > 1);
+    let extent = Extent::rows(document.rows.len(), predictions.asked);
+    document.rows.extend(predictions.figures);
+    document.rows.extend(predictions.listings);
+    let names: Vec<&str> = machines.iter().map(Machine::name).collect();
+    let title = format!("{} on {}", script.name, names.join(", "));
+    let about = About { title: &title, machines: &machines, in_detail: true };
+    let traced = &predictions.traced;
+    baselines.finish(document, None, extent, &options.common.output, |document| {
+        reports.write(document, &about)?;
+        match (trace, requests.as_slice()) {
+            (Some(file), [request]) if document.partial.is_none() => {
+                let of_trace = trace::about(request, &document.environment);
+                file.write(traced, &request.machine, of_trace)
+            }
+            _ => Ok(()),
+        }
+    })
+}
+
+/// Returns the machines of these names, each once.
+fn machines(names: &[String]) -> Result<Vec<Machine>, Failure> {
+    let mut found: Vec<Machine> = Vec::new();
+    for name in names {
+        let machine = names::machine(name.trim())?;
+        if found.iter().any(|other| other.name() == machine.name()) {
+            return Err(Failure::Input(format!(
+                "--machine: `{}` is there twice; allowed: each machine once",
+                lockyard_support::printable(name)
+            )));
+        }
+        found.push(machine);
+    }
+    Ok(found)
+}
+
+fn request(
+    options: &Predict,
+    script: &Script,
+    machine: &Machine,
+    threads: &[usize],
+) -> Result<PredictRequest, Failure> {
+    if options.trace.is_some() && options.machines.len() > 1 {
+        let why = "--trace: there are several machines; allowed: one";
+        return Err(Failure::Input(why.to_owned()));
+    }
+    let placement = options.placement.as_deref();
+    Ok(PredictRequest {
+        script: script.clone(),
+        machine: machine.clone(),
+        variants: options.variants.clone(),
+        threads: threads.to_vec(),
+        placement: placement.map(|text| MachinePlacement::parse(text, machine)).transpose()?,
+        intervals: true,
+        sensitivity: options.sensitivity,
+        attribution: options.attribution,
+        trace: options.trace.is_some(),
+        jobs: options.common.jobs(),
+    })
+}
+
+/// Predictions of all machines, and the laws fitted to them.
+#[derive(Default)]
+struct Found {
+    predictions: Predictions,
+    fits: Vec<VariantFit>,
+}
+
+/// Simulates the cells of all machines.
+fn simulate(requests: &[PredictRequest], options: &Predict) -> Result<Found, Failure> {
+    let each = |request: &PredictRequest| {
+        let variants = match request.variants.len() {
+            0 => request.script.variants.len(),
+            some => some,
+        };
+        let inputs = if request.sensitivity { sensitivity::count(&request.machine) } else { 0 };
+        request.threads.len() * variants * (1 + inputs)
+    };
+    // A wrong number of threads is found before the first machine takes its time.
+    requests.iter().try_for_each(predict::check)?;
+    let bar = progress::bar(requests.iter().map(each).sum(), "cells simulated");
+    let tables = published::shipped()?;
+    let mut all = Found::default();
+    for request in requests {
+        let found = predict::run(request, &tables, &|| bar.inc(1));
+        if found.is_err() {
+            bar.finish_and_clear();
+        }
+        let mut found = found?;
+        if options.fit {
+            all.fits.extend(scaling::of_rows(&mut found.rows));
+        }
+        all.predictions.append(found);
+    }
+    bar.finish_and_clear();
+    Ok(all)
+}
+
+/// Returns the environment of the figures.
+fn environment(requests: &[PredictRequest]) -> Vec<(String, String)> {
+    let of_each = |value: &dyn Fn(&PredictRequest) -> String| match requests {
+        [one] => value(one),
+        some => {
+            let each = some.iter().map(|of| format!("{}: {}", of.machine.name(), value(of)));
+            each.collect::<Vec<_>>().join(", ")
+        }
+    };
+    let names: Vec<&str> = requests.iter().map(|request| request.machine.name()).collect();
+    let assumed = of_each(&|request| format!("{:.0} %", request.machine.assumed_share() * 100.0));
+    let placed = requests.first().map(|request| match &request.placement {
+        Some(placement) => placement.describe(),
+        None => request.script.order.name().to_owned(),
+    });
+    let mut environment = output::environment([
+        ("machine", names.join(", ")),
+        ("machine_assumed_share", assumed),
+        ("placement", placed.unwrap_or_default()),
+    ]);
+    let of_machines: Vec<String> =
+        requests.iter().flat_map(|request| request.machine.notes().to_vec()).collect();
+    if !of_machines.is_empty() {
+        environment.push(("machine_notes".to_owned(), of_machines.join("; ")));
+    }
+    environment
+}
+
+/// Returns notes on the scenario, its local work and the machines.
+fn notes(script: &Script, machines: &[Machine]) -> Vec<String> {
     let work = match &script.calibration {
         Some(calibration) if calibration.gives_local_work() => format!(
             "Local work: calibrated on {}{}, in nanoseconds, and reused here.",
@@ -51,67 +183,31 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
         _ => "Local work: as the script says.".to_owned(),
     };
     let mut notes = vec![format!("{}: {}.", script.name, script.operation), work];
-    let of_machine = machine.notes().iter();
-    notes.extend(of_machine.map(|note| format!("Note on {}: {note}.", machine.name())));
-    let assumed = machine.assumed_share() * 100.0;
-    let placed =
-        placement.as_ref().map_or(script.order.name().to_owned(), MachinePlacement::describe);
-    let mut environment = output::environment([
-        ("machine", machine.name().to_owned()),
-        ("machine_assumed_share", format!("{assumed:.0} %")),
-        ("placement", placed),
-    ]);
-    if !machine.notes().is_empty() {
-        environment.push(("machine_notes".to_owned(), machine.notes().join("; ")));
+    for machine in machines {
+        let of_machine = machine.notes().iter();
+        notes.extend(of_machine.map(|note| format!("Note on {}: {note}.", machine.name())));
     }
-    let request = predict::PredictRequest {
-        script,
-        machine,
-        variants: options.variants.clone(),
-        threads,
-        placement,
-        intervals: true,
-        sensitivity: options.sensitivity,
-        attribution: options.attribution,
-        trace: trace.is_some(),
-        jobs: options.common.jobs(),
+    notes
+}
+
+/// Adds the explanations of the rows that the user asked for.
+fn explain_rows(document: &mut Document, found: &Predictions, explain: bool, many: bool) {
+    let heading = |row: &Row| {
+        let on = if many { format!(" on {}", row.key.machine) } else { String::new() };
+        format!("{}, {}{on}", row.key.variant, row.key.threads_in_words())
     };
-    let found = predict::run(&request, &published::shipped()?, &|| bar.inc(1));
-    bar.finish_and_clear();
-    let mut found = found?;
-    let fits = if options.fit { scaling::of_rows(&mut found.rows) } else { Vec::new() };
-    let mut document =
-        Document { rows: found.rows, fits, environment, notes, ..Document::default() };
-    document.notes.extend(of_figures(&document.rows));
-    let heading = |row: &Row| format!("{}, {}", row.key.variant, row.key.threads_in_words());
-    if options.explain {
-        let explained = document.rows.iter().zip(&found.costs);
-        document.explanations =
-            explained.map(|(row, costs)| costs.table_on(&heading(row), &screen())).collect();
+    let rows = || document.rows.iter().zip(&found.costs);
+    let mut explanations: Vec<String> = Vec::new();
+    if explain {
+        explanations.extend(rows().map(|(row, costs)| costs.table_on(&heading(row), &screen())));
+    }
+    let sensitive = rows().zip(&found.sensitivities);
+    explanations
+        .extend(sensitive.map(|((row, costs), s)| s.table(&heading(row), &row.key.unit, costs)));
+    document.explanations = explanations;
+    if explain {
         document.notes.push(explain::legend());
     }
-    let sensitive = document.rows.iter().zip(&found.costs).zip(&found.sensitivities);
-    let tables: Vec<String> =
-        sensitive.map(|((row, costs), s)| s.table(&heading(row), &row.key.unit, costs)).collect();
-    document.explanations.extend(tables);
-    let extent = Extent::rows(document.rows.len(), found.asked);
-    document.rows.extend(found.figures);
-    document.rows.extend(found.listings);
-    let of_trace = trace::about(&request, &document.environment);
-    let about = About {
-        title: &format!("{} on {}", request.script.name, request.machine.name()),
-        machines: std::slice::from_ref(&request.machine),
-        in_detail: true,
-    };
-    baselines.finish(document, None, extent, &options.common.output, |document| {
-        reports.write(document, &about)?;
-        match trace {
-            Some(file) if document.partial.is_none() => {
-                file.write(&found.traced, &request.machine, of_trace)
-            }
-            _ => Ok(()),
-        }
-    })
 }
 
 /// Returns notes on the rows' intervals, errors and percentiles.

@@ -5,44 +5,78 @@ use crate::errors::Failure;
 use lockyard_lab::calibrate_host::{LEAST_SECONDS, MOST_SECONDS};
 use std::time::Duration;
 
-/// Reads numbers of threads: `1,2,4`.
+/// Maximum length of a list.
+const MOST: usize = 256;
+
+/// Reads numbers of threads: `1,2,4`, `1-4`, `16-96:16`.
 pub(crate) fn thread_list(text: &str) -> Result<Vec<usize>, Failure> {
     number_list("--threads", "threads", text)
 }
 
-/// Reads numbers of `things`, each at least 1, separated by commas.
+/// Reads numbers of `things`, each at least 1: single ones and ranges, separated by commas.
 pub(crate) fn number_list(option: &str, things: &str, text: &str) -> Result<Vec<usize>, Failure> {
     number_list_from(1, option, things, text)
 }
 
-/// Reads numbers of `things`, each at least `least`, separated by commas.
+/// Reads numbers of `things`, each at least `least`. `A-B` is every number from A to B. `A-B:S` is
+/// A, A+S, and so on, and always B. A repeated number is left out.
 pub(crate) fn number_list_from(
     least: usize,
     option: &str,
     things: &str,
     text: &str,
 ) -> Result<Vec<usize>, Failure> {
-    const MOST: usize = 256;
-    let allowed =
-        format!("allowed: whole numbers from {least}, with commas between them, such as 1,2,4");
     let mut numbers = Vec::new();
     for part in text.split(',') {
-        match part.trim().parse::<usize>() {
-            Ok(number) if number >= least && numbers.len() < MOST => numbers.push(number),
-            Ok(number) if number >= least => {
+        let Some(range) = Range::parse(part.trim()).filter(|range| range.first >= least) else {
+            let part = lockyard_support::printable(part);
+            return Err(Failure::Input(format!(
+                "{option}: `{part}` is not a number of {things} or a range of them; allowed: whole \
+                 numbers from {least}, such as 1,2,4 or 1-4 or 16-96:16"
+            )));
+        };
+        for number in range.numbers() {
+            if numbers.contains(&number) {
+                continue;
+            }
+            if numbers.len() == MOST {
                 return Err(Failure::Input(format!(
                     "{option} lists more than {MOST} numbers; at most {MOST} are allowed"
                 )));
             }
-            _ => {
-                let part = lockyard_support::printable(part);
-                return Err(Failure::Input(format!(
-                    "{option}: `{part}` is not a number of {things}; {allowed}"
-                )));
-            }
+            numbers.push(number);
         }
     }
     Ok(numbers)
+}
+
+/// Numbers in a list: `first`, then by `step`, and in any case `last`.
+#[derive(Clone, Copy)]
+struct Range {
+    first: usize,
+    last: usize,
+    step: usize,
+}
+
+impl Range {
+    /// Reads `A`, `A-B` or `A-B:S`.
+    fn parse(text: &str) -> Option<Range> {
+        let (bounds, step) = match text.split_once(':') {
+            Some((bounds, step)) => (bounds, step.trim().parse().ok().filter(|&step| step > 0)?),
+            None => (text, 1),
+        };
+        let Some((first, last)) = bounds.split_once('-') else {
+            let number = bounds.parse().ok().filter(|_| bounds == text)?;
+            return Some(Range { first: number, last: number, step });
+        };
+        let (first, last) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
+        (first <= last).then_some(Range { first, last, step })
+    }
+
+    fn numbers(self) -> impl Iterator<Item = usize> {
+        let before = (self.first..self.last).step_by(self.step);
+        before.chain(std::iter::once(self.last))
+    }
 }
 
 /// Refuses a list in which a number of `things` exceeds `most`.
@@ -123,6 +157,25 @@ pub(crate) fn jobs(text: &str) -> Result<u16, String> {
     whole(text, 1024)
 }
 
+/// Reads nanoseconds within bounds.
+fn nanoseconds(text: &str, most: f64) -> Result<f64, String> {
+    let number = text.trim().parse().ok();
+    number.filter(|ns| *ns > 0.0 && *ns <= most).ok_or_else(|| {
+        let text = lockyard_support::printable(text);
+        format!("is `{text}`; allowed: nanoseconds above 0, at most {most}")
+    })
+}
+
+/// Reads the time under a lock.
+pub(crate) fn held(text: &str) -> Result<f64, String> {
+    nanoseconds(text, 1e7)
+}
+
+/// Reads the time between two acquisitions.
+pub(crate) fn between(text: &str) -> Result<f64, String> {
+    nanoseconds(text, 2e7)
+}
+
 /// Reads a number of objects in a table.
 pub(crate) fn objects(text: &str) -> Result<u32, String> {
     whole(text, lockyard_measure::measure_tables::MOST_OBJECTS)
@@ -135,7 +188,14 @@ mod tests {
     #[test]
     fn lists_of_threads_are_read() {
         assert_eq!(thread_list("1,2, 96").unwrap(), [1, 2, 96]);
-        for wrong in ["", "0", "x", "1,,2", "-1", "1.5", "99999999999999999999"] {
+        assert_eq!(thread_list("1-4,8,16-48:16").unwrap(), [1, 2, 3, 4, 8, 16, 32, 48]);
+        assert_eq!(thread_list("16-50:16,2-4, 3").unwrap(), [16, 32, 48, 50, 2, 3, 4]);
+        assert_eq!(thread_list("7-7").unwrap(), [7]);
+        assert_eq!(thread_list("1-9:18446744073709551615").unwrap(), [1, 9]);
+        assert_eq!(thread_list("1-256").unwrap().len(), 256);
+        let wrong = ["", "0", "x", "1,,2", "-1", "1.5", "99999999999999999999"];
+        let ranges = ["0-4", "4-1", "1-", "-", "1-4:0", "1-4:", "3:2", "1-2-3", "1-4:-1", "1-257"];
+        for wrong in wrong.into_iter().chain(ranges) {
             assert!(matches!(thread_list(wrong), Err(Failure::Input(_))), "{wrong}");
         }
     }

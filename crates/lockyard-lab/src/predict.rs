@@ -8,6 +8,16 @@ use lockyard_results::published::PublishedTable;
 
 pub use lockyard_predict::request::{PredictRequest, Predictions};
 
+/// Checks a request without simulating anything.
+///
+/// # Errors
+///
+/// If the input is wrong, or a variant is native code.
+pub fn check(request: &PredictRequest) -> Result<(), Failure> {
+    peers::variants(&request.script, &request.variants)?;
+    Ok(request::check(request)?)
+}
+
 /// Predicts the cells of a request.
 ///
 /// # Errors
@@ -18,6 +28,6 @@ pub fn run(
     tables: &[PublishedTable],
     done: &(impl Fn() + Sync),
 ) -> Result<Predictions, Failure> {
-    peers::variants(&request.script, &request.variants)?;
+    check(request)?;
     request::run(request, tables, done)
 }

@@ -3,6 +3,7 @@
 use lockyard_scenarios::Script;
 use lockyard_sim::Machine;
 use lockyard_support::{InputError, hint, printable};
+use std::io::Read;
 use std::path::Path;
 
 /// Returns true if the name means a file: it has a directory or an extension, or it exists.
@@ -27,12 +28,26 @@ pub fn machine(name: &str) -> Result<Machine, InputError> {
     Err(InputError(format!("there is no machine `{}`; {hint} (or name a file)", printable(name))))
 }
 
-/// Returns the scenario of that name, or in that file.
+/// Maximum length of a script from standard input, in bytes.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Returns the script on standard input.
+fn standard_input() -> Result<Script, InputError> {
+    let mut text = String::new();
+    let read = std::io::stdin().lock().take(MOST_BYTES + 1).read_to_string(&mut text);
+    read.map_err(|error| InputError(format!("standard input cannot be read: {error}")))?;
+    Ok(Script::parse("standard input", &text)?)
+}
+
+/// Returns the scenario of that name, or in that file; `-` is standard input.
 ///
 /// # Errors
 ///
 /// If there is none, or its file is broken.
 pub fn scenario(name: &str) -> Result<Script, InputError> {
+    if name == "-" {
+        return standard_input();
+    }
     if let Some(script) = Script::shipped(name) {
         return Ok(script);
     }

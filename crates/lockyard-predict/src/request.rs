@@ -65,6 +65,32 @@ pub struct Predictions {
     pub traced: Vec<TracedCell>,
 }
 
+impl Predictions {
+    /// Adds the results of another request.
+    pub fn append(&mut self, other: Predictions) {
+        self.rows.extend(other.rows);
+        self.asked += other.asked;
+        self.costs.extend(other.costs);
+        self.figures.extend(other.figures);
+        self.listings.extend(other.listings);
+        self.sensitivities.extend(other.sensitivities);
+        self.traced.extend(other.traced);
+    }
+}
+
+/// Checks a request without simulating anything: the names of variants, and the room for threads.
+///
+/// # Errors
+///
+/// If the input is wrong.
+pub fn check(request: &PredictRequest) -> Result<(), InputError> {
+    let script = &request.script;
+    let variants = script.named_variants(&request.variants)?;
+    variants.iter().try_for_each(|variant| refuse_foreign(variant))?;
+    let scripted = MachinePlacement::Order(script.order);
+    check_room(request, request.placement.as_ref().unwrap_or(&scripted))
+}
+
 /// Predicts the cells of a request: variant by variant, in the order of `threads`. A row whose cell
 /// was published has the published figure too, if its tasks run where the script says.
 ///
@@ -76,12 +102,11 @@ pub fn run(
     tables: &[PublishedTable],
     done: &(impl Fn() + Sync),
 ) -> Result<Predictions, Failure> {
+    check(request)?;
     let script = &request.script;
     let variants = script.named_variants(&request.variants)?;
-    variants.iter().try_for_each(|variant| refuse_foreign(variant))?;
     let scripted = MachinePlacement::Order(script.order);
     let placement = request.placement.as_ref().unwrap_or(&scripted);
-    check_room(request, placement)?;
     let asked = variants.len() * request.threads.len();
     let works = jobs::run(
         &variants,

@@ -97,6 +97,7 @@ const WALLS: &[Wall] = &[
             "lockyard-support",
             "lockyard-trace",
             "lockyard-sim",
+            "lockyard-scenarios",
             "lockyard-results",
             "lockyard-report",
             "lockyard-predict",

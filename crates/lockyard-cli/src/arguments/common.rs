@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 #[derive(Debug, Args)]
 pub(crate) struct Output {
     /// Output: table, json, csv, markdown
-    #[arg(long, value_enum, default_value_t = Format::Table, hide_possible_values = true)]
+    #[arg(short, long, value_enum, default_value_t = Format::Table, hide_possible_values = true)]
     pub(crate) format: Format,
 }
 
@@ -16,7 +16,7 @@ pub(crate) struct Common {
     #[command(flatten)]
     pub(crate) output: Output,
     /// Cells to simulate at once [default: one per CPU]
-    #[arg(long, value_name = "N", value_parser = jobs, allow_hyphen_values = true)]
+    #[arg(short, long, value_name = "N", value_parser = jobs, allow_hyphen_values = true)]
     pub(crate) jobs: Option<u16>,
 }
 

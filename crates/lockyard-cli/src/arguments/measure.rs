@@ -7,14 +7,15 @@ use super::rounds::{Rounds, Stall};
 use clap::Args;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  lockyard measure page-ref -t 1,2 --repeats 3")]
 pub(crate) struct Measure {
     /// Scenario name (fstat2, page-ref, spin-loop/same-node/embedded,{n}...) or path of a script
     pub(crate) scenario: String,
-    /// Thread counts, e.g. 1,2,4
-    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    /// Thread counts, e.g. 1-4,8
+    #[arg(short, long, value_name = "LIST", allow_hyphen_values = true)]
     pub(crate) threads: String,
     /// Variant to measure; repeatable [default: all]
-    #[arg(long = "variant", value_name = "NAME")]
+    #[arg(short, long = "variant", value_name = "NAME")]
     pub(crate) variants: Vec<String>,
     /// Also measure other libraries' locks; =LIST for some,{n}e.g. =spin,std-mutex (see
     /// docs/measure/peers.md)

@@ -12,6 +12,8 @@ mod predict;
 mod report;
 mod reproduce;
 mod rounds;
+mod scenarios;
+mod shell;
 mod syscalls;
 
 pub(crate) use baselines::{BaselineDirectory, BaselineOptions};
@@ -25,13 +27,18 @@ pub(crate) use measure_tables::MeasureTables;
 pub(crate) use predict::Predict;
 pub(crate) use report::{Pages, ReportFile};
 pub(crate) use reproduce::Reproduce;
+pub(crate) use scenarios::{NewScenario, Scenarios, ScenariosCommand};
+pub(crate) use shell::{Completions, Man};
 pub(crate) use syscalls::{Kinds, SyscallsFormat, SyscallsOptions};
 
 use clap::{CommandFactory, Parser, Subcommand};
 
+/// Version of the command, with the commit that it was built from if that is known.
+const VERSION: &str = env!("LOCKYARD_VERSION");
+
 /// Scalable locks and reference counts: published, predicted and measured figures.
 #[derive(Debug, Parser)]
-#[command(name = "lockyard", version, disable_help_subcommand = true)]
+#[command(name = "lockyard", version = VERSION)]
 #[command(after_help = "Exit codes: 0 success, 1 failure, 2 bad usage or bad input.\n\
                   A signal stops long work within a second and prints the finished rows (JSON\n\
                   has `partial`). Exit codes then: 130 (SIGINT), 143 (SIGTERM), 129 (SIGHUP).")]
@@ -60,6 +67,12 @@ pub(crate) enum Command {
     Compare(Compare),
     /// List the simulated machines; show, check or calibrate one
     Machines(Machines),
+    /// List the scenarios; show one, or write a template
+    Scenarios(Scenarios),
+    /// Print completions for a shell
+    Completions(Completions),
+    /// Write manual pages
+    Man(Man),
 }
 
 impl Command {
@@ -67,7 +80,10 @@ impl Command {
     /// it.
     pub(crate) fn has_rows_to_keep(&self) -> bool {
         match self {
-            Command::Compare(_) => false,
+            Command::Compare(_)
+            | Command::Scenarios(_)
+            | Command::Completions(_)
+            | Command::Man(_) => false,
             Command::Machines(machines) => matches!(
                 machines.command,
                 Some(MachinesCommand::Check { .. } | MachinesCommand::Calibrate(_))

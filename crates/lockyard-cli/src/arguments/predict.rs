@@ -7,17 +7,26 @@ use clap::Args;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+                  lockyard predict fstat2 -m cascade-lake-2s24c2t -t 1,24,96\n  \
+                  lockyard predict fstat2 -m zen4-7840u,cascade-lake-2s24c2t -t 1,8")]
 pub(crate) struct Predict {
-    /// Scenario name (open3, fstat2, page-ref, ...) or path of a script
+    /// Scenario name (open3, fstat2, page-ref, ...) or path of a{n}script; - reads standard input
     pub(crate) scenario: String,
-    /// Machine name or path of a machine file
-    #[arg(long, value_name = "NAME|FILE")]
-    pub(crate) machine: String,
-    /// Thread counts, e.g. 1,2,4
-    #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
+    /// Machine names or paths of machine files
+    #[arg(
+        short,
+        long = "machine",
+        value_name = "NAME|FILE",
+        value_delimiter = ',',
+        required = true
+    )]
+    pub(crate) machines: Vec<String>,
+    /// Thread counts, e.g. 1-4,8,16-96:16
+    #[arg(short, long, value_name = "LIST", allow_hyphen_values = true)]
     pub(crate) threads: String,
     /// Variant to run; repeatable [default: all]
-    #[arg(long = "variant", value_name = "NAME")]
+    #[arg(short, long = "variant", value_name = "NAME")]
     pub(crate) variants: Vec<String>,
     /// Placement: fill, siblings-last, spread, unpinned,{n}or hardware threads such as
     /// 0,24{n}[default: as the script says]

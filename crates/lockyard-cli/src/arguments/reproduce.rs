@@ -6,6 +6,7 @@ use clap::Args;
 use std::path::PathBuf;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  lockyard reproduce\n  lockyard reproduce fstat2 --no-measure")]
 pub(crate) struct Reproduce {
     /// Tables or experiments, e.g. page-ref or fstat2 [default: all]
     #[arg(value_name = "EXPERIMENT")]

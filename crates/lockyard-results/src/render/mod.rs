@@ -9,6 +9,7 @@ mod figures;
 mod fits;
 mod grid;
 mod json;
+mod layout;
 mod notes;
 mod people;
 mod phases;

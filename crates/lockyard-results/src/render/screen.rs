@@ -3,8 +3,7 @@
 //! The command detects it once. Everything that a person reads in a terminal is laid out for it.
 
 use super::document::Format;
-use super::grid::Grid;
-use comfy_table::{ColumnConstraint, ContentArrangement, Table, TableStyle, presets};
+use comfy_table::{TableStyle, presets};
 use textwrap::{Options, WordSplitter};
 
 /// Least width in columns. A narrower terminal gets lines of this width.
@@ -110,50 +109,10 @@ impl Screen {
         }
     }
 
-    /// Lays out a table of words: it is as wide as it must be, and its cells are wrapped where
-    /// that is wider than the screen.
-    pub fn words(&self, table: &Table) -> String {
-        let mut table = table.clone();
-        table.load_style(*self.style());
-        table.set_content_arrangement(ContentArrangement::Dynamic);
-        table.set_width(u16::try_from(self.width).unwrap_or(u16::MAX));
-        // A name that is not long stays whole; the words beside it are wrapped.
-        let names = table.column_max_content_widths().first().copied().unwrap_or(0);
-        if usize::from(names) <= self.width * 2 / 5 {
-            if let Some(column) = table.column_mut(0) {
-                column.set_constraint(ColumnConstraint::ContentWidth);
-            }
-        }
-        self.characters(&table.to_string())
-    }
-
-    /// Lays out a table of words in a format for people: for the screen, or in Markdown.
-    pub fn words_in(&self, table: &Table, format: Format) -> String {
-        if format == Format::Markdown { in_markdown(table) } else { self.words(table) }
-    }
-
-    /// Lays out a table of figures in a format for people: for the screen, or in Markdown.
-    pub fn figures_in(&self, table: &Table, keys: usize, format: Format) -> String {
-        if format == Format::Markdown { in_markdown(table) } else { self.figures(table, keys) }
-    }
-
     /// Wraps text of a format for people. Lines of Markdown stay as they are.
     pub fn wrap_in(&self, text: String, format: Format) -> String {
         if format == Format::Markdown { text } else { self.wrap(&text) }
     }
-
-    /// Lays out a table of figures: the first `keys` columns name a row. A table that is too wide
-    /// becomes several below each other.
-    pub fn figures(&self, table: &Table, keys: usize) -> String {
-        Grid::of(table, keys).render(self)
-    }
-}
-
-fn in_markdown(table: &Table) -> String {
-    let mut table = table.clone();
-    table.load_style(presets::ASCII_MARKDOWN);
-    table.set_content_arrangement(ContentArrangement::Disabled);
-    table.to_string()
 }
 
 #[cfg(test)]
@@ -177,9 +136,5 @@ mod tests {
     fn a_screen_without_unicode_gets_ascii() {
         let screen = Screen { unicode: false, ..Screen::default() };
         assert_eq!(screen.characters("5 \u{b1} 1 \u{b5}s \u{2502} \u{e9}"), "5 +/- 1 us | ?");
-        let mut table = Table::new();
-        table.set_header(["a", "b"]);
-        table.add_row(["c", "d"]);
-        assert!(screen.words(&table).is_ascii() && screen.figures(&table, 1).is_ascii());
     }
 }

@@ -60,13 +60,18 @@ impl Script {
         SHIPPED.iter().map(|(name, _)| *name)
     }
 
+    /// Returns the text of the shipped script with this name, or `None` if there is none.
+    pub fn shipped_text(name: &str) -> Option<&'static str> {
+        SHIPPED.iter().find(|(shipped, _)| *shipped == name).map(|(_, text)| *text)
+    }
+
     /// Returns the shipped script with this name, or `None` if there is none.
     ///
     /// # Panics
     ///
     /// If the shipped file is broken. A test reads all shipped files.
     pub fn shipped(name: &str) -> Option<Script> {
-        let (name, text) = SHIPPED.iter().find(|(shipped, _)| *shipped == name)?;
+        let text = Script::shipped_text(name)?;
         Some(Script::parse(&format!("{name}.toml"), text).expect("a shipped script is valid"))
     }
 }

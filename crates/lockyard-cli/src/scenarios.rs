@@ -1,0 +1,85 @@
+//! `lockyard scenarios`: the shipped scripts, and a template for one's own.
+
+use crate::arguments::{NewScenario, Scenarios, ScenariosCommand};
+use crate::errors::Failure;
+use crate::new_file::NewFile;
+use crate::output;
+use crate::screen::screen;
+use lockyard_results::render::Screen;
+use lockyard_scenarios::Script;
+use lockyard_support::{hint, printable};
+
+pub(crate) fn run(options: &Scenarios) -> Result<(), Failure> {
+    match &options.command {
+        None | Some(ScenariosCommand::List) => output::write(&list()),
+        Some(ScenariosCommand::Show { scenario }) => show(scenario),
+        Some(ScenariosCommand::New(options)) => new(options),
+    }
+}
+
+/// Returns a list of the shipped scripts: names and titles, and what to do with one.
+fn list() -> String {
+    let names: Vec<&str> = Script::names().collect();
+    let widest = names.iter().map(|name| name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for name in names {
+        let Some(script) = Script::shipped(name) else { continue };
+        let indent = widest + 2;
+        let title = Screen::of_width(screen().width.saturating_sub(indent)).wrap(&script.title);
+        for (index, line) in title.lines().enumerate() {
+            let first = if index == 0 { name } else { "" };
+            text.push_str(&format!("{first:indent$}{line}\n"));
+        }
+    }
+    text.push_str(
+        "\nlockyard scenarios show NAME prints one. lockyard scenarios new writes a\n\
+         template for a program of your own. lockyard predict NAME --machine MACHINE\n\
+         --threads LIST runs one.\n",
+    );
+    text
+}
+
+fn show(name: &str) -> Result<(), Failure> {
+    match Script::shipped_text(name) {
+        Some(text) => output::write(text),
+        None => {
+            let names: Vec<&str> = Script::names().collect();
+            let hint = hint(name, &names, "there are");
+            Err(Failure::Input(format!("there is no scenario `{}`; {hint}", printable(name))))
+        }
+    }
+}
+
+fn new(options: &NewScenario) -> Result<(), Failure> {
+    if options.every <= options.held {
+        return Err(Failure::Input(format!(
+            "--every {}: allowed: more than --held ({}), because it includes the work under the \
+             lock",
+            options.every, options.held
+        )));
+    }
+    let file = options.out.as_deref().map(|path| NewFile::at("--out", path, options.force));
+    let file = file.transpose()?;
+    let shown = file.as_ref().map_or("mine.toml", NewFile::shown);
+    let text = filled(options, shown);
+    // The name is the only text of the user's in the script.
+    Script::parse("--name", &text).map_err(|_| {
+        Failure::Input(format!(
+            "--name `{}`: allowed: 1 to 64 of a-z A-Z 0-9 - _ . + / @",
+            printable(&options.name)
+        ))
+    })?;
+    match file {
+        Some(file) => file.write(text),
+        None => output::write(&text),
+    }
+}
+
+/// Returns the template with the user's times. `file` is the name that its comments give it.
+fn filled(options: &NewScenario, file: &str) -> String {
+    include_str!("template.toml")
+        .replace("@FILE@", file)
+        .replace("@NAME@", &options.name)
+        .replace("@OUTSIDE@", &(options.every - options.held).to_string())
+        .replace("@HELD@", &options.held.to_string())
+}

@@ -1,0 +1,62 @@
+//! Layout of tables for a screen or for Markdown: tables of words, and tables of figures.
+
+use super::document::Format;
+use super::grid::Grid;
+use super::screen::Screen;
+use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
+
+impl Screen {
+    /// Lays out a table of words: it is as wide as it must be, and its cells are wrapped where
+    /// that is wider than the screen.
+    pub fn words(&self, table: &Table) -> String {
+        let mut table = table.clone();
+        table.load_style(*self.style());
+        table.set_content_arrangement(ContentArrangement::Dynamic);
+        table.set_width(u16::try_from(self.width).unwrap_or(u16::MAX));
+        // A name that is not long stays whole; the words beside it are wrapped.
+        let names = table.column_max_content_widths().first().copied().unwrap_or(0);
+        if usize::from(names) <= self.width * 2 / 5 {
+            if let Some(column) = table.column_mut(0) {
+                column.set_constraint(ColumnConstraint::ContentWidth);
+            }
+        }
+        self.characters(&table.to_string())
+    }
+
+    /// Lays out a table of words in a format for people: for the screen, or in Markdown.
+    pub fn words_in(&self, table: &Table, format: Format) -> String {
+        if format == Format::Markdown { in_markdown(table) } else { self.words(table) }
+    }
+
+    /// Lays out a table of figures in a format for people: for the screen, or in Markdown.
+    pub fn figures_in(&self, table: &Table, keys: usize, format: Format) -> String {
+        if format == Format::Markdown { in_markdown(table) } else { self.figures(table, keys) }
+    }
+
+    /// Lays out a table of figures: the first `keys` columns name a row. A table that is too wide
+    /// becomes several below each other.
+    pub fn figures(&self, table: &Table, keys: usize) -> String {
+        Grid::of(table, keys).render(self)
+    }
+}
+
+fn in_markdown(table: &Table) -> String {
+    let mut table = table.clone();
+    table.load_style(presets::ASCII_MARKDOWN);
+    table.set_content_arrangement(ContentArrangement::Disabled);
+    table.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_of_a_screen_without_unicode_are_ascii() {
+        let screen = Screen { unicode: false, ..Screen::default() };
+        let mut table = Table::new();
+        table.set_header(["a", "b"]);
+        table.add_row(["c", "d"]);
+        assert!(screen.words(&table).is_ascii() && screen.figures(&table, 1).is_ascii());
+    }
+}
