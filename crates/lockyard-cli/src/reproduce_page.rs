@@ -54,8 +54,8 @@ pub(crate) fn page(options: &Reproduce, report: &Reproduction, document: &Docume
 
 /// Meaning of the summary's columns.
 const LEGEND: &str = "Simulated: predictions from the machines' files. Trivial: the cost of the \
-    calibration cell, held constant. Median and p90: of |predicted / published - 1|, over the \
-    cells that are predictions. Right winners: of the pairs of variants whose published figures \
+    calibration cell, held constant. p50 and p90: the median and the 90th percentile of \
+    |predicted / published - 1| over the cells that are predictions. Right winners: of the pairs of variants whose published figures \
     differ by more than 5 %, those whose faster one a model names.\n";
 
 /// Note on measured figures.

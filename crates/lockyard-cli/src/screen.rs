@@ -16,13 +16,22 @@ pub(crate) fn screen() -> Screen {
 
 /// Detects the screen of this process.
 pub(crate) fn detect(colour: ColourChoice, quiet: bool) {
+    // A second call would have the same answer.
+    let _ = SCREEN.set(look(colour, quiet));
+}
+
+/// Returns the width of this process's screen. It does not depend on options.
+pub(crate) fn width() -> usize {
+    look(ColourChoice::Never, false).width
+}
+
+fn look(colour: ColourChoice, quiet: bool) -> Screen {
     let out = std::io::stdout();
     let terminal = out.is_terminal();
     let size = terminal.then(|| terminal_size::terminal_size_of(&out)).flatten();
     let variable = |name: &str| std::env::var(name).ok();
     let width = size.map(|(width, _)| usize::from(width.0));
-    // A second call would have the same answer.
-    let _ = SCREEN.set(Surroundings { terminal, width, variable: &variable }.screen(colour, quiet));
+    Surroundings { terminal, width, variable: &variable }.screen(colour, quiet)
 }
 
 /// Everything that the screen depends on, except the options.

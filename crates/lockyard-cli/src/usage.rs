@@ -3,8 +3,9 @@
 
 use crate::arguments::Arguments;
 use crate::errors::Failure;
+use crate::screen;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
-use clap::{Arg, Command, CommandFactory, Parser};
+use clap::{Arg, Command, CommandFactory, FromArgMatches};
 use lockyard_support::{hint, printable};
 use std::ffi::OsString;
 
@@ -14,7 +15,9 @@ use std::ffi::OsString;
 ///
 /// Bad usage.
 pub(crate) fn parse() -> Result<Arguments, Failure> {
-    Arguments::try_parse().map_err(|error| match error.kind() {
+    let command = Arguments::command().term_width(screen::width());
+    let parsed = command.try_get_matches().and_then(|found| Arguments::from_arg_matches(&found));
+    parsed.map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => error.exit(),
         _ => Failure::Input(Place::of(std::env::args_os().skip(1)).explain(&error)),
     })
@@ -140,8 +143,7 @@ impl Place {
 
     /// Returns the help of an argument, worded for the middle of a sentence.
     fn help(&self, argument: &str) -> Option<String> {
-        // `{n}` breaks a line of the help.
-        let help = self.find(argument)?.get_help()?.to_string().replace("{n}", " ");
+        let help = self.find(argument)?.get_help()?.to_string();
         let mut letters = help.chars();
         let first = letters.next()?;
         Some(first.to_lowercase().chain(letters).collect())

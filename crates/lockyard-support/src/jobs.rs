@@ -7,6 +7,7 @@
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
+use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 /// Interrupt flag, for code that checks it often.
@@ -71,7 +72,10 @@ pub fn run<T: Sync, R: Send>(
     };
     std::thread::scope(|scope| {
         for _ in 1..threads.clamp(1, items.len().max(1)) {
-            scope.spawn(one);
+            // If the system refuses a thread, the others do its work.
+            if Builder::new().spawn_scoped(scope, one).is_err() {
+                break;
+            }
         }
         one();
     });

@@ -6,14 +6,14 @@ use std::path::PathBuf;
 // Options of `measure`, `measure-tables` and `predict`. A doc comment here would become their text.
 #[derive(Debug, Args)]
 pub(crate) struct BaselineOptions {
-    /// Keep the results under this name (see{n}docs/use/compare.md); an earlier one is replaced
+    /// Keep the results under this name (see docs/use/compare.md); an earlier one is replaced
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub(crate) save: Option<String>,
-    /// Compare with the results of this name or file; exit{n}with code 1 if a row is slower, as
+    /// Compare with the results of this name or file; exit with code 1 if a row is slower, as
     /// `compare` does
     #[arg(long, value_name = "NAME|FILE", allow_hyphen_values = true)]
     pub(crate) against: Option<String>,
-    /// With --against: slower by more than this{n}[default: 5%]
+    /// With --against: slower by more than this [default: 5%]
     #[arg(long, value_name = "PERCENT", requires = "against", allow_hyphen_values = true)]
     pub(crate) threshold: Option<String>,
     #[command(flatten)]
@@ -23,7 +23,7 @@ pub(crate) struct BaselineOptions {
 // As above, of `compare` too.
 #[derive(Debug, Args)]
 pub(crate) struct BaselineDirectory {
-    /// Directory of the named results{n}[default: .lockyard/baselines]
+    /// Directory of the named results [default: .lockyard/baselines]
     #[arg(long = "baselines", value_name = "DIR")]
     pub(crate) path: Option<PathBuf>,
 }

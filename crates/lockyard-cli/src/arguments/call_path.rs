@@ -7,12 +7,13 @@ use std::time::Duration;
 
 #[derive(Debug, Args)]
 #[command(after_help = "Ways to call: inlined, direct, through a table, patched.\n\
-                  See docs/measure/lock-call-path.md.")]
+                  See docs/measure/lock-call-path.md.\n\n\
+                  Examples:\n  lockyard lock-call-path --lock ticket --repeats 3")]
 pub(crate) struct CallPath {
     /// Kind of lock: ticket, queued, ... [default: ticket]
     #[arg(long, value_name = "KIND", allow_hyphen_values = true)]
     pub(crate) lock: Option<String>,
-    /// Approximate seconds per round of{n}one way to call
+    /// Approximate seconds per round of one way to call
     #[arg(
         long,
         value_name = "S",

@@ -10,13 +10,14 @@ pub(crate) struct Display {
         long = "color",
         value_name = "WHEN",
         global = true,
+        display_order = 100,
         value_enum,
         default_value_t = ColourChoice::Auto,
         hide_possible_values = true
     )]
     pub(crate) colour: ColourChoice,
     /// Print only figures and errors: no progress, curves, notes
-    #[arg(short, long, global = true)]
+    #[arg(short, long, global = true, display_order = 101)]
     pub(crate) quiet: bool,
 }
 

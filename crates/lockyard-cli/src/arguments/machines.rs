@@ -7,9 +7,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  lockyard machines\n  lockyard machines show zen4-7840u")]
 pub(crate) struct Machines {
     /// Output: table, json, csv, markdown
     #[arg(
+        short,
         long,
         value_enum,
         default_value_t = Format::Table,
@@ -24,18 +26,21 @@ pub(crate) struct Machines {
 #[derive(Debug, Subcommand)]
 pub(crate) enum MachinesCommand {
     /// Print every number of a machine, with its source
+    #[command(after_help = "Examples:\n  lockyard machines show zen4-7840u")]
     Show {
         /// Machine name or path of a machine file
         #[arg(value_name = "NAME|FILE")]
         machine: String,
     },
     /// Describe this host: CPUs, caches, limits, what spoils measurements
+    #[command(after_help = "Examples:\n  lockyard machines detect")]
     Detect {
-        /// Describe another host, from its `sys` and `proc`{n}recorded in this directory
+        /// Describe another host, from its `sys` and `proc` recorded in this directory
         #[arg(long, value_name = "DIR")]
         root: Option<PathBuf>,
     },
     /// Predict published figures that are not inputs of a machine
+    #[command(after_help = "Examples:\n  lockyard machines check cascade-lake-2s24c2t")]
     Check {
         /// Machine names or paths of machine files [default: all shipped]
         #[arg(value_name = "NAME|FILE")]
@@ -46,6 +51,8 @@ pub(crate) enum MachinesCommand {
 }
 
 #[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  lockyard machines calibrate --seconds 10\n  \
+                  lockyard machines calibrate --out host.toml")]
 pub(crate) struct Calibrate {
     /// Seconds to measure, 1 to 3600
     #[arg(
@@ -56,16 +63,16 @@ pub(crate) struct Calibrate {
         allow_hyphen_values = true
     )]
     pub(crate) seconds: Duration,
-    /// Write the machine file here{n}[default: print it below the figures]
+    /// Write the machine file here [default: print it below the figures]
     #[arg(long, value_name = "FILE")]
     pub(crate) out: Option<PathBuf>,
     /// Replace the file if it exists
     #[arg(long, requires = "out")]
     pub(crate) force: bool,
-    /// Write a file even if hand-overs are not steady over{n}time; the file says so
+    /// Write a file even if hand-overs are not steady over time; the file says so
     #[arg(long)]
     pub(crate) anyway: bool,
-    /// Name of the machine [default: derived from the{n}processor's]
+    /// Name of the machine [default: derived from the processor's]
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub(crate) name: Option<String>,
 }

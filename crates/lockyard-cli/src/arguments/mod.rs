@@ -38,10 +38,15 @@ const VERSION: &str = env!("LOCKYARD_VERSION");
 
 /// Scalable locks and reference counts: published, predicted and measured figures.
 #[derive(Debug, Parser)]
-#[command(name = "lockyard", version = VERSION)]
-#[command(after_help = "Exit codes: 0 success, 1 failure, 2 bad usage or bad input.\n\
-                  A signal stops long work within a second and prints the finished rows (JSON\n\
-                  has `partial`). Exit codes then: 130 (SIGINT), 143 (SIGTERM), 129 (SIGHUP).")]
+#[command(name = "lockyard", version = VERSION, max_term_width = 100)]
+#[command(after_help = "Examples:\n  \
+                  lockyard reproduce fstat2 --no-measure\n  \
+                  lockyard predict fstat2 -m cascade-lake-2s24c2t -t 1,24,96\n  \
+                  lockyard measure page-ref -t 1,2\n  \
+                  lockyard scenarios new --held 300 --every 2000\n\n\
+                  Exit codes: 0 success, 1 failure, 2 bad usage or bad input. A signal stops long \
+                  work within a second and prints the finished rows (JSON has `partial`); then the \
+                  codes are 130 (SIGINT), 143 (SIGTERM), 129 (SIGHUP).")]
 pub(crate) struct Arguments {
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
@@ -95,15 +100,7 @@ impl Command {
 
 /// Returns the answer to no arguments: the help, and commands to try.
 pub(crate) fn overview() -> String {
-    let mut help = Arguments::command().render_long_help().to_string();
-    help.push_str(
-        "\nTry:\n  lockyard reproduce\n  \
-         lockyard predict fstat2 --machine cascade-lake-2s24c2t --threads 1,24,96\n  \
-         lockyard measure page-ref --threads 1,2\n  \
-         lockyard machines show cascade-lake-2s24c2t\n  \
-         lockyard machines detect\n",
-    );
-    help
+    Arguments::command().term_width(crate::screen::width()).render_help().to_string()
 }
 
 #[cfg(test)]

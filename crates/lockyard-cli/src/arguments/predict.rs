@@ -11,7 +11,7 @@ use std::path::PathBuf;
                   lockyard predict fstat2 -m cascade-lake-2s24c2t -t 1,24,96\n  \
                   lockyard predict fstat2 -m zen4-7840u,cascade-lake-2s24c2t -t 1,8")]
 pub(crate) struct Predict {
-    /// Scenario name (open3, fstat2, page-ref, ...) or path of a{n}script; - reads standard input
+    /// Scenario name (open3, fstat2, page-ref, ...) or path of a script; - reads standard input
     pub(crate) scenario: String,
     /// Machine names or paths of machine files
     #[arg(
@@ -28,26 +28,26 @@ pub(crate) struct Predict {
     /// Variant to run; repeatable [default: all]
     #[arg(short, long = "variant", value_name = "NAME")]
     pub(crate) variants: Vec<String>,
-    /// Placement: fill, siblings-last, spread, unpinned,{n}or hardware threads such as
-    /// 0,24{n}[default: as the script says]
+    /// Placement: fill, siblings-last, spread, unpinned, or hardware threads such as
+    /// 0,24 [default: as the script says]
     #[arg(long, value_name = "WHERE", allow_hyphen_values = true)]
     pub(crate) placement: Option<String>,
-    /// Explain each prediction: cycles by phase, lock and{n}line, the dominant cost, the gain of an
+    /// Explain each prediction: cycles by phase, lock and line, the dominant cost, the gain of an
     /// ideal lock
     #[arg(long)]
     pub(crate) explain: bool,
-    /// Also print CPU time by region, as a profiler does,{n}beside the published listing
+    /// Also print CPU time by region, as a profiler does, beside the published listing
     #[arg(long)]
     pub(crate) attribution: bool,
-    /// Also name the input that moves each figure most if{n}it is wrong by 20 % (about 50
+    /// Also name the input that moves each figure most if it is wrong by 20 % (about 50
     /// simulations per cell)
     #[arg(long)]
     pub(crate) sensitivity: bool,
-    /// Also fit the Universal Scalability Law: contention,{n}coherence, and the number of threads
-    /// beyond{n}which throughput falls
+    /// Also fit the Universal Scalability Law: contention, coherence, and the number of threads
+    /// beyond which throughput falls
     #[arg(long)]
     pub(crate) fit: bool,
-    /// Also write a trace of each cell's beginning for a viewer:{n}FILE.pftrace for Perfetto,
+    /// Also write a trace of each cell's beginning for a viewer: FILE.pftrace for Perfetto,
     /// FILE.json for Chrome's format
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 // Where pages go. A doc comment here would become the command's text.
 #[derive(Debug, Args)]
 pub(crate) struct ReportFile {
-    /// Also write a page with charts, for a browser (see{n}docs/use/report.md)
+    /// Also write a page with charts, for a browser (see docs/use/report.md)
     #[arg(long, value_name = "FILE.html")]
     pub(crate) report: Option<PathBuf>,
 }

@@ -14,20 +14,20 @@ pub(crate) struct Reproduce {
     /// Do not measure on this host
     #[arg(long)]
     pub(crate) no_measure: bool,
-    /// Show the training tables instead: predictions of the{n}figures to which the simulated
+    /// Show the training tables instead: predictions of the figures to which the simulated
     /// machines were fitted
     #[arg(long, conflicts_with_all = ["experiments", "published"])]
     pub(crate) training: bool,
     /// Print every cell, not only the summary
     #[arg(long)]
     pub(crate) cells: bool,
-    /// Also print the sources of the published figures and{n}the origin of the others
+    /// Also print the sources of the published figures and the origin of the others
     #[arg(long)]
     pub(crate) sources: bool,
-    /// Also write results.json, results.csv and results.md{n}to this directory
+    /// Also write results.json, results.csv and results.md to this directory
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
-    /// Read published tables (*.csv) from this directory{n}instead of the shipped ones
+    /// Read published tables (*.csv) from this directory instead of the shipped ones
     #[arg(long, value_name = "DIR")]
     pub(crate) published: Option<PathBuf>,
     #[command(flatten)]

@@ -30,7 +30,7 @@ pub(crate) struct Rounds {
 // As `Rounds`, further down in the help.
 #[derive(Debug, Args)]
 pub(crate) struct Stall {
-    /// Abort a run that makes no progress for this many{n}seconds
+    /// Abort a run that makes no progress for this many seconds
     #[arg(
         long,
         value_name = "S",

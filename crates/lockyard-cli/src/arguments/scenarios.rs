@@ -16,8 +16,10 @@ pub(crate) struct Scenarios {
 #[derive(Debug, Subcommand)]
 pub(crate) enum ScenariosCommand {
     /// List the shipped scenarios
+    #[command(after_help = "Examples:\n  lockyard scenarios list")]
     List,
     /// Print the script of a scenario
+    #[command(after_help = "Examples:\n  lockyard scenarios show fstat2 > mine.toml")]
     Show {
         /// Name of a shipped scenario
         scenario: String,

@@ -6,13 +6,16 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 #[derive(Debug, Args)]
+#[command(
+    after_help = "Examples:\n  lockyard syscalls fstat2 --tasks 1,2 --seconds 0.1 --repeats 3"
+)]
 pub(crate) struct SyscallsOptions {
     /// Experiment: open3, fstat2, access2 or stat2
     pub(crate) experiment: String,
     /// Task counts, e.g. 1,2,4
     #[arg(long, value_name = "LIST", allow_hyphen_values = true)]
     pub(crate) tasks: String,
-    /// Kind of tasks: processes, threads, both{n}[default: processes; for will-it-scale: both]
+    /// Kind of tasks: processes, threads, both [default: processes; for will-it-scale: both]
     #[arg(long = "as", value_name = "KIND", value_enum, hide_possible_values = true)]
     pub(crate) kinds: Option<Kinds>,
     /// Seconds per sample
@@ -33,17 +36,17 @@ pub(crate) struct SyscallsOptions {
         allow_hyphen_values = true
     )]
     pub(crate) repeats: u16,
-    /// Placement: fill, siblings-last, spread, unpinned,{n}or CPUs such as 0,2 [default:
+    /// Placement: fill, siblings-last, spread, unpinned, or CPUs such as 0,2 [default:
     /// siblings-last]
     #[arg(long, value_name = "WHERE", allow_hyphen_values = true)]
     pub(crate) placement: Option<String>,
-    /// Directory in which to make the file's temporary{n}directory [default: the system's]
+    /// Directory in which to make the file's temporary directory [default: the system's]
     #[arg(long, value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
     /// Do not measure lockyard's lockref beside the kernel's
     #[arg(long)]
     pub(crate) kernel_only: bool,
-    /// Give up a task that does not start or end within{n}this many seconds
+    /// Give up a task that does not start or end within this many seconds
     #[arg(
         long,
         value_name = "S",
@@ -52,8 +55,9 @@ pub(crate) struct SyscallsOptions {
         allow_hyphen_values = true
     )]
     pub(crate) stalled_after: Duration,
-    /// Output: table, json, csv, markdown, or will-it-scale{n}(its columns, of the kernel only)
+    /// Output: table, json, csv, markdown, or will-it-scale (its columns, of the kernel only)
     #[arg(
+        short,
         long,
         value_enum,
         default_value_t = SyscallsFormat::Table,

@@ -82,7 +82,7 @@ fn unknown_names_are_answered_with_the_nearest_right_ones() {
 
 #[test]
 fn numbers_of_threads_are_whole_and_within_the_machine() {
-    let allowed = "allowed: whole numbers from 1, with commas between them, such as 1,2,4";
+    let allowed = "allowed: whole numbers from 1, such as 1,2,4 or 1-4 or 16-96:16";
     for wrong in ["0", "x", "-1", "1,,2", "1.5", "18446744073709551616"] {
         let part = wrong.split(',').find(|p| p.parse::<u8>().is_err() || *p == "0").unwrap_or("");
         let mut arguments = predict("fstat2", CLX, "1");
@@ -91,14 +91,16 @@ fn numbers_of_threads_are_whole_and_within_the_machine() {
         arguments.push(&threads);
         assert_eq!(
             refusal(&arguments),
-            format!("lockyard: --threads: `{part}` is not a number of threads; {allowed}")
+            format!(
+                "lockyard: --threads: `{part}` is not a number of threads or a range of them; {allowed}"
+            )
         );
     }
     assert_eq!(
         refusal(&predict("fstat2", CLX, "1,97")),
         format!("lockyard: 97 threads on machine `{CLX}`; allowed: 1 to 96")
     );
-    let long = vec!["1"; 300].join(",");
+    let long = (1..=300).map(|number| number.to_string()).collect::<Vec<_>>().join(",");
     assert!(refusal(&predict("fstat2", CLX, &long)).contains("more than 256 numbers"));
 }
 
@@ -240,9 +242,9 @@ fn a_script_with_a_lock_runs_to_its_end() {
 
 #[test]
 fn bad_usage_is_refused_in_one_line_that_says_where_and_what_is_allowed() {
-    let commands =
-        "reproduce, predict, measure, measure-tables, syscalls, lock-call-path, compare, machines";
-    let threads = "--threads <LIST>: thread counts, e.g. 1,2,4";
+    let commands = "reproduce, predict, measure, measure-tables, syscalls, lock-call-path, compare, machines, \
+         scenarios, completions, man, help";
+    let threads = "--threads <LIST>: thread counts, e.g. 1-4,8,16-96:16";
     let machine = "<NAME|FILE>: machine name or path of a machine file";
     for (arguments, answer) in [
         (&["zzz"][..], format!("`lockyard` has no command `zzz`; there are: {commands}")),
@@ -315,7 +317,7 @@ fn bad_values_of_options_are_refused_in_one_line() {
         ),
         (
             &["measure", "fstat2", "--threads"],
-            "--threads has no value; allowed: thread counts, e.g. 1,2,4".to_owned(),
+            "--threads has no value; allowed: thread counts, e.g. 1-4,8".to_owned(),
         ),
         (&["measure", "--fit=3"], "--fit takes no value, and `3` was given".to_owned()),
         (

@@ -64,7 +64,7 @@ fn the_summary_of_all_tables_is_one_screen_and_a_name_prints_cells() {
     let text = printed(&["reproduce", "--no-measure"], &[("LC_ALL", "C.UTF-8")]);
     assert!(text.lines().count() <= 60, "{text}");
     assert!(too_wide(&text, 80).is_empty(), "{text}");
-    assert!(text.contains("lockref-will-it-scale") && text.contains("--cells"), "{text}");
+    assert!(text.contains("lockref-will-it-scale ") && text.contains("--cells"), "{text}");
     assert!(!text.contains("threads \u{2502}"), "no cells: {text}");
     let cells = printed(&["reproduce", "id-table-timer-gettime", "--no-measure"], &[]);
     assert!(cells.contains("predicted") && !cells.contains("Published: "), "{cells}");

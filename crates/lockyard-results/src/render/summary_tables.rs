@@ -28,14 +28,14 @@ fn errors(summaries: &[Summary]) -> Grid {
     let texts = |of: &dyn Fn(&Summary) -> String| summaries.iter().map(of).collect();
     let mut columns = vec![Column::figures("", "cells", texts(&|of| of.cells.to_string()))];
     let share = |of: Option<f64>| match of {
-        Some(large) if large >= 0.9995 => format!("{:.0} %", large * 100.0),
+        Some(large) if large >= 0.0995 => format!("{:.0} %", large * 100.0),
         Some(some) => share(some),
         None => String::new(),
     };
     let models: [(&str, Model); 2] = [("simulated", |of| &of.model), ("trivial", |of| &of.trivial)];
     for (name, model) in models {
         columns.extend([
-            Column::figures(name, "median", texts(&|of| share(model(of).median_abs_error))),
+            Column::figures(name, "p50", texts(&|of| share(model(of).median_abs_error))),
             Column::figures(name, "p90", texts(&|of| share(model(of).p90_abs_error))),
         ]);
     }

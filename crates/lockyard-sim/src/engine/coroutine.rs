@@ -7,6 +7,7 @@ use crate::shared::Shared;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult};
 use std::cell::RefCell;
+use std::io;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
@@ -38,10 +39,13 @@ pub(super) struct SimulatedThread {
 }
 
 impl SimulatedThread {
-    pub(super) fn new(shared: Rc<Shared>, code: Box<dyn FnOnce()>) -> Self {
-        let stack = STACKS
-            .with_borrow_mut(Vec::pop)
-            .unwrap_or_else(|| DefaultStack::new(STACK_BYTES).expect("no memory for a stack"));
+    /// Returns a thread that has not begun, or the system's error if there is no memory for its
+    /// stack.
+    pub(super) fn new(shared: Rc<Shared>, code: Box<dyn FnOnce()>) -> io::Result<Self> {
+        let stack = match STACKS.with_borrow_mut(Vec::pop) {
+            Some(stack) => stack,
+            None => DefaultStack::new(STACK_BYTES)?,
+        };
         let inner = Coroutine::with_stack(stack, move |yielder, _| {
             shared.set_yielder(yielder);
             catch_unwind(AssertUnwindSafe(code)).map_err(|panic| {
@@ -54,7 +58,7 @@ impl SimulatedThread {
                 }
             })
         });
-        SimulatedThread { inner: ManuallyDrop::new(inner) }
+        Ok(SimulatedThread { inner: ManuallyDrop::new(inner) })
     }
 
     #[inline(always)]

@@ -81,7 +81,10 @@ impl Engine {
     /// Adds a thread on `core` that begins at `start`. Returns its index.
     pub(crate) fn spawn(&mut self, core: usize, start: u64, code: Box<dyn FnOnce()>) -> u32 {
         let thread = self.threads.len() as u32;
-        let coroutine = SimulatedThread::new(Rc::clone(&self.shared), code);
+        let coroutine = SimulatedThread::new(Rc::clone(&self.shared), code).ok();
+        if coroutine.is_none() {
+            self.fail(Fate::Fatal { thread, message: "there is no memory for its stack" });
+        }
         self.threads.push(Thread::new(core as u16, coroutine));
         self.give(core as u16, thread);
         self.live += 1;

@@ -72,11 +72,11 @@ pub(super) struct Thread {
 }
 
 impl Thread {
-    /// A thread on `core` that has not begun.
-    pub(super) fn new(core: u16, coroutine: SimulatedThread) -> Self {
+    /// Returns a thread on `core` that has not begun. Without its coroutine it cannot run.
+    pub(super) fn new(core: u16, coroutine: Option<SimulatedThread>) -> Self {
         Thread {
             core,
-            coroutine: Some(coroutine),
+            coroutine,
             op: Cell::new(Op::Fence),
             location: None,
             pending: false,
