@@ -31,8 +31,8 @@ pub(crate) fn number_list_from(
         let Some(range) = Range::parse(part.trim()).filter(|range| range.first >= least) else {
             let part = lockyard_support::printable(part);
             return Err(Failure::Input(format!(
-                "{option}: `{part}` is not a number of {things} or a range of them; allowed: whole \
-                 numbers from {least}, such as 1,2,4 or 1-4 or 16-96:16"
+                "{option}: `{part}` is not a number of {things}; allowed: whole numbers \
+                 from {least}, such as 1,2,4 or 1-4 or 16-96:16"
             )));
         };
         for number in range.numbers() {

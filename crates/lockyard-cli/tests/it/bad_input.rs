@@ -264,8 +264,9 @@ fn bad_usage_is_refused_in_one_line_that_says_where_and_what_is_allowed() {
         (
             &["predict"],
             format!(
-                "`predict` needs --machine {machine}; {threads}; <SCENARIO>: scenario name \
-                 (open3, fstat2, page-ref, ...) or path of a script"
+                "`predict` needs --machine <NAME|FILE>: machine names or paths of \
+                 machine files; {threads}; <SCENARIO>: scenario name \
+                 (open3, fstat2, page-ref, ...) or path of a script; - reads standard input"
             ),
         ),
         (&["machines", "show"], format!("`machines show` needs {machine}")),

@@ -115,6 +115,18 @@ fn every_published_cell_has_one_row_with_one_status() {
     the_summary_counts(&json, &profiles.experiments());
 }
 
+#[test]
+#[ignore = "simulates all tables: .ci/run runs it with the optimised command"]
+fn the_summary_of_all_tables_is_one_screen() {
+    let mut command = Command::new(optimised());
+    command.args(["reproduce", "--no-measure"]).env("COLUMNS", "80").env("LC_ALL", "C.UTF-8");
+    let text = printed(command.env_remove("TERM"));
+    assert!(text.lines().count() <= 60, "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+    assert!(text.contains("lockref-will-it-scale ") && text.contains("--cells"), "{text}");
+    assert!(!text.contains("threads \u{2502}"), "no cells: {text}");
+}
+
 /// Checks the calibrations, and the cells that the summary counts.
 fn the_summary_counts(json: &serde_json::Value, profiles: &[&str]) {
     let rows = json["rows"].as_array().expect("there are rows");

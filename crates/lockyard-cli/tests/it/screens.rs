@@ -60,12 +60,7 @@ fn no_line_is_wider_than_the_screen() {
 }
 
 #[test]
-fn the_summary_of_all_tables_is_one_screen_and_a_name_prints_cells() {
-    let text = printed(&["reproduce", "--no-measure"], &[("LC_ALL", "C.UTF-8")]);
-    assert!(text.lines().count() <= 60, "{text}");
-    assert!(too_wide(&text, 80).is_empty(), "{text}");
-    assert!(text.contains("lockref-will-it-scale ") && text.contains("--cells"), "{text}");
-    assert!(!text.contains("threads \u{2502}"), "no cells: {text}");
+fn the_name_of_a_table_prints_its_cells_and_sources_on_demand() {
     let cells = printed(&["reproduce", "id-table-timer-gettime", "--no-measure"], &[]);
     assert!(cells.contains("predicted") && !cells.contains("Published: "), "{cells}");
     let sources = ["reproduce", "id-table-timer-gettime", "--no-measure", "--sources"];

@@ -156,7 +156,7 @@ fn bad_input_is_refused_in_a_line() {
         ),
         (
             &["open3", "--tasks", "0"],
-            "lockyard: --tasks: `0` is not a number of tasks or a range of them; allowed: \
+            "lockyard: --tasks: `0` is not a number of tasks; allowed: \
              whole numbers from 1, such as 1,2,4 or 1-4 or 16-96:16",
         ),
         (&["open3", "--tasks", "5000"], "lockyard: --tasks: 5000 tasks; allowed: 1 to 4096"),
