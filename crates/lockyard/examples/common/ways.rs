@@ -98,7 +98,7 @@ pub struct Compiled {
     pub inlined: Loop,
     /// The loop with direct calls of lock and unlock.
     pub direct: Loop,
-    /// The functions that the direct calls reach.
+    /// The functions of the direct calls, as a table.
     pub table: Table,
 }
 

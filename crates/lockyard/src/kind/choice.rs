@@ -206,8 +206,8 @@ pub trait StaticChoice<H: Host = Native>: 'static {
 #[derive(Debug)]
 pub struct Static<S>(Invariant<S>);
 
-// SAFETY: a constant of a type is one value, and a lock is invariant in its chooser. So one lock
-// has one type, and one value.
+// SAFETY: an associated constant has one value for each type. A lock is invariant in its chooser,
+// so one lock has one chooser type, and one choice.
 unsafe impl<S: StaticChoice<H>, H: Host> Chooser<H> for Static<S> {
     #[inline(always)]
     fn with<R>(use_choice: impl FnOnce(&Choice<H>) -> R) -> R {

@@ -137,5 +137,5 @@ unsafe impl<H: HostWithSlots> LaneLock<H> for Clh {
     }
 }
 
-// SAFETY: `LaneLock` provides the release.
+// SAFETY: `unlock_fair` is `LaneLock::unlock`.
 unsafe impl<H: HostWithSlots> FairLock<H> for Clh {}

@@ -124,5 +124,5 @@ unsafe impl<H: HostWithSlots> LaneLock<H> for Mcs {
     }
 }
 
-// SAFETY: `LaneLock` provides the release.
+// SAFETY: `unlock_fair` is `LaneLock::unlock`.
 unsafe impl<H: HostWithSlots> FairLock<H> for Mcs {}

@@ -433,7 +433,8 @@ fn kick<H: HostWithSlots>(lock: usize, token: u32, parked: bool) {
         pv::kick::<H>(name);
     }
     if parked || token & KICK_ANNOUNCED != 0 {
-        // Acquire: pairs with the release that set `parked`, so that the announcement is seen.
+        // Acquire: pairs with the release that set `parked`, so that this thread sees the
+        // announcement.
         acquire_late::<H::Atomics>();
         pv::kick_announced::<H>(lock, 0);
     }

@@ -199,11 +199,11 @@ impl<P: Hooks> Algorithm for PvTicket<P> {
     }
 }
 
-// SAFETY: as for `Ticket`, with counters of 15 bits. Each ticket is given out once among at most
-// 2^14 that are in use, which the distance check ensures. Only the holder advances `owner`. Two
-// other changes of the lane keep both counters: setting the flag, and clearing it by a
-// compare-exchange. All changes are read-modify-writes. After the addition, `unlock` uses only the
-// address of the word. With `Hooks::PARK` false all code is that of `Ticket`.
+// SAFETY: as for `Ticket`, with counters of 15 bits. At most 2^14 tickets are in use, as the
+// distance check ensures, so no two of them are equal. Only the holder advances `owner`. Two other
+// changes of the lane keep both counters: setting the flag, and clearing it by a compare-exchange.
+// All changes are read-modify-writes. After the addition, `unlock` uses only the address of the
+// word. With `Hooks::PARK` false all code is that of `Ticket`.
 unsafe impl<H: HostWithSlots, P: Hooks> LaneLock<H> for PvTicket<P> {
     #[inline(always)]
     unsafe fn lock<L: Lane>(lane: L) -> u16 {
@@ -240,7 +240,7 @@ unsafe impl<H: HostWithSlots, P: Hooks> LaneLock<H> for PvTicket<P> {
     #[inline(always)]
     unsafe fn unlock<L: Lane>(lane: L, token: u16) {
         if !P::PARK {
-            // SAFETY: the caller's promise; the token is `Ticket`'s.
+            // SAFETY: the caller's promise. The token is one of `Ticket`.
             return unsafe { <Ticket as LaneLock<H>>::unlock(lane, token) };
         }
         let ticket = u64::from(token);
@@ -255,5 +255,5 @@ unsafe impl<H: HostWithSlots, P: Hooks> LaneLock<H> for PvTicket<P> {
     }
 }
 
-// SAFETY: `LaneLock` provides the release.
+// SAFETY: `unlock_fair` is `LaneLock::unlock`.
 unsafe impl<H: HostWithSlots, P: Hooks> FairLock<H> for PvTicket<P> {}

@@ -307,5 +307,5 @@ unsafe impl<H: HostWithSlots, G: Grab> LaneLock<H> for Queued<G> {
     }
 }
 
-// SAFETY: `LaneLock` provides the release.
+// SAFETY: `unlock_fair` is `LaneLock::unlock`.
 unsafe impl<H: HostWithSlots, G: Grab> FairLock<H> for Queued<G> {}

@@ -169,5 +169,5 @@ unsafe impl<H: Host, P: Poll, W: Width> LaneLock<H> for Ticket<P, W> {
     }
 }
 
-// SAFETY: `LaneLock` provides the release.
+// SAFETY: `unlock_fair` is `LaneLock::unlock`.
 unsafe impl<H: Host, P: Poll, W: Width> FairLock<H> for Ticket<P, W> {}

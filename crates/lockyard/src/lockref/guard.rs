@@ -44,7 +44,7 @@ impl<'a, K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRefGuard<'a, K, P, 
     #[inline(always)]
     #[track_caller]
     pub(super) fn bits(&self) -> u32 {
-        // Relaxed: taking the lock was the acquire, and only the holder changes the count.
+        // Relaxed: taking the lock had acquire ordering, and only the holder changes the count.
         self.lockref.word.load(Ordering::Relaxed) as u32
     }
 
@@ -70,7 +70,7 @@ impl<'a, K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRefGuard<'a, K, P, 
     }
 
     /// Sets the count (one locked addition or subtraction of the difference). A saturated count
-    /// stays saturated: some references are no longer counted.
+    /// stays saturated, because some references are no longer counted.
     ///
     /// # Panics
     ///

@@ -42,7 +42,7 @@ pub trait Policy: 'static {
     const TRYWAIT: bool;
 }
 
-/// No pause, and trywait: the default.
+/// No pause after a failure, but a trywait: the default.
 #[derive(Debug)]
 pub struct Standard;
 impl Policy for Standard {

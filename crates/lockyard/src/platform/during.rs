@@ -1,4 +1,4 @@
-//! Running a piece of work under an activity that is named to the host.
+//! Runs a piece of work as an activity that the host accounts for.
 
 use super::activity::Activity;
 use super::host::Host;

@@ -89,7 +89,7 @@ pub(crate) const DONE_WITH: u32 = 2;
 
 /// The bit of [`QueueNode::in_use`] for a taken node of level 0.
 pub(crate) const TAKEN: u32 = 1;
-/// The bit for a kept node of level 0.
+/// The bit of [`QueueNode::in_use`] for a kept node of level 0.
 pub(crate) const KEPT: u32 = 1 << NEST_LEVELS;
 
 /// Returns the nodes that `in_use` marks as taken or kept, one bit for each level.

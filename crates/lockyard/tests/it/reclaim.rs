@@ -223,7 +223,7 @@ fn a_quiescent_state_releases_earlier_reads() {
         assert!(place.domain.pending() <= 192);
     }
     {
-        // Inside another guard this has no effect.
+        // A quiescent state inside another guard has no effect.
         let outer = place.domain.enter();
         place.domain.collect();
         guard.pass_quiescent_state();

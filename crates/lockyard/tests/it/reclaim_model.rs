@@ -151,7 +151,7 @@ impl<'d> Model<'d> {
         let (number, slot, _) = self.guards[index];
         let alone = slot.is_none() || self.guards.iter().filter(|g| g.1 == slot).count() == 1;
         self.guards[index].2.pass_quiescent_state();
-        // Inside another guard of its slot this has no effect.
+        // A quiescent state inside another guard of the slot has no effect.
         if alone {
             self.quiescent += 1;
             self.lets_go(number);

@@ -78,7 +78,7 @@ pub enum Parking {
     /// The park returns only when the thread is unparked.
     Exact,
     /// The park always returns immediately. The contract of `park` allows such a spurious return.
-    /// For waits that do not depend on it.
+    /// For waits that do not depend on parking.
     Spurious,
     /// The first park of each thread returns immediately. Later parks are exact.
     SpuriousOnce,

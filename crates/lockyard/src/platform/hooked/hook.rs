@@ -103,8 +103,8 @@ pub unsafe trait Hook: 'static {
 
     /// Sees an unfinished wait, after each [`SLICE`] polls, and after each [`PARKED_SLICE`] of a
     /// park. `slices` is the length of this wait so far, in slices of polls. A slice of a park
-    /// counts as many slices of polls. The hook may yield. It may panic, to end a wait that would
-    /// never end.
+    /// counts as a fixed number of slices of polls. The hook may yield. It may panic, to end a wait
+    /// that would never end.
     fn waiting(slices: u64) {
         let _ = slices;
     }

@@ -33,7 +33,7 @@ const CLOSED: u32 = u32::MAX - 1;
 std::thread_local! {
     /// A copy of the lease's slot, for fast reads.
     ///
-    /// On systems with thread-local variables, this one has no destructor and can be read at any
+    /// On systems with thread-local variables, this copy has no destructor and can be read at any
     /// time in a thread's life. If the standard library implements thread-locals with keys, it is
     /// destroyed before or after the lease, and made anew when it is read again. Only one thread
     /// uses it, together with the signal handlers that interrupt that thread. It is atomic because
