@@ -1,4 +1,5 @@
-//! The queued spinlock whose waiters park. Newcomers may steal the lock meanwhile, within a bound.
+//! The queued spinlock whose waiters park. While they sleep, newcomers may steal the lock, within a
+//! bound.
 //!
 //! ```text
 //!    31                      16 15  13   12    11          2   1        0
@@ -247,7 +248,7 @@ fn wait_in_queue<P: Hooks, H: HostWithSlots, L: Lane>(lane: L, me: Name) -> u32 
     if is_last { 0 } else { make_first::<H>(node) }
 }
 
-/// Waits until the predecessor has the lock, and parks meanwhile.
+/// Waits, parked, until the predecessor has the lock.
 fn wait_to_be_first<P: Hooks, H: HostWithSlots>(
     node: &'static QueueNode<H::Atomics>,
     predecessor: Name,
@@ -287,7 +288,7 @@ struct First<P, H: HostWithSlots, L> {
     joined: Duration,
     /// Number of its polls.
     polls: u32,
-    /// True if it has set `closed` in the lane, so that nobody steals.
+    /// True if it has set `closed` in the lane, so that no newcomer steals.
     closed: bool,
     /// True if its time to be passed is over, so the lane stays closed.
     over: bool,

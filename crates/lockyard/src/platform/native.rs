@@ -321,7 +321,7 @@ impl<T: Send> DataCell<T> for NativeCell<T> {
     }
 }
 
-// SAFETY: the words are `core`'s atomics. The module documentation argues for the parts.
+// SAFETY: the words are `core`'s atomics. The module documentation shows that the parts are sound.
 unsafe impl Atomics for NativeAtomics {
     type U16 = NativeU16;
     type U32 = NativeU32;

@@ -42,7 +42,7 @@ struct World {
     announcements: Vec<Announcement<CheckedAtomics>>,
     next_slot: Cell<u32>,
     parked: RefCell<Vec<Parked>>,
-    /// Slots whose thread has returned from a park spuriously.
+    /// Slots in which a park has already returned spuriously.
     returned_once: RefCell<Vec<Slot>>,
     /// The time, if there is a clock.
     clock: Cell<Duration>,

@@ -49,9 +49,9 @@ struct Lease(AtomicU32);
 impl Drop for Lease {
     fn drop(&mut self) {
         let slot = *self.0.get_mut();
-        // A slot with a node or guard in use stays with its thread. Otherwise the slot's next
-        // thread and the holder of the node would change the in-use bits at the same time, or the
-        // next thread would change the state of a domain's record.
+        // A slot with a node or guard in use stays with its thread. Otherwise its next thread could
+        // change the in-use bits at the same time as the node's holder, or change the state of a
+        // domain's record.
         if slot < SLOTS && is_idle(|level| nodes::node(Slot(slot), level)) {
             // If this fails, later destructors cannot read the copy either.
             let _ = SLOT.try_with(|copy| copy.store(CLOSED, Ordering::Relaxed));
