@@ -1,11 +1,11 @@
-//! A kernel's host: the code that a kernel or hypervisor writes to use the library, for a pretended
+//! A kernel's host: the code that a kernel or hypervisor writes to use the library, for a simulated
 //! machine of 16 CPUs.
 //!
-//! Everything is as in a kernel: a current-CPU register (a thread-local stands for it), an
-//! interrupt flag for each CPU, a static table of queue nodes, per-CPU counters, and a fixed pool
-//! of memory. There is no way to block, and no operating system under it. `main` runs threads as
-//! CPUs. They use a 2-byte ticket lock, a 4-byte one with interrupts off, a queued one, and a
-//! lockref, and `main` checks that nothing was lost.
+//! Everything is as in a kernel: a current-CPU register (a thread-local replaces it), an interrupt
+//! flag for each CPU, a static table of queue nodes, per-CPU counters, and a fixed pool of memory.
+//! The host cannot block, and has no operating system below it. `main` runs threads as CPUs. They
+//! use a 2-byte ticket lock, a 4-byte one with interrupts off, a queued one, and a lockref, and
+//! `main` checks that nothing was lost.
 //!
 //! ```text
 //! cargo run --release -p lockyard --example bare_host
@@ -24,7 +24,7 @@ use std::time::Duration;
 
 const CPUS: usize = 16;
 
-/// The data that a kernel keeps for each CPU, in a line of its own.
+/// The data that a kernel keeps for each CPU, in a separate line.
 #[repr(align(64))]
 struct Cpu {
     interrupts_on: AtomicBool,
@@ -55,10 +55,10 @@ static NODES: [Nodes; CPUS] =
 
 const POOL_BYTES: usize = 4096;
 
-/// A pool that only grows: enough for data that is allocated once.
+/// A pool of memory that never takes any back: enough for data that is allocated once.
 #[repr(align(64))]
 struct Pool(std::cell::UnsafeCell<[u8; POOL_BYTES]>);
-// SAFETY: the memory is handed out once, by an atomic counter, and not accessed here.
+// SAFETY: an atomic counter gives each byte out once, and nothing accesses the memory here.
 unsafe impl Sync for Pool {}
 static POOL: Pool = Pool(std::cell::UnsafeCell::new([0; POOL_BYTES]));
 static POOL_USED: AtomicUsize = AtomicUsize::new(0);
@@ -66,7 +66,7 @@ static POOL_USED: AtomicUsize = AtomicUsize::new(0);
 struct Kernel;
 
 // SAFETY: a CPU runs one thread of execution, so slots are unique, and at most 16 contend. The
-// nodes are distinct statics. The pool hands out each byte once. `fatal` stops everything.
+// nodes are distinct statics. The pool gives out each byte once. `fatal` stops everything.
 unsafe impl Host for Kernel {
     type Atomics = NativeAtomics;
     const SLOTS: u32 = CPUS as u32;
@@ -76,7 +76,7 @@ unsafe impl Host for Kernel {
         Some(Slot(CURRENT.get() as u32))
     }
     fn numa_node() -> u32 {
-        // Eight CPUs a node.
+        // Each node has eight CPUs.
         (CURRENT.get() / 8) as u32
     }
     fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<NativeAtomics> {
@@ -89,7 +89,7 @@ unsafe impl Host for Kernel {
         Duration::ZERO // no clock this early
     }
     fn park(_word: &NativeU32, _expected: u32, _timeout: Option<Duration>) {
-        // There is nothing to switch to. A spurious return is allowed.
+        // There is no other thread to run. A spurious return is allowed.
     }
     fn unpark(_word: *const NativeU32, _count: u32) {}
     fn allocate(layout: Layout, _node: Option<u32>) -> Option<NonNull<u8>> {
@@ -97,7 +97,7 @@ unsafe impl Host for Kernel {
             return None;
         }
         let size = layout.size().next_multiple_of(64);
-        // A request that does not fit takes nothing: a smaller one may still fit.
+        // A request that does not fit takes no memory, because a smaller one may still fit.
         let fits = |used: usize| used.checked_add(size).filter(|&end| end <= POOL_BYTES);
         let begin = POOL_USED.fetch_update(Ordering::Relaxed, Ordering::Relaxed, fits).ok()?;
         // SAFETY: `begin` is within the pool, or at its end for a size of zero.
@@ -123,7 +123,7 @@ unsafe impl Host for Kernel {
 
 impl HostWithSlots for Kernel {}
 
-/// Switches interrupts off while a lock is held, and then back to their former state.
+/// Switches interrupts off while a lock is held, and then restores their former state.
 struct InterruptsOff;
 
 impl Context for InterruptsOff {
@@ -137,13 +137,13 @@ impl Context for InterruptsOff {
     }
 }
 
-/// The kernel's names for its parts of the library: each is a line.
+/// The kernel's names for the library's types, one line each.
 type QSpinLock<T> = on::QSpinLock<T, Kernel>;
 type IrqTicketLock<T> = on::TicketLock<T, Kernel, InterruptsOff>;
 type RawTicketLock8 = on::RawTicketLock8<Kernel>;
 type LockRef = on::LockRef<Kernel>;
 
-/// Two bytes: possible because the host has at most 255 slots.
+/// Two bytes suffice because the host has at most 255 slots.
 static SMALL: RawTicketLock8 = <RawTicketLock8 as lock_api::RawMutex>::INIT;
 /// Waiters queue on nodes of `NODES`.
 static PAGES: QSpinLock<u64> = QSpinLock::new(0);

@@ -1,7 +1,7 @@
-//! The hot paths, each as a function of its own, so that their instructions can be seen.
+//! The hot paths, each as a separate function, so that their instructions can be seen.
 //! `tests/hot_paths.rs` compiles this file and compares the result with `listings/`.
 //!
-//! The functions named `bare_*` do the same without the platform, over `core`'s atomics. They must
+//! The functions named `bare_*` do the same without the platform, with `core`'s atomics. They must
 //! compile to the same instructions.
 
 #![allow(missing_docs)]
@@ -20,14 +20,14 @@ use lockyard::{
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// The calls whose cost `lockyard lock-call-path` measures: the lab includes the same file.
+/// The calls whose cost `lockyard lock-call-path` measures. The lab includes the same file.
 #[path = "common/ways.rs"]
 pub mod ways;
 
-/// This machine, for at most 255 of its threads: for the ticket lock of 2 bytes.
+/// This machine, for at most 255 of its threads, as the ticket lock of 2 bytes requires.
 pub struct Few;
 
-// SAFETY: slots (without those beyond `SLOTS`), nodes and memory are `Native`'s. One thread
+// SAFETY: slots (except those beyond `SLOTS`), nodes and memory are those of `Native`. One thread
 // contends.
 unsafe impl Host for Few {
     type Atomics = NativeAtomics;
@@ -186,7 +186,7 @@ pub unsafe fn test_and_set_unlock(lock: &RawTestAndSetLock, held: Held<RawTestAn
     unsafe { lock.release(held) }
 }
 
-/// Locks whose kind is chosen when the program runs.
+/// Locks whose kind is chosen at run time.
 pub struct Chosen;
 static CHOSEN: Choice = Choice::new(Kind::Ticket);
 impl StaticChoice for Chosen {
@@ -398,7 +398,7 @@ fn main() {
     unsafe { chosen_unlock(&chosen, held) };
     let mut section = ways::Section { word: NativeU32::new(0), count: 0 };
     let compiled = black_box(ways::Compiled::of(Kind::Ticket));
-    // SAFETY: a new section, and ways of one kind.
+    // SAFETY: the section is new, and all calls use one kind.
     unsafe {
         call_inlined(&mut section, 2);
         call_direct(&mut section, 2);

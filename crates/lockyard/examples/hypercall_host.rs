@@ -1,14 +1,12 @@
-//! A guest's host: the code that a guest kernel under a hypervisor writes so that its locks'
-//! waiters park by hypercalls.
+//! A guest's host: the code of a guest kernel under a hypervisor whose waiters park by hypercalls.
 //!
-//! A waiting virtual CPU gives its processor back by a hypercall that halts it. Another CPU's
-//! hypercall names it and wakes it. The waiter's word is in its CPU's queue node, so the word's
-//! address says which CPU to kick. The host needs no list of waiters.
+//! A waiting virtual CPU gives its processor back by a hypercall that halts it. Another CPU wakes
+//! it by a hypercall that names it. The waiter's word is in its CPU's queue node, so the word's
+//! address identifies the CPU to kick. The host needs no list of waiters.
 //!
-//! A thread for each virtual CPU stands for the hypervisor here, with a flag "you were kicked". As
-//! on real hypervisors, a kick before the halt makes the halt return at once. So nothing needs to
-//! be excluded between the guest's last look at the word and the halt: a halt may return
-//! spuriously, and a kick is remembered.
+//! Here one thread for each virtual CPU simulates the hypervisor, with a flag "you were kicked". As
+//! on real hypervisors, a kick before the halt makes the halt return immediately. So a kick between
+//! the guest's last read of the word and the halt is not lost. A halt may also return spuriously.
 //!
 //! ```text
 //! cargo run --release -p lockyard --example hypercall_host
@@ -28,7 +26,7 @@ use std::time::Duration;
 
 const CPUS: usize = 16;
 
-/// The hypervisor's side: a halted virtual CPU waits here.
+/// The hypervisor, in which a halted virtual CPU waits.
 mod hypervisor {
     use super::{CPUS, Condvar, Duration, Mutex};
 
@@ -67,7 +65,8 @@ struct Nodes([QueueNode<NativeAtomics>; NEST_LEVELS as usize]);
 static NODES: [Nodes; CPUS] =
     [const { Nodes([const { QueueNode::UNUSED }; NEST_LEVELS as usize]) }; CPUS];
 
-/// Four announcements for each CPU, more than can be needed: each CPU parks in one wait at a time.
+/// Four announcements for each CPU, which is more than enough: each CPU parks in one wait at a
+/// time.
 #[repr(align(64))]
 struct Line([Announcement<NativeAtomics>; 8]);
 static ANNOUNCEMENTS: [Line; 8] = [const { Line([const { Announcement::UNUSED }; 8]) }; 8];
@@ -106,14 +105,14 @@ unsafe impl Host for Guest {
         Duration::ZERO // no clock: a waiter is passed a thousand times at most
     }
     fn park(word: &NativeU32, expected: u32, timeout: Option<Duration>) {
-        // A kick that comes now is remembered. Relaxed: parking orders nothing.
+        // A kick at this point is remembered. Relaxed: parking orders nothing.
         if word.load(Ordering::Relaxed) == expected {
             hypervisor::halt(CURRENT.get(), timeout);
         }
     }
     fn unpark(word: *const NativeU32, _count: u32) {
-        // The CPU in whose node the word is. Words elsewhere (a domain's, a buffer's) may have any
-        // waiters, so it kicks all CPUs: a halt may return spuriously.
+        // Kicks the CPU whose node contains the word. Words elsewhere (a domain's, a buffer's) may
+        // have any waiters, so it kicks all CPUs for them. A halt may return spuriously.
         let offset = word.addr().wrapping_sub(NODES.as_ptr().addr());
         match offset / size_of::<Nodes>() {
             cpu if cpu < NODES.len() => hypervisor::kick(cpu),
@@ -138,7 +137,7 @@ unsafe impl Host for Guest {
 
 impl HostWithSlots for Guest {}
 
-/// The locks of this guest: those of the library, on its host.
+/// The locks of this guest: the library's locks, on the guest's host.
 type PvTicketLock<T> = on::PvTicketLock<T, Guest>;
 type PvQSpinLock<T> = on::PvQSpinLock<T, Guest>;
 
@@ -156,7 +155,7 @@ fn main() {
                     let mut quickly = QUICKLY.lock();
                     *quickly += 1;
                     if round % 100 == cpu as u64 {
-                        // The hypervisor runs something else while the lock is held.
+                        // The hypervisor pre-empts this CPU while the lock is held.
                         std::thread::sleep(Duration::from_micros(200));
                     }
                 }

@@ -1,13 +1,13 @@
-//! The price of releasing a lock by a store of a part of its word.
+//! The price of releasing a lock by a store to a part of its word.
 //!
-//! Such a lock is taken by a locked operation on the word and released by a plain store of one byte
-//! or half of it. The store costs nothing while it drains. But a locked operation on the word that
-//! follows at once must wait for it: the processor cannot forward a store that covers only a part
-//! of what is read.
+//! Such a lock is taken by a locked operation on the word, and released by a plain store to one
+//! byte or half of the word. The store drains in the background. But a locked operation on the word
+//! that follows immediately must wait for it: the processor cannot forward a store that covers only
+//! a part of the bytes that are read.
 //!
-//! One thread takes and releases a lock in its cache, with less and more work between two pairs. It
-//! releases by the plain store, or by a read-modify-write of the word (`Portable<Native>`). Each
-//! figure is the median of rounds that alternate within one run.
+//! One thread takes and releases a lock in its cache, with varying amounts of work between two
+//! pairs. It releases by the plain store, or by a read-modify-write of the word
+//! (`Portable<Native>`). Each figure is the median of rounds that alternate within one run.
 //!
 //! ```text
 //! cargo run --release -p lockyard --example partial_store
@@ -23,7 +23,7 @@ use std::hint::black_box;
 
 const ROUNDS: usize = 15;
 const PAIRS: u64 = 1_000_000;
-/// Iterations of an empty loop after each pair.
+/// Numbers of iterations of an empty loop after each pair.
 const BETWEEN: [u32; 5] = [0, 5, 20, 50, 100];
 
 fn work(iterations: u32) {
@@ -32,7 +32,7 @@ fn work(iterations: u32) {
     });
 }
 
-/// Returns the nanoseconds for each of a million turns.
+/// Returns the nanoseconds per call, over a million calls.
 fn turns(mut turn: impl FnMut()) -> f64 {
     let began = clock::cpu_time();
     (0..PAIRS).for_each(|_| turn());

@@ -1,10 +1,10 @@
-//! Every primitive around plain data, for a sanitizer, which must be silent: the program is
-//! correct.
+//! A test program for sanitizers: it protects plain data with every primitive. The program is
+//! correct, so the sanitizer must report nothing.
 //!
-//! Locks, reference counts and reclamation guard ordinary variables here, which threads write in
-//! turn. The thread sanitizer reports each access that it does not see ordered. It sees only the
-//! portable forms, so the program says which forms it has. On stable Rust the program shows that
-//! they work:
+//! Threads take turns writing ordinary variables that locks, reference counts and reclamation
+//! protect. The thread sanitizer reports each pair of accesses that it does not see ordered. It
+//! sees only the portable forms, so the program prints which forms it has. On stable Rust the
+//! program shows that the portable forms work:
 //!
 //! ```text
 //! RUSTFLAGS='--cfg lockyard_portable' cargo run -p lockyard --example sanitized
@@ -26,13 +26,14 @@ use std::time::Duration;
 
 const THREADS: u64 = 3;
 const ROUNDS: u64 = 2_000;
-/// Rounds of locks, most of which spin in order: with more threads than CPUs that is slow.
+/// Number of rounds for locks. Most of these locks spin in order, which is slow with more threads
+/// than CPUs.
 const LOCK_ROUNDS: u64 = 200;
 
-/// Plain data that threads share. Each use argues that no other thread uses it meanwhile.
+/// Plain data that threads share. Each use shows that no other thread uses it at the same time.
 struct Plain(UnsafeCell<u64>);
 
-// SAFETY: each use argues that it is alone.
+// SAFETY: each use shows that it is exclusive.
 unsafe impl Sync for Plain {}
 
 impl Plain {
@@ -42,7 +43,7 @@ impl Plain {
 
     /// # Safety
     ///
-    /// No other thread uses it meanwhile.
+    /// No other thread uses the data during the call.
     unsafe fn add(&self) {
         // SAFETY: the caller's promise.
         unsafe { *self.0.get() += 1 };
@@ -77,7 +78,7 @@ fn lock<K: LaneLock<H>, H: Host>(name: &str) {
     println!("{name}: {sum} sections");
 }
 
-/// Waits with a timeout, some of which end without the lock.
+/// Makes timed waits, some of which end without the lock.
 fn timed() {
     let lock = lockyard::PvQSpinLock::<u64>::new(0);
     in_threads(|thread| {
@@ -108,10 +109,11 @@ fn lockref() {
         let object = Box::into_raw(object) as usize;
         in_threads(|thread| {
             let pointer = object as *mut Object;
-            // SAFETY: it is not freed before all references are dropped, and this thread's is not.
+            // SAFETY: the object is not freed before all references are dropped, and this thread
+            // still has one.
             let object = unsafe { &*pointer };
             object.count.get();
-            // SAFETY: this place is this thread's.
+            // SAFETY: only this thread uses this element.
             unsafe { object.data[thread as usize].add() };
             assert!(object.count.put_not_zero(), "this thread has two");
             while object.count.is_locked() {
@@ -123,7 +125,8 @@ fn lockref() {
                 }
             };
             if left == 0 {
-                // SAFETY: all others have dropped their references, and access nothing after that.
+                // SAFETY: all other threads have dropped their references, and do not access the
+                // object after that.
                 drop(unsafe { Box::from_raw(pointer) });
             }
         });
@@ -142,14 +145,16 @@ fn page<V: Conditional>(name: &str) {
         let page = Box::into_raw(page) as usize;
         in_threads(|thread| {
             let pointer = page as *mut Page<V>;
-            // SAFETY: it is not freed before all references are dropped, and this thread's is not.
+            // SAFETY: the page is not freed before all references are dropped, and this thread
+            // still has one.
             let page = unsafe { &*pointer };
             assert!(page.count.get_not_zero(), "this thread has one");
-            // SAFETY: this place is this thread's.
+            // SAFETY: only this thread uses this element.
             unsafe { page.data[thread as usize].add() };
             assert!(!page.count.put(), "this thread has two");
             if page.count.put() {
-                // SAFETY: all others have dropped their references, and access nothing after that.
+                // SAFETY: all other threads have dropped their references, and do not access the
+                // page after that.
                 drop(unsafe { Box::from_raw(pointer) });
             }
         });
@@ -157,12 +162,12 @@ fn page<V: Conditional>(name: &str) {
     println!("{name}: 200 pages were freed");
 }
 
-/// Readers of an object that is replaced and freed.
+/// Replaces and frees an object while readers access it.
 fn reclamation() {
     static DOMAIN: lockyard::Domain = lockyard::Domain::new();
     static NEWEST: NativeU64 = NativeU64::new(0);
     unsafe fn free(header: NonNull<Header>) {
-        // SAFETY: the object is made below, and no thread has it any more.
+        // SAFETY: `header` came from a box below, and no thread has it any more.
         drop(unsafe { Box::from_raw(header.as_ptr()) });
     }
     in_threads(|thread| {
@@ -171,10 +176,10 @@ fn reclamation() {
             if thread % 2 == 0 {
                 let new = Owned::new([round; 4]).expect("there is memory").into_bits();
                 let old = NEWEST.swap(new, Ordering::AcqRel);
-                // SAFETY: the exchange has taken it out of reach, for this thread alone.
+                // SAFETY: the exchange took the object out of reach, and only this thread has it.
                 unsafe { DOMAIN.retire_owned(Owned::<[u64; 4]>::from_bits(old)) };
                 let header = NonNull::from(Box::leak(Box::new(Header::new())));
-                // SAFETY: nobody reads it.
+                // SAFETY: no thread reads it.
                 unsafe { DOMAIN.retire_later(header, free) };
             } else {
                 let guard = DOMAIN.enter();

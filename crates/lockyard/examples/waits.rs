@@ -1,11 +1,12 @@
-//! The passes and the waiting times of a thread, beside others that take the same lock again and
-//! again.
+//! The number of times that a thread is passed, and its waiting times, while other threads take the
+//! same lock repeatedly.
 //!
 //! The queued lock whose waiters park lets newcomers take it before waiting threads, up to a bound
 //! (`lockyard::lock::pv_queued`). This example shows how much of the bound is used. One thread
-//! sleeps for 0.7 ms and takes the lock, 1,500 times. Meanwhile 1, 3 or 15 others only take it, for
-//! a few dozen instructions. `passes` are the acquisitions of others from the call until the lock
-//! is taken. The ticket lock whose waiters park serves in order, and is measured beside it.
+//! sleeps for 0.7 ms and takes the lock, 1,500 times. Meanwhile 1, 3 or 15 other threads do nothing
+//! but take the lock, for a few dozen instructions. `passes` is the number of acquisitions by other
+//! threads from the call until the lock is taken. The ticket lock whose waiters park serves in
+//! order, and is measured for comparison.
 //!
 //! ```text
 //! cargo run --release -p lockyard --example waits
@@ -47,7 +48,7 @@ fn measure<R: RawMutex + Sync>(name: &str, lock: &Mutex<R, ()>, others: usize) {
         let (mut passes, mut waits) = (Vec::new(), Vec::new());
         for _ in 0..ROUNDS {
             thread::sleep(PAUSE);
-            // This also counts a few acquisitions before it joins the queue.
+            // The count includes a few acquisitions before this thread joins the queue.
             let (before, began) = (taken.load(Relaxed), Instant::now());
             let guard = lock.lock();
             waits.push(began.elapsed());

@@ -2,8 +2,8 @@
 //!
 //! A kernel that takes a spinlock must often keep interrupts or preemption off until it releases
 //! the lock. A [`Context`] is entered before the first attempt to take the lock and left after the
-//! release. The guard keeps its state. User space needs none: [`NoContext`], the default, costs
-//! nothing.
+//! release. The guard keeps the context's state. User space needs no context: [`NoContext`], the
+//! default, costs nothing.
 
 /// Something that a guard switches off while a lock is held.
 ///
@@ -32,7 +32,7 @@ pub trait Context: 'static {
     /// The state that [`leave`](Self::leave) restores: saved interrupt flags, for example.
     type State;
 
-    /// Switches it off. Called before the lock is taken. Calls nest.
+    /// Does the switching off. Called before the lock is taken. Calls nest.
     fn enter() -> Self::State;
 
     /// Restores the state before the matching [`enter`](Self::enter). Called after the lock is

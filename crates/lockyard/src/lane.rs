@@ -1,12 +1,12 @@
 //! Lanes: the bits of a word that a lock lives in.
 //!
-//! A lock of this crate is an algorithm over a *lane*. A lane is a whole word ([`Whole`]), or the
-//! upper half of a 64-bit word whose lower half belongs to another object ([`High`]). In a
-//! [`LockRef`](crate::LockRef) that object is the count. So a lock in its own word and the lock
-//! inside a lockref are the same source.
+//! A lock of this crate is an algorithm that runs on a *lane*. A lane is a whole word ([`Whole`]),
+//! or the upper half of a 64-bit word whose lower half belongs to another object ([`High`]). In a
+//! [`LockRef`](crate::LockRef) that object is the count. So the same source serves for a lock in a
+//! separate word and for the lock inside a lockref.
 //!
 //! A lane has an upper and a lower half (for a ticket lock: `next` and `owner`). A carry out of the
-//! upper half leaves the word at its top, and changes nothing else.
+//! upper half is dropped at the top of the word, and changes nothing else.
 
 use crate::platform::{Atomics, ConstAtomics, Host, Int, Ordering, Part, Word, part_of};
 
@@ -22,8 +22,8 @@ pub trait Lane: Copy {
     /// The word that the lane is in.
     fn word(&self) -> &Self::Word;
 
-    /// Atomic compare-exchange of the lane. It fails only if the lane differs from `old`: a change
-    /// of the rest of the word is retried. A failure is relaxed.
+    /// Atomic compare-exchange of the lane. It fails only if the lane differs from `old`. If only
+    /// the rest of the word has changed, it retries. A failure is relaxed.
     #[track_caller]
     fn compare_exchange(
         &self,
@@ -32,8 +32,9 @@ pub trait Lane: Copy {
         success: Ordering,
     ) -> Result<Self::Bits, Self::Bits>;
 
-    /// The same, but it may fail with `Err(old)`, after the rest of the word has changed too often.
-    /// It ends after a fixed number of exchanges, however often others change the word.
+    /// The same as [`compare_exchange`](Self::compare_exchange), but may also fail with `Err(old)`,
+    /// if the rest of the word changes too often. It ends after a fixed number of exchanges,
+    /// however often other threads change the word.
     #[track_caller]
     fn compare_exchange_bounded(
         &self,
@@ -64,7 +65,7 @@ pub trait Lane: Copy {
     }
 
     /// Atomic wrapping addition of `bits` to the lane. Returns the previous lane. A carry out of
-    /// the lane leaves the word at its top.
+    /// the lane is dropped at the top of the word.
     #[inline(always)]
     #[track_caller]
     fn fetch_add(&self, bits: Self::Bits, order: Ordering) -> Self::Bits {
@@ -80,7 +81,7 @@ pub trait Lane: Copy {
         Self::bits(self.word().fetch_or(bits, order))
     }
 
-    /// Replaces the lower half, which holds `old` and of which the caller is the only writer (see
+    /// Replaces the lower half. It holds `old`, and the caller is its only writer (see
     /// [`Part::store_part`]).
     #[inline(always)]
     #[track_caller]
@@ -94,8 +95,8 @@ pub trait Lane: Copy {
         self.word().store_part(index as usize, old, new, order);
     }
 
-    /// Exchanges the upper half and returns its previous value. Others may change the lane
-    /// meanwhile.
+    /// Exchanges the upper half and returns its previous value. Other threads may change the lane
+    /// at the same time.
     #[inline(always)]
     #[track_caller]
     fn swap_upper(
@@ -107,7 +108,7 @@ pub trait Lane: Copy {
         self.word().swap_part(index as usize, new, order)
     }
 
-    /// Replaces the lowest byte, which holds `old` and of which the caller is the only writer (see
+    /// Replaces the lowest byte. It holds `old`, and the caller is its only writer (see
     /// [`Part::store_part`]).
     #[inline(always)]
     #[track_caller]
@@ -127,7 +128,7 @@ pub trait Lane: Copy {
     }
 
     /// Waits for at most `polls` polls until `predicate` is true of the lane's bits, and returns
-    /// them. Returns `None` when the polls are spent.
+    /// them. Returns `None` after the last poll.
     #[inline(always)]
     #[track_caller]
     fn wait_within<H: Host>(
@@ -142,7 +143,7 @@ pub trait Lane: Copy {
             .map(lane)
     }
 
-    /// The same as [`wait_until`](Self::wait_until), but yields now and then
+    /// The same as [`wait_until`](Self::wait_until), but yields from time to time
     /// ([`Host::wait_yielding`]).
     #[inline(always)]
     #[track_caller]
@@ -155,8 +156,8 @@ pub trait Lane: Copy {
         lane(H::wait_yielding(self.word(), order, |word| predicate(lane(word).to_u64())))
     }
 
-    /// Waits, with acquire ordering, until the lower half equals `value`. The loop is in assembly
-    /// where there is one (see [`Part::wait_part_assembly`]).
+    /// Waits, with acquire ordering, until the lower half equals `value`. Uses an assembly loop on
+    /// platforms that have one (see [`Part::wait_part_assembly`]).
     #[inline(always)]
     #[track_caller]
     fn wait_lower_assembly<H: Host>(&self, value: <Self::Bits as Int>::Half) {
@@ -182,10 +183,10 @@ pub trait LaneWord: Word + Part<u8> + Part<<<Self as Word>::Int as Int>::Half> {
 
 impl<W: Word + Part<u8> + Part<<<W as Word>::Int as Int>::Half>> LaneWord for W {}
 
-/// The width of a lock's word: [`FourBytes`] or [`TwoBytes`]. Sealed, because exclusion requires
-/// that the word is one of the platform's.
+/// The width of a lock's word: [`FourBytes`] or [`TwoBytes`]. Sealed, because exclusion requires a
+/// word type of the platform.
 pub trait Width: sealed::Sealed + 'static {
-    /// The word.
+    /// The type of the word.
     type Word<A: Atomics>: LaneWord;
 }
 
@@ -223,7 +224,7 @@ impl<A: ConstAtomics> ConstWidth<A> for TwoBytes {
     const ZERO: A::U16 = A::U16_ZERO;
 }
 
-/// The lane that is a whole word.
+/// A lane that is a whole word.
 #[derive(Debug)]
 pub struct Whole<'a, W>(pub &'a W);
 
@@ -268,9 +269,9 @@ impl<W: LaneWord> Lane for Whole<'_, W> {
     }
 }
 
-/// Exchanges that a bounded compare-exchange makes at most. A newcomer to the queued lock makes at
-/// most five bounded ones. So it fails at most as often as an operation of a lockref may
-/// ([`MAX_FAILURES`](crate::lockref::policy::MAX_FAILURES)).
+/// Maximum number of exchanges in a bounded compare-exchange. A newcomer to the queued lock makes
+/// at most five bounded compare-exchanges. So its exchanges fail at most as often as those of a
+/// lockref operation may ([`MAX_FAILURES`](crate::lockref::policy::MAX_FAILURES)).
 const MOST_EXCHANGES: u32 = 20;
 
 /// The lane in bits 32 to 63 of a 64-bit word.

@@ -37,9 +37,9 @@ pub use with_slots::*;
 
 /// A value behind a ticket lock of 4 bytes: first come, first served.
 ///
-/// **For threads that keep their CPUs.** With more threads than CPUs it all but stops: the next in
-/// line is often not running. Use a lock whose waiters park (`PvTicketLock`, `PvQSpinLock`) or a
-/// mutex there.
+/// **For threads that keep their CPUs.** With more threads than CPUs it nearly stops, because the
+/// next waiter in line is often not running. In that case use a lock whose waiters park
+/// (`PvTicketLock`, `PvQSpinLock`) or a mutex.
 ///
 /// ```
 /// use lockyard::TicketLock;
@@ -52,9 +52,9 @@ pub use with_slots::*;
 ///
 /// Uncontended: one locked add, one plain store. A hand-over among *n* waiters costs *n* line
 /// transfers. At most 2^15 threads may hold or wait at once; one more ends the program
-/// ([`Host::fatal`](platform::Host::fatal)). The algorithm and its source: [`lock::Ticket`].
+/// ([`Host::fatal`](platform::Host::fatal)). See [`lock::Ticket`] for the algorithm and its source.
 ///
-/// On a host of your own, or with a context: [`on::TicketLock`].
+/// For your own host, or with a context: [`on::TicketLock`].
 pub type TicketLock<T> = on::TicketLock<T, Native>;
 /// The guard of a [`TicketLock`].
 pub type TicketLockGuard<'a, T> = on::TicketLockGuard<'a, T, Native>;
@@ -75,7 +75,7 @@ pub type RawTicketLock = on::RawTicketLock<Native>;
 /// assert_eq!(*total.lock(), 2000);
 /// ```
 ///
-/// On a host of your own, or with a context: [`on::TestAndSetLock`].
+/// For your own host, or with a context: [`on::TestAndSetLock`].
 pub type TestAndSetLock<T> = on::TestAndSetLock<T, Native>;
 /// The guard of a [`TestAndSetLock`].
 pub type TestAndSetLockGuard<'a, T> = on::TestAndSetLockGuard<'a, T, Native>;
@@ -93,7 +93,7 @@ pub type RawTestAndSetLock = on::RawTestAndSetLock<Native>;
 /// assert!(!PAGE.put(), "one reference is left");
 /// ```
 ///
-/// On a host of your own: [`on::PageRef`].
+/// For your own host: [`on::PageRef`].
 pub type PageRef = on::PageRef<Native>;
 
 const _: () = {

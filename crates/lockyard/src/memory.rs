@@ -1,8 +1,8 @@
-//! Memory from a host, for what is built of allocated objects.
+//! Memory from a host, for objects that are allocated.
 //!
-//! Nothing here blocks or panics. Reclamation allocates so, and the tables of the crate
-//! `lockyard-tables` do. They share these functions so that a listing by
-//! [region](crate::platform::Region) names every allocation alike.
+//! Nothing here blocks or panics. Reclamation allocates through these functions, and so do the
+//! tables of the crate `lockyard-tables`. A listing by [region](crate::platform::Region) therefore
+//! gives every allocation the same name.
 
 use crate::platform::{Host, Region, during};
 use core::alloc::Layout;
@@ -10,7 +10,7 @@ use core::fmt;
 use core::ptr::NonNull;
 
 /// The host had no memory to give ([`Host::allocate`] returned `None`). The operation that needed
-/// it was not done, and nothing else has changed.
+/// the memory was not done, and nothing else has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AllocationFailed;
 
@@ -32,7 +32,7 @@ pub fn from_host<H: Host>(layout: Layout, node: Option<u32>) -> Option<NonNull<u
 ///
 /// # Safety
 ///
-/// As of [`Host::deallocate`].
+/// The same as for [`Host::deallocate`].
 #[inline(always)]
 pub unsafe fn to_host<H: Host>(memory: NonNull<u8>, layout: Layout) {
     // SAFETY: the caller's promise is the same.

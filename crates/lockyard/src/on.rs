@@ -1,8 +1,9 @@
-//! The names of this crate on a host of your own.
+//! The names of this crate for your own host.
 //!
-//! The names at the crate's root are on [`Native`](crate::Native), and take only a value. Here each
-//! also takes a [host](crate::platform::Host), and a [`Context`](crate::Context) if a guard can be
-//! held. A kernel gives its locks names of their own, a line each:
+//! The names at the crate's root use the host [`Native`](crate::Native), and take only the type of
+//! the value. The names here also take a [host](crate::platform::Host), and a
+//! [`Context`](crate::Context) if the type has a guard. A kernel defines its own lock names, one
+//! line each:
 //!
 //! ```
 //! use lockyard::on;
@@ -22,10 +23,10 @@
 //! assert!(ENTRY.get_not_dead());
 //! ```
 //!
-//! Locks that queue or park, and everything built on them, take a [host with
-//! slots](crate::platform::HostWithSlots). On another one they do not compile, and the compiler
-//! says why. A lockref over the ticket lock needs none. All other choices are parameters of the
-//! types behind these names: [`RawSpinLock`], [`lockref::LockRef`], and so on.
+//! Locks that queue or park, and everything built on them, require a [host with
+//! slots](crate::platform::HostWithSlots). On a host without slots they do not compile, and the
+//! compiler says why. A lockref with a ticket lock works on any host. All other choices are
+//! parameters of the types behind these names: [`RawSpinLock`], [`lockref::LockRef`], and so on.
 
 use crate::lock::{PvQueued, PvTicket, Queued, TestAndSet, Ticket, Ticket8};
 use crate::{NoContext, RawSpinLock};
@@ -46,8 +47,8 @@ pub type TicketLockGuard<'a, T, H, C = NoContext> = MutexGuard<'a, RawTicketLock
 /// The lock of a [`TicketLock`].
 pub type RawTicketLock<H, C = NoContext> = RawSpinLock<Ticket, H, C>;
 
-/// A value behind a ticket lock of 2 bytes, for hosts with at most 255 slots (checked when it is
-/// compiled). [`Native`](crate::Native) has more.
+/// A value behind a ticket lock of 2 bytes, for hosts with at most 255 slots (checked at compile
+/// time). [`Native`](crate::Native) has more slots than that.
 pub type TicketLock8<T, H, C = NoContext> = Mutex<RawTicketLock8<H, C>, T>;
 /// The guard of a [`TicketLock8`].
 pub type TicketLock8Guard<'a, T, H, C = NoContext> = MutexGuard<'a, RawTicketLock8<H, C>, T>;
@@ -75,8 +76,7 @@ pub type TestAndSetLockGuard<'a, T, H, C = NoContext> = MutexGuard<'a, RawTestAn
 /// The lock of a [`TestAndSetLock`].
 pub type RawTestAndSetLock<H, C = NoContext> = RawSpinLock<TestAndSet, H, C>;
 
-/// A value behind a lock of 4 bytes on host `H` whose kind is chosen when the program runs: see
-/// [`kind`].
+/// A value behind a lock of 4 bytes on host `H` whose kind is chosen at run time: see [`kind`].
 pub type ChosenLock<T, S, H, C = NoContext> = Mutex<RawChosenLock<S, H, C>, T>;
 /// The guard of a [`ChosenLock`].
 pub type ChosenLockGuard<'a, T, S, H, C = NoContext> = MutexGuard<'a, RawChosenLock<S, H, C>, T>;

@@ -1,10 +1,10 @@
-//! The raw spinlock: a lock algorithm in a word of its own, and its connection to `lock_api`.
+//! The raw spinlock: a lock algorithm in a separate word, and its connection to `lock_api`.
 //!
-//! [`RawSpinLock`] is every lock of this crate that is not part of a larger object. Its algorithm
-//! is a [`LaneLock`], which names the [`Width`] of the word. On platforms with constants it
-//! implements `lock_api`'s [`RawMutex`], which brings the familiar `Mutex` and `MutexGuard`. The
-//! per-acquisition state of `lock_api` 0.5 carries the ticket and the context. Platforms without
-//! constants (the model checker) use [`acquire`](RawSpinLock::acquire) and
+//! [`RawSpinLock`] is the type of every lock of this crate that is not part of a larger object. Its
+//! algorithm is a [`LaneLock`], which names the [`Width`] of the word. On platforms whose atomics
+//! have constants, it implements `lock_api`'s [`RawMutex`], and so provides `Mutex` and
+//! `MutexGuard`. The per-acquisition state of `lock_api` 0.5 carries the ticket and the context.
+//! Platforms without constants (the model checker) use [`acquire`](RawSpinLock::acquire) and
 //! [`release`](RawSpinLock::release) directly.
 
 use crate::context::{Context, NoContext};
@@ -24,15 +24,15 @@ pub(crate) mod sealed {
 /// The state of an acquisition of a lock type: the algorithm's token and the context's state.
 /// Sealed: this crate's lock types implement it.
 pub trait Acquired: sealed::Lock + 'static {
-    /// The value that is given back to the algorithm.
+    /// The value that the release passes back to the algorithm.
     type Token: Copy + Send + Sync + fmt::Debug + 'static;
-    /// The value that is given back to the context.
+    /// The value that the release passes back to the context.
     type State;
 }
 
 /// The value that the holder of a lock of type `L` must give back.
 ///
-/// It names the type of its lock, so that it cannot be given back to a lock of another kind.
+/// The value names the type of its lock, so it cannot be given back to a lock of another kind.
 /// Dropping or forgetting it leaves the lock held. It stays on the thread that took the lock.
 #[must_use = "the lock stays held until this is given back"]
 pub struct Held<L: Acquired> {
@@ -54,13 +54,13 @@ impl<L: Acquired> fmt::Debug for Held<L> {
     }
 }
 
-/// The word of a lock of its own, of algorithm `K` on host `H`.
+/// The word of a separate lock, for algorithm `K` on host `H`.
 type WordOf<K, H> = <<K as Algorithm>::Width as Width>::Word<<H as Host>::Atomics>;
 
 /// A spinlock: algorithm `K` on host `H`, with context `C`, in a word of the algorithm's width.
 ///
-/// Usually written through an alias such as [`TicketLock`](crate::TicketLock). Invariant in each
-/// parameter: they decide what the word means.
+/// Usually written through an alias such as [`TicketLock`](crate::TicketLock). The type is
+/// invariant in each parameter, because the parameters decide what the word means.
 #[repr(transparent)]
 pub struct RawSpinLock<K: LaneLock<H>, H: Host = Native, C: Context = NoContext> {
     word: WordOf<K, H>,
@@ -90,16 +90,16 @@ impl<K: LaneLock<H>, H: Host, C: Context> RawSpinLock<K, H, C> {
     #[inline(always)]
     pub fn acquire(&self) -> Held<Self> {
         let context = C::enter();
-        // SAFETY: the word is private, and was made with 0. Only `K` on `H` changes it, here and in
-        // `try_acquire` and `release`. The type is invariant in both, so no reference to this lock
-        // has others.
+        // SAFETY: the word is private, and starts as 0. Only `K` on `H` changes it, here and in
+        // `try_acquire` and `release`. The type is invariant in `K` and `H`, so every reference to
+        // this lock names the same two.
         let token = during::<H, _>(Region::LockWait, || unsafe { K::lock(self.lane()) });
         Held::new(token, context)
     }
 
     /// Enters the context and takes the lock if it is free (acquire). [`Mcs`](crate::lock::Mcs) and
-    /// [`Clh`](crate::lock::Clh) also need a free queue node of the thread. Otherwise it leaves the
-    /// context, and both lock and context are as they were.
+    /// [`Clh`](crate::lock::Clh) also need a free queue node of the thread. On failure it leaves
+    /// the context, and neither the lock nor the context has changed.
     #[inline(always)]
     pub fn try_acquire(&self) -> Option<Held<Self>> {
         let context = C::enter();
@@ -121,7 +121,7 @@ impl<K: LaneLock<H>, H: Host, C: Context> RawSpinLock<K, H, C> {
     #[inline(always)]
     pub unsafe fn release(&self, held: Held<Self>) {
         // SAFETY: `held` is not `Clone`, so the acquisition that made it has not been given back.
-        // The caller says that it was one of this lock.
+        // The caller promises that the acquisition was of this lock.
         unsafe { K::unlock(self.lane(), held.token) };
         C::leave(held.context);
     }
@@ -142,8 +142,8 @@ impl<K: LaneLock<H>, H: Host, C: Context> RawSpinLock<K, H, C> {
         C::leave(held.context);
     }
 
-    /// Enters the context and takes the lock, waiting until `until` at most. If it times out, it
-    /// leaves the context.
+    /// Enters the context and takes the lock, waiting until `until` at most. On a timeout it leaves
+    /// the context.
     pub fn acquire_until(&self, until: Instant<H>) -> Option<Held<Self>>
     where
         K: TimedLock<H>,
@@ -161,8 +161,8 @@ impl<K: LaneLock<H>, H: Host, C: Context> RawSpinLock<K, H, C> {
         }
     }
 
-    /// Returns true if the lock is held (or, with a queue, is about to be). A snapshot (relaxed),
-    /// which may be stale before it is returned.
+    /// Returns true if the lock is held (or, with a queue, is about to be). The result is a
+    /// snapshot (relaxed), and may already be stale when the function returns.
     #[inline(always)]
     pub fn is_held(&self) -> bool {
         K::is_held(self.word.load(Ordering::Relaxed))
@@ -182,11 +182,11 @@ impl<K: LaneLock<H>, H: Host, C: Context> fmt::Debug for RawSpinLock<K, H, C> {
     }
 }
 
-// SAFETY: exclusion and ordering are `LaneLock`'s. `Held` is the state of one acquisition: it is
-// not `Clone`, and only an acquisition makes one. Forgetting it leaves the lock held, which is
-// safe. No operation unwinds with the lock taken: the algorithms do not panic (a lost invariant is
-// `Host::fatal`, which does not unwind), `Context::enter` runs before the lock is taken, and
-// `leave` after it was released.
+// SAFETY: exclusion and ordering follow from `LaneLock`. `Held` is the state of one acquisition: it
+// is not `Clone`, and only an acquisition makes one. Forgetting it leaves the lock held, which is
+// safe. No operation unwinds while the lock is held. The algorithms do not panic (a broken
+// invariant calls `Host::fatal`, which does not unwind). `Context::enter` runs before the lock is
+// taken, and `leave` after it was released.
 unsafe impl<K, H, C> RawMutex for RawSpinLock<K, H, C>
 where
     K: LaneLock<H, Width: ConstWidth<H::Atomics>>,
@@ -216,7 +216,7 @@ where
     }
 }
 
-// SAFETY: the release is `FairLock`'s, and is a release.
+// SAFETY: `FairLock` provides the release, with release ordering.
 unsafe impl<K, H, C> RawMutexFair for RawSpinLock<K, H, C>
 where
     K: FairLock<H, Width: ConstWidth<H::Atomics>>,
@@ -230,8 +230,8 @@ where
     }
 }
 
-/// Instants are points in time by the host's clock.
-// SAFETY: the acquisition is `TimedLock`'s.
+/// Instants are points in time on the host's clock.
+// SAFETY: `TimedLock` provides the acquisition.
 unsafe impl<K, H, C> RawMutexTimed for RawSpinLock<K, H, C>
 where
     K: TimedLock<H, Width: ConstWidth<H::Atomics>>,

@@ -1,15 +1,15 @@
-//! The names at the crate's root that need slots. They are on the native host, which has slots with
+//! The names at the crate's root that need slots. They use the native host, which has slots with
 //! the feature `std`.
 //!
-//! Without `std` these names are absent. [`on`] has each on a host of your own.
+//! Without `std` these names are absent. [`on`] has each of them for your own host.
 
 use crate::{Native, on};
 
-/// A value behind a queued spinlock of 4 bytes, first in, first out: each waiter spins on a line of
-/// its own.
+/// A value behind a queued spinlock of 4 bytes, first in, first out. Each waiter spins on a
+/// separate line.
 ///
-/// **For threads that keep their CPUs.** With more threads than CPUs it all but stops: the next in
-/// line is often not running. Use [`PvQSpinLock`] or a mutex there.
+/// **For threads that keep their CPUs.** With more threads than CPUs it nearly stops, because the
+/// next waiter in line is often not running. In that case use [`PvQSpinLock`] or a mutex.
 ///
 /// ```
 /// use lockyard::QSpinLock;
@@ -24,11 +24,11 @@ use crate::{Native, on};
 /// line transfers, however many threads wait.
 ///
 /// A thread without a slot waits outside the queue (see
-/// [`HostWithSlots`](crate::platform::HostWithSlots)). It has none if 16,383 others have theirs, or
-/// while it is being torn down. The algorithm, its rules for waiting threads, and its source:
-/// [`lock::queued`](crate::lock::queued).
+/// [`HostWithSlots`](crate::platform::HostWithSlots)). A thread has no slot if 16,383 other threads
+/// have one, or while it is being torn down. See [`lock::queued`](crate::lock::queued) for the
+/// algorithm, its rules for waiting threads, and its source.
 ///
-/// On a host of your own, or with a context: [`on::QSpinLock`].
+/// For your own host, or with a context: [`on::QSpinLock`].
 pub type QSpinLock<T> = on::QSpinLock<T, Native>;
 /// The guard of a [`QSpinLock`].
 pub type QSpinLockGuard<'a, T> = on::QSpinLockGuard<'a, T, Native>;
@@ -48,10 +48,11 @@ pub type RawQSpinLock = on::RawQSpinLock<Native>;
 /// ```
 ///
 /// Uncontended: one locked compare-exchange, one locked add. A newcomer may take the lock before
-/// waiting threads, within a bound. A thread without a slot yields, and may be passed any number of
-/// times. The algorithm, the bound and the sources: [`lock::pv_queued`](crate::lock::pv_queued).
+/// waiting threads, within a bound. A thread without a slot yields, and any number of threads may
+/// pass it. See [`lock::pv_queued`](crate::lock::pv_queued) for the algorithm, the bound and the
+/// sources.
 ///
-/// On a host of your own, or with a context: [`on::PvQSpinLock`].
+/// For your own host, or with a context: [`on::PvQSpinLock`].
 pub type PvQSpinLock<T> = on::PvQSpinLock<T, Native>;
 /// The guard of a [`PvQSpinLock`].
 pub type PvQSpinLockGuard<'a, T> = on::PvQSpinLockGuard<'a, T, Native>;
@@ -74,22 +75,22 @@ pub type RawPvQSpinLock = on::RawPvQSpinLock<Native>;
 /// assert_eq!(size_of::<PvTicketLock<()>>(), 4);
 /// ```
 ///
-/// Uncontended: one locked add, and another. A hand-over to a parked waiter costs a wake-up. At
-/// most 2^14 threads may hold or wait at once; one more ends the program. A thread without a slot
-/// keeps its turn, and yields. The algorithm and its sources:
-/// [`lock::pv_ticket`](crate::lock::pv_ticket).
+/// Uncontended: two locked adds, one to lock and one to unlock. A hand-over to a parked waiter
+/// costs a wake-up. At most 2^14 threads may hold or wait at once; one more ends the program. A
+/// thread without a slot keeps its turn, and yields. See
+/// [`lock::pv_ticket`](crate::lock::pv_ticket) for the algorithm and its sources.
 ///
-/// On a host of your own, or with a context: [`on::PvTicketLock`].
+/// For your own host, or with a context: [`on::PvTicketLock`].
 pub type PvTicketLock<T> = on::PvTicketLock<T, Native>;
 /// The guard of a [`PvTicketLock`].
 pub type PvTicketLockGuard<'a, T> = on::PvTicketLockGuard<'a, T, Native>;
 /// The lock of a [`PvTicketLock`].
 pub type RawPvTicketLock = on::RawPvTicketLock<Native>;
 
-/// A value behind a lock of 4 bytes whose kind is chosen when the program runs, once and before the
-/// first use: see [`kind`](crate::kind).
+/// A value behind a lock of 4 bytes whose kind is chosen at run time, once and before the first
+/// use: see [`kind`](crate::kind).
 ///
-/// On a host of your own, or with a context: [`on::ChosenLock`].
+/// For your own host, or with a context: [`on::ChosenLock`].
 pub type ChosenLock<T, S> = on::ChosenLock<T, S, Native>;
 /// The guard of a [`ChosenLock`].
 pub type ChosenLockGuard<'a, T, S> = on::ChosenLockGuard<'a, T, S, Native>;
@@ -107,15 +108,15 @@ pub type RawChosenLock<S> = on::RawChosenLock<S, Native>;
 /// assert_eq!(ENTRY.put_return(), Some(1));
 /// ```
 ///
-/// On a host of your own, or with a context: [`on::LockRef`].
+/// For your own host, or with a context: [`on::LockRef`].
 pub type LockRef = on::LockRef<Native>;
 /// The guard of a [`LockRef`].
 pub type LockRefGuard<'a> = on::LockRefGuard<'a, Native>;
 
-/// Readers that find memory without a lock, and the retired objects that wait until they have left:
-/// see [`reclaim`](crate::reclaim).
+/// Memory that readers access without a lock. A retired object is freed after those readers have
+/// left: see [`reclaim`](crate::reclaim).
 ///
-/// On a host of your own, or with a context: [`reclaim::Domain`](crate::reclaim::Domain).
+/// For your own host, or with a context: [`reclaim::Domain`](crate::reclaim::Domain).
 pub type Domain = on::Domain<Native>;
 /// Membership in a [`Domain`].
 pub type DomainGuard<'d> = on::DomainGuard<'d, Native>;

@@ -1,5 +1,5 @@
 //! The tests of the queued lock with the feature `events`, which no other crate of the workspace
-//! turns on: in a binary of their own, because all tests together take minutes to compile again.
+//! enables. They are in a separate binary, because compiling all tests again takes minutes.
 
 #[path = "it/queued_native.rs"]
 mod queued_native;

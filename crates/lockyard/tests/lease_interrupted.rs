@@ -1,8 +1,8 @@
 //! The lease of a slot, interrupted at each of its instructions by a signal handler that also asks
-//! for a slot. The handler gets no slot, or that of its thread, and no slot is lost.
+//! for a slot. The handler gets either no slot or that of its thread, and no slot is lost.
 //!
-//! The processor's trap flag stops after every instruction, so the place of the interruption is
-//! chosen, not left to chance. This file has only one test, because it counts the free slots.
+//! The processor's trap flag stops after every instruction, so the test chooses the place of the
+//! interruption. This file has only one test, because it counts the free slots.
 
 #![cfg(all(target_arch = "x86_64", target_os = "linux", feature = "std"))]
 
@@ -10,11 +10,11 @@ use lockyard::Native;
 use lockyard::platform::{Host, Slot};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Number of instructions that were stepped over.
+/// Number of instructions stepped over.
 static STEPS: AtomicU32 = AtomicU32::new(0);
-/// Number of the instruction at which the handler asks.
+/// Number of the instruction at which the handler asks for a slot.
 static ASK_AT: AtomicU32 = AtomicU32::new(0);
-/// The handler's result: a slot, or one of these.
+/// The handler's result: a slot, or one of the values below.
 static GIVEN: AtomicU32 = AtomicU32::new(0);
 const NOT_ASKED: u32 = u32::MAX;
 const REFUSED: u32 = u32::MAX - 1;
@@ -28,7 +28,7 @@ extern "C" fn trapped(
 ) {
     if STEPS.fetch_add(1, Ordering::Relaxed) == ASK_AT.load(Ordering::Relaxed) {
         GIVEN.store(Native::slot().map_or(REFUSED, |slot| slot.0), Ordering::Relaxed);
-        // SAFETY: the kernel passes the interrupted thread's registers, and nobody else has them.
+        // SAFETY: the kernel passes the interrupted thread's registers, and no other code has them.
         // The rest of the lease need not be stepped over.
         unsafe { (*context).uc_mcontext.gregs[libc::REG_EFL as usize] &= !TRAP_FLAG };
     }

@@ -1,9 +1,9 @@
-//! A clock for examples that measure operations, unaffected by other work of the host.
+//! A clock for examples that measure operations. It ignores the time of other programs.
 
 use std::time::Duration;
 
-/// Returns the CPU time of this thread, so that a busy machine does not count. (On systems without
-/// such a clock, the elapsed time.)
+/// Returns the CPU time of this thread, so that other programs on a busy machine do not count. (On
+/// systems without such a clock, returns the elapsed time.)
 pub(crate) fn cpu_time() -> Duration {
     #[cfg(unix)]
     {

@@ -1,15 +1,15 @@
-//! What an example has in memory: a global allocator that counts what it was asked for, and the
-//! operating system's figure.
+//! The memory of an example: a global allocator that counts requests, and the operating system's
+//! figure.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The system's allocator, with the bytes that it was asked for and has not got back.
+/// The system's allocator, with a count of the bytes that are allocated and not freed.
 struct Counting;
 
 static REQUESTED: AtomicUsize = AtomicUsize::new(0);
 
-// SAFETY: everything is the system allocator's.
+// SAFETY: the system allocator does everything.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         REQUESTED.fetch_add(layout.size(), Ordering::Relaxed);
@@ -26,8 +26,8 @@ unsafe impl GlobalAlloc for Counting {
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Bytes requested from the allocator, and bytes that the process has in memory (0 where the system
-/// does not say).
+/// Returns the bytes requested from the allocator, and the bytes that the process has in memory (0
+/// if the system does not report them).
 pub(crate) fn memory() -> (usize, usize) {
     let requested = REQUESTED.load(Ordering::Relaxed);
     let pages = std::fs::read_to_string("/proc/self/statm").ok().and_then(|text| {

@@ -1,10 +1,10 @@
-//! The calls that the compiler makes: the same lock and unlock inlined, called directly, and called
-//! through a table.
+//! The ways to call a lock: the same lock and unlock inlined, called directly, and called through a
+//! table.
 //!
-//! Each is a loop over the same section: lock, add one to a word, unlock, on one thread, so that
-//! nobody is ever waited for. The lock is the library's; what differs is how its two operations are
-//! reached. Two include this file: the lab, which measures the loops, and the example `hot_paths`,
-//! so that what they compile to is held against committed listings.
+//! Each way is a loop over the same section: lock, add one to a word, unlock. It runs on one
+//! thread, so the lock is never contended. The lock is the library's; the ways differ only in the
+//! calls of its two operations. Two programs include this file: the lab, which measures the loops,
+//! and the example `hot_paths`, whose code is compared with committed listings.
 
 use lockyard::Native;
 use lockyard::kind::Kind;
@@ -12,11 +12,11 @@ use lockyard::lane::Whole;
 use lockyard::lock::{LaneLock, PvQueued, PvTicket, Queued, TestAndSet, Ticket};
 use lockyard::platform::NativeU32;
 
-/// A lock algorithm whose token goes through a register, whatever the kind.
+/// A lock algorithm whose token fits in a register, for every kind.
 pub trait Callable: LaneLock<Native> {
-    /// The token as a number.
+    /// Converts the token to a number.
     fn number(token: Self::Token) -> u32;
-    /// The token that [`number`](Self::number) was given.
+    /// Converts a result of [`number`](Self::number) back to the token.
     fn token(number: u32) -> Self::Token;
 }
 
@@ -50,13 +50,13 @@ macro_rules! without_token {
 }
 without_token!(Queued, TestAndSet);
 
-/// What a loop works on. In a line of its own.
+/// The data of a loop, in a separate line.
 #[repr(C, align(128))]
 #[derive(Debug)]
 pub struct Section {
-    /// The lock's word. It was 0, and only loops of one kind may use it.
+    /// The lock's word. It starts as 0, and only loops of one kind may use it.
     pub word: NativeU32,
-    /// What the lock protects: how many sections there were.
+    /// The data that the lock protects: the number of finished sections.
     pub count: u64,
 }
 
@@ -71,7 +71,7 @@ pub type Lock = unsafe extern "C" fn(&NativeU32) -> u32;
 ///
 /// # Safety
 ///
-/// The word is held, and the number is what its acquisition returned.
+/// The word is held, and the number is the result of its acquisition.
 pub type Unlock = unsafe extern "C" fn(&NativeU32, u32);
 
 /// The operations of a kind, as a table to call through.
@@ -80,30 +80,30 @@ pub type Unlock = unsafe extern "C" fn(&NativeU32, u32);
 pub struct Table {
     /// Takes the lock.
     pub lock: Lock,
-    /// Releases it.
+    /// Releases the lock.
     pub unlock: Unlock,
 }
 
-/// A loop of so many sections.
+/// A loop that runs this number of sections.
 ///
 /// # Safety
 ///
-/// The section's word was 0, and only loops of this kind have used it.
+/// The section's word started as 0, and only loops of this kind have used it.
 pub type Loop = unsafe fn(&mut Section, u64);
 
-/// What the compiler made for one kind.
+/// The compiled code of one kind.
 #[derive(Clone, Copy, Debug)]
 pub struct Compiled {
-    /// Lock and unlock inlined into the loop.
+    /// The loop with lock and unlock inlined.
     pub inlined: Loop,
-    /// Lock and unlock called, by direct calls.
+    /// The loop with direct calls of lock and unlock.
     pub direct: Loop,
-    /// The functions that these call.
+    /// The functions of the direct calls, as a table.
     pub table: Table,
 }
 
 impl Compiled {
-    /// Of this kind.
+    /// Returns the compiled code of this kind.
     pub fn of(kind: Kind) -> Compiled {
         fn all<K: Callable>() -> Compiled {
             let table = Table { lock: lock::<K>, unlock: unlock::<K> };
@@ -119,22 +119,22 @@ impl Compiled {
     }
 }
 
-/// The function that is called.
+/// Takes the lock; the loops call this function.
 ///
 /// # Safety
 ///
-/// As of [`Lock`].
+/// The same as for [`Lock`].
 #[inline(never)]
 pub unsafe extern "C" fn lock<K: Callable>(word: &NativeU32) -> u32 {
     // SAFETY: the caller's promise.
     K::number(unsafe { K::lock(Whole(word)) })
 }
 
-/// The function that is called.
+/// Releases the lock; the loops call this function.
 ///
 /// # Safety
 ///
-/// As of [`Unlock`].
+/// The same as for [`Unlock`].
 #[inline(never)]
 pub unsafe extern "C" fn unlock<K: Callable>(word: &NativeU32, number: u32) {
     // SAFETY: the caller's promise.
@@ -143,7 +143,7 @@ pub unsafe extern "C" fn unlock<K: Callable>(word: &NativeU32, number: u32) {
 
 /// # Safety
 ///
-/// As of [`Loop`].
+/// The same as for [`Loop`].
 #[inline]
 pub unsafe fn inlined<K: Callable>(section: &mut Section, times: u64) {
     for _ in 0..times {
@@ -157,7 +157,7 @@ pub unsafe fn inlined<K: Callable>(section: &mut Section, times: u64) {
 
 /// # Safety
 ///
-/// As of [`Loop`].
+/// The same as for [`Loop`].
 #[inline]
 pub unsafe fn direct<K: Callable>(section: &mut Section, times: u64) {
     for _ in 0..times {
@@ -171,12 +171,13 @@ pub unsafe fn direct<K: Callable>(section: &mut Section, times: u64) {
 
 /// # Safety
 ///
-/// As of [`Loop`], of the kind whose functions are in the table. Nobody writes the table meanwhile.
+/// The same as for [`Loop`], with the functions of this kind in the table. No other thread writes
+/// the table during the call.
 #[inline]
 pub unsafe fn indirect(table: *const Table, section: &mut Section, times: u64) {
     for _ in 0..times {
-        // SAFETY: the caller's promise. Volatile: the table is read for each call, as it is where
-        // somebody may change it.
+        // SAFETY: the caller's promise. Volatile: the loop reads the table for each call, as real
+        // code must if the table may change.
         let lock = unsafe { (&raw const (*table).lock).read_volatile() };
         // SAFETY: the caller's promise.
         let number = unsafe { lock(&section.word) };

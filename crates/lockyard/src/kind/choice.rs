@@ -1,4 +1,4 @@
-//! A choice of a kind: made once, by the first thread that chooses or uses a lock.
+//! A choice of a kind. The first thread that chooses or uses a lock makes it.
 //!
 //! ```text
 //!    31               16 15        8 7         0
@@ -11,11 +11,11 @@
 //!   open --patching----> (patched, default)      for good
 //! ```
 //!
-//! The word changes once, by a compare-exchange from 0. So all threads that read another value than
-//! 0 read the same one. A thread that reads 0, even an old one, learns the truth from its own
-//! compare-exchange. So two kinds are never used with one word. That needs no ordering, and there
-//! is none. (The words of locks are 0 until they are used, whatever their kind, so a choice
-//! publishes nothing.)
+//! The word changes once, by a compare-exchange from 0. So all threads that read a nonzero value
+//! read the same one. A thread that reads 0, perhaps stale, learns the current value from its own
+//! compare-exchange. So one word is never used as two kinds. This argument needs no ordering, so
+//! all accesses are relaxed. (A lock of any kind is 0 until its first use, so a choice publishes
+//! nothing.)
 
 use super::Kind;
 use crate::invariance::Invariant;
@@ -53,7 +53,7 @@ impl FixedBy {
     }
 }
 
-/// A choice that came too late, or a second one.
+/// The error of a choice that came too late, or was the second one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ChoiceError {
     wanted: Kind,
@@ -62,17 +62,17 @@ pub struct ChoiceError {
 }
 
 impl ChoiceError {
-    /// Returns the kind that was to be chosen.
+    /// Returns the kind that the caller wanted to choose.
     pub fn wanted(&self) -> Kind {
         self.wanted
     }
 
-    /// Returns the kind of all locks of the choice. It may be the wanted one.
+    /// Returns the kind in force for all locks of the choice. It may be the wanted one.
     pub fn in_force(&self) -> Kind {
         self.in_force
     }
 
-    /// Returns what has fixed that kind.
+    /// Returns the event that has fixed the kind in force.
     pub fn fixed_by(&self) -> FixedBy {
         self.by
     }
@@ -103,7 +103,8 @@ impl<H: Host<Atomics: ConstAtomics>> Choice<H> {
 }
 
 impl<H: Host> Choice<H> {
-    /// The same as [`new`](Self::new), also on platforms without constants (the model checker).
+    /// The same as [`new`](Self::new), but not `const`, for platforms without constants (the model
+    /// checker).
     pub fn open(default: Kind) -> Self {
         Choice { state: Word::new(0), default }
     }
@@ -112,10 +113,10 @@ impl<H: Host> Choice<H> {
     ///
     /// # Errors
     ///
-    /// If a kind is in force already. Nothing changes then. The kind may have been chosen before, a
-    /// lock may have been used, or call sites may have been patched. It is an error even if the
-    /// same kind was chosen before: the caller has not made the choice, and can see from the error
-    /// whether it agrees.
+    /// Returns an error if a kind is already in force, and changes nothing. The kind may have been
+    /// chosen before, a lock may have been used, or call sites may have been patched. Choosing the
+    /// kind that is already in force is also an error: the caller did not make that choice, and the
+    /// error shows whether it agrees.
     pub fn choose(&self, kind: Kind) -> Result<(), ChoiceError> {
         self.fix(kind, FixedBy::Choice).map_err(|(in_force, by)| ChoiceError {
             wanted: kind,
@@ -125,24 +126,25 @@ impl<H: Host> Choice<H> {
     }
 
     /// Puts the default in force unless a kind was chosen, and returns the kind for which to patch
-    /// call sites. It cannot be chosen any more.
+    /// call sites. After this call the kind is fixed.
     ///
-    /// For programs that replace indirect calls of a lock's operations by direct ones: call this
-    /// before replacing the first.
+    /// For programs that replace indirect calls of a lock's operations with direct calls. Call this
+    /// function before replacing the first call.
     pub fn fix_for_patching(&self) -> Kind {
         self.settle(FixedBy::Patched)
     }
 
-    /// Returns the kind in force and what has fixed it. `None` if it can still be chosen.
+    /// Returns the kind in force and the event that has fixed it. Returns `None` if the kind can
+    /// still be chosen.
     pub fn in_force(&self) -> Option<(Kind, FixedBy)> {
         // Relaxed: the word changes once.
         decode(self.state.load(Ordering::Relaxed))
     }
 
-    /// Returns the kind for a use of a lock. The first use fixes it.
+    /// Returns the kind for a use of a lock. The first use fixes the kind.
     #[inline(always)]
     pub(super) fn for_use(&self) -> Kind {
-        // Relaxed: the word changes once, and is all that is read.
+        // Relaxed: the word changes once, and a reader uses nothing else.
         match Kind::from_code(self.state.load(Ordering::Relaxed) as u8) {
             Some(kind) => kind,
             None => self.settle(FixedBy::FirstUse),
@@ -159,10 +161,11 @@ impl<H: Host> Choice<H> {
         }
     }
 
-    /// Puts `kind` in force. The error is the kind already in force, and what has fixed it.
+    /// Puts `kind` in force. The error is the kind already in force, and the event that has fixed
+    /// it.
     fn fix(&self, kind: Kind, by: FixedBy) -> Result<(), (Kind, FixedBy)> {
         let fixed = (kind as u32 + 1) | (by as u32) << u8::BITS;
-        // Relaxed: the word changes once, and is all that is read.
+        // Relaxed: the word changes once, and a reader uses nothing else.
         match self.state.compare_exchange(0, fixed, Ordering::Relaxed, Ordering::Relaxed) {
             Ok(_) => Ok(()),
             Err(actual) => Err(decode(actual).unwrap_or((kind, by))),
@@ -181,19 +184,19 @@ impl<H: Host> fmt::Debug for Choice<H> {
     }
 }
 
-/// The source of a lock's [`Choice`]: a type for each choice. Programs implement [`StaticChoice`],
-/// which is safe.
+/// The source of a lock's [`Choice`], with one type for each choice. Programs implement
+/// [`StaticChoice`], which is safe.
 ///
 /// # Safety
 ///
-/// For any lock: [`with`](Self::with) passes the same choice in every call during the lock's life,
-/// on every thread.
+/// For any lock, every call of [`with`](Self::with) passes the same choice, on every thread, for
+/// the life of the lock.
 pub unsafe trait Chooser<H: Host = Native>: 'static {
     /// Calls `use_choice` with the choice.
     fn with<R>(use_choice: impl FnOnce(&Choice<H>) -> R) -> R;
 }
 
-/// A type that names a choice in a `static`: a type for each choice.
+/// A type that names a choice in a `static`. Each choice needs a separate type.
 pub trait StaticChoice<H: Host = Native>: 'static {
     /// The choice: a reference to a `static`. (The compiler refuses a reference to a constant.)
     const CHOICE: &'static Choice<H>;
@@ -203,8 +206,8 @@ pub trait StaticChoice<H: Host = Native>: 'static {
 #[derive(Debug)]
 pub struct Static<S>(Invariant<S>);
 
-// SAFETY: a constant of a type is one value, and a lock is invariant in its chooser. So one lock
-// has one type, and one value.
+// SAFETY: an associated constant has one value for each type. A lock is invariant in its chooser,
+// so one lock has one chooser type, and one choice.
 unsafe impl<S: StaticChoice<H>, H: Host> Chooser<H> for Static<S> {
     #[inline(always)]
     fn with<R>(use_choice: impl FnOnce(&Choice<H>) -> R) -> R {

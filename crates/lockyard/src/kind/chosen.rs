@@ -1,9 +1,10 @@
-//! The lock whose kind is chosen when the program runs.
+//! The lock whose kind is chosen at run time.
 //!
-//! It stands beside [`RawSpinLock`](crate::RawSpinLock), and is not one over an algorithm that
-//! chooses. [`Algorithm::is_held`](crate::lock::Algorithm::is_held) judges the bits of a lane
-//! alone, and here they mean nothing without the choice. The kind is read before the context is
-//! entered, so a first use settles the choice outside of it; an algorithm is called inside.
+//! It is a separate type, and not a [`RawSpinLock`](crate::RawSpinLock) with an algorithm that
+//! chooses. The reason is [`Algorithm::is_held`](crate::lock::Algorithm::is_held): it gets only the
+//! bits of a lane, which mean nothing without the choice. This lock reads the kind before it enters
+//! the context, so the first use also settles the choice outside the context. An algorithm would
+//! run inside it.
 
 use super::{Chooser, ChosenToken, FixedBy, Kind, Static, table};
 use crate::context::{Context, NoContext};
@@ -48,24 +49,23 @@ impl<S: Chooser<H>, H: HostWithSlots, C: Context> ChosenSpinLock<S, H, C> {
     }
 
     /// Enters the context and takes the lock, waiting until it is free. Acquire. If no kind was
-    /// chosen, the choice's default comes into force.
+    /// chosen, puts the choice's default in force.
     #[inline(always)]
     pub fn acquire(&self) -> Held<Self> {
         let kind = S::with(|choice| choice.for_use());
         let context = C::enter();
-        // SAFETY: the word is private, and was made with 0. Only the algorithm of the kind of `S`'s
-        // choice changes it, here and in `try_acquire` and `release`. The type is invariant in `S`
-        // and `H`, so no reference to this lock names another choice. The choice is always the same
-        // (`Chooser`), and once it has given a kind it gives no other. So there is one such
-        // algorithm.
+        // SAFETY: the word is private, and starts as 0. Only the algorithm of the kind that `S`'s
+        // choice gives changes it, here and in `try_acquire` and `release`. The type is invariant
+        // in `S` and `H`, so no reference to this lock names another choice. The choice is always
+        // the same (`Chooser`), and always gives the same kind. So one algorithm makes all changes.
         let token =
             during::<H, _>(Region::LockWait, || unsafe { table::lock::<H, _>(kind, &self.word) });
         Held::new(token, context)
     }
 
     /// Enters the context and takes the lock if it is free, like
-    /// [`RawSpinLock::try_acquire`](crate::RawSpinLock::try_acquire). If no kind was chosen, the
-    /// choice's default comes into force.
+    /// [`RawSpinLock::try_acquire`](crate::RawSpinLock::try_acquire). If no kind was chosen, puts
+    /// the choice's default in force.
     #[inline(always)]
     pub fn try_acquire(&self) -> Option<Held<Self>> {
         let kind = S::with(|choice| choice.for_use());
@@ -88,13 +88,14 @@ impl<S: Chooser<H>, H: HostWithSlots, C: Context> ChosenSpinLock<S, H, C> {
     #[inline(always)]
     pub unsafe fn release(&self, held: Held<Self>) {
         // SAFETY: `held` is not `Clone`, so the acquisition that made it has not been given back.
-        // The caller says that it was one of this lock.
+        // The caller promises that the acquisition was of this lock.
         unsafe { table::unlock::<H, _>(&self.word, held.token) };
         C::leave(held.context);
     }
 
-    /// Returns true if the lock is held (or, with a queue, is about to be). A snapshot (relaxed),
-    /// which may be stale before it is returned. It does not count as a use: it fixes no kind.
+    /// Returns true if the lock is held (or, with a queue, is about to be). The result is a
+    /// snapshot (relaxed), and may already be stale when the function returns. The call does not
+    /// count as a use, and fixes no kind.
     pub fn is_held(&self) -> bool {
         let bits = self.word.load(Ordering::Relaxed);
         self.in_force().is_some_and(|(kind, _)| table::is_held::<U32<H>>(kind, bits))
@@ -120,8 +121,8 @@ impl<S: Chooser<H>, H: HostWithSlots, C: Context> fmt::Debug for ChosenSpinLock<
     }
 }
 
-// SAFETY: exclusion and ordering are `LaneLock`'s, of one algorithm (see `acquire`). The rest is as
-// for `RawSpinLock`.
+// SAFETY: exclusion and ordering follow from `LaneLock`, for one algorithm (see `acquire`). The
+// rest is as for `RawSpinLock`.
 unsafe impl<S, H, C> RawMutex for ChosenSpinLock<S, H, C>
 where
     S: Chooser<H>,

@@ -1,19 +1,19 @@
-//! Kinds of lock, and a kind that is chosen when the program runs.
+//! Kinds of lock, and locks whose kind is chosen at run time.
 //!
-//! A word that one kind of lock has ever touched, *though it is free now*, cannot be used as
-//! another kind. A ticket lock that was taken and released once holds `(1, 1)`. To a ticket lock
-//! that is free. To a queued lock it has a waiter in its tail that does not exist, so every thread
-//! that wants it waits for ever. So a word keeps its kind for good:
+//! Once one kind of lock has used a word, no other kind can use it, *even while the lock is free*.
+//! For example, a ticket lock that was taken and released once holds `(1, 1)`. A ticket lock reads
+//! that value as free. A queued lock reads it as a tail that names a waiter that does not exist, so
+//! every thread that wants the lock waits for ever. So a word keeps its kind for good:
 //!
 //! - If the type names the kind ([`RawSpinLock`](crate::RawSpinLock) and everything made of it),
 //!   mixing does not compile: locks of two kinds have two types. The result of an acquisition
 //!   ([`Held`](crate::Held), a guard) can be given back only to a lock of the same type, and only
 //!   once.
-//! - If the kind is chosen when the program runs ([`ChosenLock`](crate::ChosenLock)), it is chosen
-//!   once, before the first use. A [`Choice`] applies to all locks of a [`StaticChoice`] together.
-//!   The first of three calls makes it: [`Choice::choose`], a use of one of these locks, or
-//!   [`Choice::fix_for_patching`]. Any later choice gets a [`ChoiceError`], which names the kind in
-//!   force and the reason.
+//! - If the kind is chosen at run time ([`ChosenLock`](crate::ChosenLock)), it is chosen once,
+//!   before the first use. A [`Choice`] applies to all locks of a [`StaticChoice`] together. The
+//!   first of three events fixes it: a call of [`Choice::choose`], a use of one of these locks, or
+//!   a call of [`Choice::fix_for_patching`]. Any later choice gets a [`ChoiceError`], which names
+//!   the kind in force and the reason.
 //!
 //! ```
 //! use lockyard::ChosenLock;
@@ -47,10 +47,10 @@
 //! # What it costs
 //!
 //! An acquisition reads the choice: one relaxed load of a word that no thread writes after the
-//! first use, so all CPUs keep its line. Then it jumps on the value, always to the same place. A
-//! release jumps on what the acquisition returned. A lock whose type names its kind costs neither.
-//! Put the choice where nothing is written beside it: it is 8 bytes in a line that should stay
-//! shared.
+//! first use, so all CPUs keep its line. Then it jumps on the value, always to the same target. A
+//! release jumps on the kind in the acquisition's token. A lock whose type names its kind has
+//! neither cost. Place the choice (8 bytes) in a line that nothing else writes, so that the line
+//! stays shared.
 
 mod choice;
 mod chosen;

@@ -1,14 +1,14 @@
-//! The kinds that can be chosen when the program runs. A kind is one row of the table at the end,
-//! and the order of the rows is that of their codes. Everything that depends on the kind is made
-//! from it here. (The comparators, [`Mcs`](crate::lock::Mcs) and [`Clh`](crate::lock::Clh), are
-//! left out: their long paths would be wherever a chosen lock is taken.)
+//! The kinds that can be chosen at run time. Each row of the table at the end defines one kind, and
+//! the order of the rows gives the codes. Macros generate from that table everything that depends
+//! on the kind. (The comparators, [`Mcs`](crate::lock::Mcs) and [`Clh`](crate::lock::Clh), are left
+//! out: every acquisition of a chosen lock would contain their long code paths.)
 
 use crate::lane::{LaneWord, Whole};
 use crate::lock::{Algorithm, LaneLock, PvQueued, PvTicket, Queued, TestAndSet, Ticket};
 use crate::platform::HostWithSlots;
 use core::fmt;
 
-/// A name that no kind has.
+/// The error for a name that is not the name of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NoSuchKind(());
 
@@ -26,7 +26,7 @@ impl core::error::Error for NoSuchKind {}
 
 macro_rules! kinds {
     ($($(#[$doc:meta])* $kind:ident = $name:literal: $algorithm:ty;)*) => {
-        /// A kind of lock that can be chosen when the program runs.
+        /// A kind of lock that can be chosen at run time.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
         pub enum Kind {
@@ -37,14 +37,14 @@ macro_rules! kinds {
             /// All kinds.
             pub const ALL: &[Kind] = &[$(Kind::$kind,)*];
 
-            /// Returns the name that [`FromStr`](core::str::FromStr) reads.
+            /// Returns the name that [`FromStr`](core::str::FromStr) parses.
             pub const fn name(self) -> &'static str {
                 match self {
                     $(Kind::$kind => $name,)*
                 }
             }
 
-            /// Returns the kind with this code. Codes begin with 1.
+            /// Returns the kind with this code. Codes start at 1.
             #[inline(always)]
             pub(super) const fn from_code(code: u8) -> Option<Kind> {
                 $(if code == Kind::$kind as u8 + 1 {
@@ -117,13 +117,13 @@ macro_rules! kinds {
         pub(super) unsafe fn unlock<H: HostWithSlots, W: LaneWord>(word: &W, token: ChosenToken) {
             match token {
                 $(ChosenToken::$kind(token) => {
-                    // SAFETY: the caller's promise; the token says which algorithm made it.
+                    // SAFETY: the caller's promise. The token says which algorithm made it.
                     unsafe { <$algorithm as LaneLock<H>>::unlock(Whole(word), token) }
                 })*
             }
         }
 
-        /// Returns true if a lock of `kind` with this value of its word is held.
+        /// Returns true if `bits` is the word of a held lock of `kind`.
         #[inline(always)]
         pub(super) fn is_held<W: LaneWord>(kind: Kind, bits: W::Int) -> bool {
             match kind {

@@ -1,38 +1,39 @@
-//! The traits of a lock algorithm: what each one offers, and what some offer besides.
+//! The traits of a lock algorithm: one for all algorithms, and others for optional abilities.
 
 use crate::lane::{Lane, Width};
 use crate::platform::{Host, Instant, Int};
 
-/// The part of a lock algorithm that is the same on every host: what its holder keeps, and how its
-/// lane reads.
+/// The part of a lock algorithm that is the same on every host: the holder's token, and the meaning
+/// of the lane's bits.
 pub trait Algorithm: Sized + 'static {
     /// The value that the holder gives back: a ticket, or nothing.
     type Token: Copy + Send + Sync + core::fmt::Debug + 'static;
-    /// The width of the word of a lock of its own.
+    /// The width of the word, for a lock in a separate word.
     type Width: Width;
 
     /// Returns true if a lane with this value is held, or is about to be handed over.
     fn is_held<B: Int>(bits: B) -> bool;
 }
 
-/// A lock algorithm over a lane, on host `H`. The lane is free when all its bits are 0, and may be
-/// free with other values too.
+/// A lock algorithm on a lane, on host `H`. The lane is free when all its bits are 0, and other
+/// values may also mean free.
 ///
-/// An algorithm that gives each waiter a queue node is implemented for [hosts with
-/// slots](crate::platform::HostWithSlots) only. Elsewhere it would behave differently, so there it
-/// does not compile.
+/// An algorithm that gives each waiter a queue node is implemented only for [hosts with
+/// slots](crate::platform::HostWithSlots). On other hosts it would behave differently, so it does
+/// not compile.
 ///
 /// # Safety
 ///
-/// The following holds for any number of threads that use the lane only through this algorithm.
+/// The following must be true for any number of threads that use the lane only through this
+/// algorithm.
 ///
-/// - **Exclusion.** A thread is inside from the return of [`lock`](Self::lock), or a `Some` of
-///   [`try_lock`](Self::try_lock), until it calls [`unlock`](Self::unlock) with that token. At most
-///   one thread is inside.
+/// - **Exclusion.** A thread is inside from the return of [`lock`](Self::lock), or of
+///   [`try_lock`](Self::try_lock) with `Some`, until it calls [`unlock`](Self::unlock) with that
+///   token. At most one thread is inside.
 /// - **Ordering.** That return has acquire ordering and `unlock` has release ordering. Each
-///   synchronises with the other.
+///   acquisition synchronises with the previous release.
 /// - **The rest of the word.** No operation changes the bits outside the lane.
-/// - **Staying held.** While [`is_held`](Algorithm::is_held) is true of the lane, only `unlock`
+/// - **Staying held.** Once [`is_held`](Algorithm::is_held) is true of the lane, only `unlock`
 ///   makes it false.
 /// - **Release sequences.** Each change of the word is a read-modify-write, so that a release
 ///   sequence in the rest of the word continues.
@@ -41,13 +42,13 @@ pub unsafe trait LaneLock<H: Host>: Algorithm {
     ///
     /// # Safety
     ///
-    /// All bits of the lane were 0 at first, and since then only this algorithm, on this host, has
-    /// changed them. (Other bits may name a queue node on which another thread waits.) `lane` keeps
-    /// the contract of each operation of [`Lane`].
+    /// All bits of the lane started as 0, and since then only this algorithm, on this host, has
+    /// changed them. (With other bits the lane could name a queue node on which another thread
+    /// waits.) `lane` keeps the contract of each operation of [`Lane`].
     unsafe fn lock<L: Lane>(lane: L) -> Self::Token;
 
     /// Takes the lock if it is free, without waiting. An algorithm that needs a queue node also
-    /// fails without one. A failure leaves the lane as it was.
+    /// fails if none is free. On failure the lane is unchanged.
     ///
     /// # Safety
     ///
@@ -62,11 +63,11 @@ pub unsafe trait LaneLock<H: Host>: Algorithm {
     unsafe fn unlock<L: Lane>(lane: L, token: Self::Token);
 }
 
-/// An algorithm that can release a lock without leaving room to steal it: the next waiter gets it.
-/// It brings `lock_api`'s `RawMutexFair`.
+/// An algorithm that can release a lock directly to the next waiter, so that no other thread can
+/// steal it. Such a lock implements `lock_api`'s `RawMutexFair`.
 ///
 /// Locks that serve in order are fair at every release. [`TestAndSet`] keeps no record of its
-/// waiters, so it cannot be.
+/// waiters, so it cannot be fair.
 ///
 /// # Safety
 ///
@@ -86,16 +87,17 @@ pub unsafe trait FairLock<H: Host>: LaneLock<H> {
     }
 }
 
-/// An algorithm whose waiters can give up at a deadline. It brings `lock_api`'s `RawMutexTimed`.
+/// An algorithm whose waiters can give up at a deadline. Such a lock implements `lock_api`'s
+/// `RawMutexTimed`.
 ///
 /// A waiter can give up only if it leaves nothing behind, as with [`TestAndSet`]. A ticket cannot
-/// be given back, because later tickets count on its turn. Nor can a place in the queue of
-/// [`Queued`], [`Mcs`] or [`Clh`], unless the predecessor helps (Scott and Scherer, *Scalable
-/// Queue-Based Spin Locks with Timeout*, PPoPP 2001). Four bytes have no room for that. To time out
-/// on such a lock, poll [`LaneLock::try_lock`].
+/// be given back, because later tickets count on its turn. A place in the queue of [`Queued`],
+/// [`Mcs`] or [`Clh`] can be given back only with the predecessor's help (Scott and Scherer,
+/// *Scalable Queue-Based Spin Locks with Timeout*, PPoPP 2001). Four bytes have no room for that
+/// protocol. To time out on such a lock, poll [`LaneLock::try_lock`].
 ///
-/// [`PvQueued`] lets newcomers steal. A timed waiter remains a newcomer, so it may be passed any
-/// number of times.
+/// [`PvQueued`] lets newcomers steal. A timed waiter remains a newcomer, so any number of threads
+/// may pass it.
 ///
 /// | lock | a timed waiter |
 /// | --- | --- |
@@ -115,10 +117,10 @@ pub unsafe trait FairLock<H: Host>: LaneLock<H> {
 /// [`pv_timed`]: super::pv_timed
 /// [`pv::Spins`]: super::pv::Spins
 pub unsafe trait TimedLock<H: Host>: LaneLock<H> {
-    /// Takes the lock, waiting until `until` at most. Returns `None` only after that time, and
-    /// leaves nothing in the lane for which another acquisition would have to wait.
+    /// Takes the lock, waiting until `until` at most. Returns `None` only after that time. In that
+    /// case nothing remains in the lane that would delay another acquisition.
     ///
-    /// On a host without a clock, time begins at zero and a microsecond is at most 64 polls.
+    /// On a host without a clock, time starts at zero and a microsecond is at most 64 polls.
     ///
     /// # Safety
     ///

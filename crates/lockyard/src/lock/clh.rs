@@ -9,28 +9,28 @@
 //!                      HELD --holder's release, swap--> RELEASED
 //! ```
 //!
-//! In the original, a releasing thread leaves its node in the queue and takes over its
-//! predecessor's. So each lock owns one node from its creation on. Here a lock is four bytes that
-//! begin as zeros, so nodes stay with their slots. A successor announces itself, and reports when
-//! it has finished with its predecessor's node. The last in the queue takes its name out of the
-//! word.
+//! In the original algorithm, a releasing thread leaves its node in the queue and takes over its
+//! predecessor's node. So each lock needs a node from its creation on. Here a lock is four bytes
+//! that start as zero, so nodes stay with their slots. A successor announces itself, and reports
+//! when it has finished with its predecessor's node. The last thread in the queue clears its name
+//! from the word.
 //!
-//! The price is in the release:
+//! This scheme makes the release more expensive:
 //!
 //! - It reads the holder's node first.
-//! - It exchanges the node's state, where the original stores. (The successor's announcement is an
-//!   exchange too, and the model checker does not order a store against an exchange.)
-//! - If no successor has announced itself, it first tries a compare-exchange of the word. It cannot
-//!   do so later: by then the successor may have freed the lock.
+//! - It exchanges the node's state, where the original only stores. (The successor's announcement
+//!   is also an exchange, and the model checker does not order a store against an exchange.)
+//! - If no successor has announced itself, it first tries a compare-exchange of the word. Later
+//!   would be too late: the successor may already have freed the lock.
 //!
 //! A thread may hold or wait for at most [`NEST_LEVELS`](crate::platform::NEST_LEVELS) of these
 //! locks, and a thread without a slot may use none. Beyond that `lock` ends the program
-//! ([`Host::fatal`](crate::platform::Host::fatal)). A thread with four releases that no successor
-//! has noticed yet waits, in its next `lock`, until one is noticed. A `try_lock` without a node
+//! ([`Host::fatal`](crate::platform::Host::fatal)). If a thread has released four locks and no
+//! successor has noticed yet, its next `lock` waits until one notices. A `try_lock` without a node
 //! fails in both cases.
 //!
-//! Signal handlers must not use these locks: the interrupted code could take a node for free that
-//! the handler has left to its successor.
+//! Signal handlers must not use these locks. A handler leaves nodes to its successors, and the
+//! interrupted code could mistake such a node for a free one.
 //!
 //! Source: T. Craig, *Building FIFO and Priority-Queuing Spin Locks from Atomic Swap*, University
 //! of Washington TR 93-02-02, 1993; P. Magnusson, A. Landin and E. Hagersten, *Queue Locks on Cache
@@ -48,11 +48,11 @@ use crate::platform::{Event, HostWithSlots, Int, Ordering, Word};
 /// # Limits
 ///
 /// A thread may hold or wait for at most [`NEST_LEVELS`](crate::platform::NEST_LEVELS) MCS and CLH
-/// locks together. A thread without a slot may use none: one of more than
-/// [`Host::SLOTS`](crate::platform::Host::SLOTS), or one whose thread-local destructors run after
-/// it gave its slot back. Beyond these limits `lock` ends the program with a message
-/// ([`Host::fatal`](crate::platform::Host::fatal)), and `try_lock` fails. Signal handlers must not
-/// use it.
+/// locks together. A thread without a slot may use none. A thread has no slot if
+/// [`Host::SLOTS`](crate::platform::Host::SLOTS) other threads have one, or while its thread-local
+/// destructors run after it gave its slot back. Beyond these limits `lock` ends the program with a
+/// message ([`Host::fatal`](crate::platform::Host::fatal)), and `try_lock` fails. Signal handlers
+/// must not use it.
 #[derive(Debug)]
 pub struct Clh;
 
@@ -81,8 +81,8 @@ impl<H: HostWithSlots> HeldNode<H> for Clh {
 
     #[inline]
     fn prepare(me: Name) {
-        // Relaxed: the change of the tail publishes it. `parked` is 0: `keep` hands out no
-        // other node.
+        // Relaxed: the change of the tail publishes this store. `parked` is already 0, because
+        // `keep` returns only nodes with that value.
         me.node::<H>().ready.store(HELD, Ordering::Relaxed);
     }
 
@@ -96,7 +96,7 @@ impl<H: HostWithSlots> HeldNode<H> for Clh {
     fn wait(_me: Name, predecessor: Name) {
         H::count(Event::Slowpath);
         let ready = &predecessor.node::<H>().ready;
-        // Acquire, both: pairs with the release of the predecessor's exchange in `unlock`.
+        // Acquire, both: they pair with the release of the predecessor's exchange in `unlock`.
         if ready.swap(ANNOUNCED, Ordering::Acquire) != RELEASED {
             H::wait_until(ready, Ordering::Acquire, |state| state == RELEASED);
         }
@@ -104,10 +104,11 @@ impl<H: HostWithSlots> HeldNode<H> for Clh {
     }
 }
 
-// SAFETY: a thread that finds the queue empty, by its swap, has the lock. Any other has it when its
-// predecessor's node says that it was released. The tail is cleared only from the holder's own
-// name. A node is used again only when its one successor has finished with it. Each operation
-// argues its ordering, and changes the word by a read-modify-write.
+// SAFETY: a thread whose swap finds the queue empty has the lock. Any other thread has it when its
+// predecessor's node says that the lock was released. Only the holder clears the tail, and only
+// while the tail is its own name. A node is reused only after its one successor has finished with
+// it. Comments at each operation justify its ordering. Every change of the word is a
+// read-modify-write.
 unsafe impl<H: HostWithSlots> LaneLock<H> for Clh {
     #[inline]
     unsafe fn lock<L: Lane>(lane: L) -> u16 {
@@ -123,18 +124,18 @@ unsafe impl<H: HostWithSlots> LaneLock<H> for Clh {
     unsafe fn unlock<L: Lane>(lane: L, token: u16) {
         let Some(me) = Name::from_bits(u64::from(token)) else { return };
         let ready = &me.node::<H>().ready;
-        // Relaxed: a hint. The compare-exchange notices a successor that has not announced itself
-        // yet.
+        // Relaxed: a hint. If a successor has joined but not announced itself yet, the
+        // compare-exchange fails.
         if ready.load(Ordering::Relaxed) == HELD && queue::leave_if_last(lane, me) {
             return queue::give_back_kept::<H>(me);
         }
-        // Set only here: a node that is given back above must not count as left later. Relaxed: the
-        // successor overwrites it only after it has seen the release below.
+        // Set only here: a node that is given back above must not count later as left to a
+        // successor. Relaxed: the successor overwrites it only after it has seen the release below.
         me.node::<H>().parked.store(LEFT, Ordering::Relaxed);
         // The successor gives the node back. Release: pairs with the acquires in `wait`.
         ready.swap(RELEASED, Ordering::Release);
     }
 }
 
-// SAFETY: the release is `LaneLock`'s.
+// SAFETY: `unlock_fair` is `LaneLock::unlock`.
 unsafe impl<H: HostWithSlots> FairLock<H> for Clh {}

@@ -26,15 +26,15 @@ impl<H: Host> Deadline<H> {
         now >= self.until
     }
 
-    /// The time that is left. `None` if the deadline has passed, or the host has no clock.
+    /// Returns the time that is left. `None` if the deadline has passed, or the host has no clock.
     pub(super) fn left(&self) -> Option<Duration> {
         let now = Instant::now();
         let left = self.until.saturating_duration_since(now);
         (!now.is_zero() && !left.is_zero()).then_some(left)
     }
 
-    /// Takes `lane` by `try_lock` once a poll finds it `free`. Polls in slices, and yields between
-    /// them.
+    /// Polls until the lane is `free`, and then takes it by `try_lock`. Polls in slices, and yields
+    /// between slices.
     pub(super) fn poll<L: Lane, T>(
         mut self,
         lane: L,

@@ -1,27 +1,27 @@
-//! Queues whose holder keeps its node until the release: what [`Mcs`](super::Mcs) and
-//! [`Clh`](super::Clh) share.
+//! Queues whose holder keeps its node until the release. [`Mcs`](super::Mcs) and
+//! [`Clh`](super::Clh) share this code.
 
 use super::algorithm::Algorithm;
 use super::queue::{self, Name};
 use crate::lane::Lane;
 use crate::platform::{HostWithSlots, Ordering};
 
-/// What differs between the two on the way to the lock.
+/// The steps to the lock that differ between MCS and CLH.
 pub(super) trait HeldNode<H: HostWithSlots>: Algorithm {
-    /// Said of a thread that wants a node and never gets one.
+    /// The fatal message for a thread that needs a node and can never get one.
     const NO_NODE: &'static str;
 
     /// Takes a node of the running thread; `None` if it has no slot, or none is free.
     fn take() -> Option<Name>;
     /// Makes a node of the running thread ready to be queued.
     fn prepare(me: Name);
-    /// Gives back a node that nobody has joined behind.
+    /// Gives back a node that no other thread has joined behind.
     fn give_back(me: Name);
     /// Waits for the lock behind `predecessor`.
     fn wait(me: Name, predecessor: Name);
 }
 
-/// All nodes are in use: waits for one that a successor has not done with yet.
+/// Waits for a node when all are in use: a successor has not finished yet with one of them.
 #[cold]
 fn wait_for_node<K: HeldNode<H>, H: HostWithSlots>() -> Name {
     while queue::wait_for_left::<H>() {
@@ -44,7 +44,7 @@ pub(super) fn lock<K: HeldNode<H>, H: HostWithSlots, L: Lane>(lane: L) -> u16 {
     me.to_bits() as u16
 }
 
-/// Takes the lock if it is free and a node is; returns what [`lock`] does.
+/// Takes the lock if it is free and a node is free. Returns the same token as [`lock`].
 #[inline]
 pub(super) fn try_lock<K: HeldNode<H>, H: HostWithSlots, L: Lane>(lane: L) -> Option<u16> {
     const { queue::assert_names_fit::<H, L>() }

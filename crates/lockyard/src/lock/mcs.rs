@@ -1,5 +1,4 @@
-//! The MCS lock: a queue of nodes in which each waiter, and the holder, has its own. For
-//! comparison.
+//! The MCS lock: a queue in which each waiter, and the holder, has a separate node. For comparison.
 //!
 //! ```text
 //!   tail (upper half of the lane): the last in the queue      free  <=>  0
@@ -8,8 +7,8 @@
 //!                           spins on `ready`        spins on `ready`
 //! ```
 //!
-//! A holder of the queued lock ([`Queued`](super::Queued)) has given its node back. Here it keeps
-//! the node until the release, which has a price:
+//! A holder of the queued lock ([`Queued`](super::Queued)) has already given its node back. A
+//! holder of this lock keeps its node until the release. That has a price:
 //!
 //! - A thread may hold or wait for at most [`NEST_LEVELS`](crate::platform::NEST_LEVELS) of these
 //!   locks, and a thread without a slot may use none. One more ends the program
@@ -17,13 +16,13 @@
 //! - The thread's nodes may be in use because it released CLH locks ([`Clh`](super::Clh)) and left
 //!   the nodes to its successors. `lock` then waits until one successor has finished with its node.
 //!   That successor needs only a CPU to do so.
-//! - A signal handler that interrupts a wait for a CLH lock must not wait in this way: the
-//!   successor that has its node may itself wait for a lock that the handler holds.
-//! - A release is a compare-exchange when no thread waits.
+//! - A signal handler that interrupts a wait for a CLH lock must not wait in this way. The
+//!   successor that has its node may be waiting for a lock that the handler holds.
+//! - If no thread waits, a release is a compare-exchange.
 //!
 //! Source: J. Mellor-Crummey and M. Scott, *Algorithms for Scalable Synchronization on
-//! Shared-Memory Multiprocessors*, ACM TOCS 9(1), 1991, section 2.4, with names of nodes instead of
-//! addresses.
+//! Shared-Memory Multiprocessors*, ACM TOCS 9(1), 1991, section 2.4. This version uses names of
+//! nodes instead of addresses.
 
 use super::algorithm::{Algorithm, FairLock, LaneLock};
 use super::held_node::{self, HeldNode};
@@ -36,10 +35,10 @@ use crate::platform::{Event, HostWithSlots, Int, Ordering, Word};
 /// # Limits
 ///
 /// A thread may hold or wait for at most [`NEST_LEVELS`](crate::platform::NEST_LEVELS) MCS and CLH
-/// locks together. A thread without a slot may use none: one of more than
-/// [`Host::SLOTS`](crate::platform::Host::SLOTS), or one whose thread-local destructors run after
-/// it gave its slot back. Beyond these limits `lock` ends the program with a message
-/// ([`Host::fatal`](crate::platform::Host::fatal)), and `try_lock` fails.
+/// locks together. A thread without a slot may use none. A thread has no slot if
+/// [`Host::SLOTS`](crate::platform::Host::SLOTS) other threads have one, or while its thread-local
+/// destructors run after it gave its slot back. Beyond these limits `lock` ends the program with a
+/// message ([`Host::fatal`](crate::platform::Host::fatal)), and `try_lock` fails.
 #[derive(Debug)]
 pub struct Mcs;
 
@@ -65,8 +64,8 @@ impl<H: HostWithSlots> HeldNode<H> for Mcs {
     #[inline]
     fn prepare(me: Name) {
         let node = me.node::<H>();
-        // Relaxed: the change of the tail, and the store to the predecessor's `next`, publish
-        // them.
+        // Relaxed: the change of the tail, and the store to the predecessor's `next`, publish these
+        // stores.
         node.next.store(0, Ordering::Relaxed);
         node.ready.store(0, Ordering::Relaxed);
     }
@@ -80,17 +79,18 @@ impl<H: HostWithSlots> HeldNode<H> for Mcs {
     #[inline(never)]
     fn wait(me: Name, predecessor: Name) {
         H::count(Event::Slowpath);
-        // Release: pairs with the acquire in the predecessor's `unlock`, which then writes to
-        // `ready`.
+        // Release: pairs with the acquire in the predecessor's `unlock`. The predecessor then
+        // writes to `ready`.
         predecessor.node::<H>().next.store(me.to_bits() as u32, Ordering::Release);
         // Acquire: pairs with the release store in `unlock`.
         H::wait_until(&me.node::<H>().ready, Ordering::Acquire, |ready| ready != 0);
     }
 }
 
-// SAFETY: a thread that finds the queue empty, by its swap, has the lock. Any other has it when its
-// predecessor, the holder, says so, once. The tail is cleared only from the holder's own name. Each
-// operation argues its ordering, and changes the word by a read-modify-write.
+// SAFETY: a thread whose swap finds the queue empty has the lock. Any other thread has it when its
+// predecessor, the holder, stores to its `ready`, once. Only the holder clears the tail, and only
+// while the tail is its own name. Comments at each operation justify its ordering. Every change of
+// the word is a read-modify-write.
 unsafe impl<H: HostWithSlots> LaneLock<H> for Mcs {
     #[inline]
     unsafe fn lock<L: Lane>(lane: L) -> u16 {
@@ -106,8 +106,8 @@ unsafe impl<H: HostWithSlots> LaneLock<H> for Mcs {
     unsafe fn unlock<L: Lane>(lane: L, token: u16) {
         let Some(me) = Name::from_bits(u64::from(token)) else { return };
         let node = me.node::<H>();
-        // Acquire: pairs with the release store of the successor, which has prepared its node
-        // before.
+        // Acquire: pairs with the release store of the successor, which prepared its node before
+        // that store.
         let mut next = node.next.load(Ordering::Acquire);
         if next == 0 {
             if queue::leave_if_last(lane, me) {
@@ -124,5 +124,5 @@ unsafe impl<H: HostWithSlots> LaneLock<H> for Mcs {
     }
 }
 
-// SAFETY: the release is `LaneLock`'s.
+// SAFETY: `unlock_fair` is `LaneLock::unlock`.
 unsafe impl<H: HostWithSlots> FairLock<H> for Mcs {}

@@ -1,8 +1,8 @@
-//! The lock algorithms, each over a [`Lane`](crate::lane::Lane).
+//! The lock algorithms, each for a [`Lane`](crate::lane::Lane).
 //!
-//! An algorithm says how a lane is taken and released, and nothing else. What surrounds it (guards,
-//! contexts, the word itself) belongs to [`RawSpinLock`](crate::RawSpinLock) and
-//! [`LockRef`](crate::LockRef). A new algorithm is one file here and one line in the table:
+//! An algorithm only says how to take and release a lane. Guards, contexts and the word itself
+//! belong to [`RawSpinLock`](crate::RawSpinLock) and [`LockRef`](crate::LockRef). A new algorithm
+//! is one file here and one line in the table:
 //!
 //! | algorithm | order | uncontended lock, unlock | transfers in a hand-over, *n* waiters |
 //! | --- | --- | --- | --- |
@@ -16,7 +16,7 @@
 //! | [`PvQueued`] | FIFO, bounded stealing | compare-exchange; add | fixed, and a wake-up |
 //! | [`TestAndSet`] | none | `bts`; store | *n* reads and up to *n* exclusive transfers |
 //!
-//! Each of these operations is a locked one, except the store.
+//! Each of these operations is a locked one, except the stores.
 
 mod algorithm;
 pub mod clh;

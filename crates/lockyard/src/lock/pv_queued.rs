@@ -1,4 +1,5 @@
-//! The queued spinlock whose waiters park. Newcomers may steal it meanwhile, within a bound.
+//! The queued spinlock whose waiters park. While they sleep, newcomers may steal the lock, within a
+//! bound.
 //!
 //! ```text
 //!    31                      16 15  13   12    11          2   1        0
@@ -41,26 +42,28 @@
 //!   KICKED --the first parks again--> PARKED
 //! ```
 //!
-//! A woken waiter takes a while to run. With more threads than CPUs, a strict order would make all
-//! threads wait for it at each hand-over. Here a newcomer may take a free lock while the first in
-//! the queue sleeps and wakes up. Once the first runs, it is next.
+//! A woken waiter needs time before it runs. With more threads than CPUs, a strict order would make
+//! all threads wait for it at each hand-over. Here a newcomer may take a free lock while the first
+//! in the queue sleeps and wakes up. Once the first in the queue runs, it is next.
 //!
-//! The first in the queue is passed within two bounds, whichever is reached first:
+//! Two bounds limit how long the first in the queue is passed. The one reached first applies:
 //!
-//! - At most a thousand times ([`Hooks::MOST_PASSES`]). The threads that pass it count in the word.
-//! - Not at all once it joined the queue a millisecond ago ([`Hooks::LONGEST_PASSED`]). It closes
-//!   the lock as soon as it is the first and runs, and it parks only until that moment.
+//! - Number of passes: at most a thousand ([`Hooks::MOST_PASSES`]). The threads that pass it count
+//!   in the word.
+//! - Time: no passes later than a millisecond after it joined the queue
+//!   ([`Hooks::LONGEST_PASSED`]). It closes the lock as soon as it is the first and runs, and it
+//!   parks only until that moment.
 //!
-//! On a host without a clock only the passes, and the polls of the first, are counted. Within the
+//! On a host without a clock, only the passes and the polls of the first waiter count. Within the
 //! queue no waiter passes another.
 //!
-//! Each waiter has these bounds while it is the first. So a waiter with *n* before it in the queue
-//! is passed by at most 1000 (*n* + 1) newcomers. It also waits for up to *n* wake-ups.
+//! The bounds apply to each waiter while it is the first. So a waiter with *n* waiters before it is
+//! passed by at most 1000 (*n* + 1) newcomers. It also waits for up to *n* wake-ups.
 //!
-//! Where others take the lock without a pause, being passed up to the bound is the normal case:
-//! they continue while the waiter is woken. `cargo run --release -p lockyard --example waits`
-//! counts the passes. One thread comes now and then, and others only take the lock (an AMD EPYC, a
-//! virtual machine of 2 CPUs, under a load of 20):
+//! Where other threads take the lock without a pause, a waiter is usually passed up to the bound,
+//! because the others continue during its wake-up. `cargo run --release -p lockyard --example
+//! waits` counts the passes. In this table one thread comes from time to time, and the others do
+//! nothing but take the lock (an AMD EPYC, a virtual machine of 2 CPUs, under a load of 20):
 //!
 //! | others | passes, median | most |
 //! | ---: | ---: | ---: |
@@ -68,30 +71,32 @@
 //! | 3 | 0 | 3,003 |
 //! | 15 | 12,013 | 15,015 |
 //!
-//! [`PvTicket`](super::PvTicket) instead serves in order, and pays a wake-up for each hand-over.
+//! [`PvTicket`](super::PvTicket) serves in strict order instead, and pays a wake-up for each
+//! hand-over.
 //!
 //! # Why no wake-up is lost
 //!
-//! Everything that decides is in one word, in its one modification order.
+//! All decisions depend on one word, and so on its single modification order.
 //!
-//! - The first parks only if its own setting of `parked` found the lock held. So the release comes
-//!   later, and sees the bit.
-//! - A thief that takes the lock while `parked` is set clears the bit, and owes the kick, which
-//!   travels in its token.
-//! - A waiter may become the first while it is parked. The predecessor that made it so knows its
-//!   name, and kicks it by its release. (Not by its acquisition, so that no wake-up lengthens a
-//!   critical section.)
+//! - The first in the queue parks only if the lock was held when it set `parked`. So the release
+//!   comes later, and sees the bit.
+//! - A thief that takes the lock while `parked` is set clears the bit. It then owes the kick, and
+//!   carries this duty in its token.
+//! - A waiter may become the first while it is parked. Its predecessor makes it the first, so it
+//!   knows the waiter's name. The predecessor kicks it at its release, and not at its acquisition,
+//!   where the wake-up would lengthen the critical section.
 //!
-//! After the releasing read-modify-write only the word's address is used, to find the waiters to
-//! kick ([`pv`]).
+//! After the releasing read-modify-write, the thread uses only the word's address, to find the
+//! waiters to kick ([`pv`]).
 //!
-//! The release is a read-modify-write. If no thread ever parks, that is a price for nothing:
-//! [`Spins`](pv::Spins) compiles everything without the hooks, and the lock is [`Queued`] itself.
+//! The release is a read-modify-write, which is a wasted cost if no thread ever parks.
+//! [`Spins`](pv::Spins) compiles everything without the hooks, and the lock is then [`Queued`]
+//! itself.
 //!
-//! Nodes, and threads that abandon a wait, are as with [`Queued`]. A waiter without a node spins
-//! and yields, takes the lock when it may be stolen, and is not in the queue. An interruption, and
-//! a waiter that finds the table full, do not park. As the first in the queue they are not passed
-//! either.
+//! Nodes, and threads that abandon a wait, are as with [`Queued`]. A waiter without a node is not
+//! in the queue: it spins and yields, and takes the lock when a newcomer may. Two kinds of waiters
+//! do not park: interruption code, and a waiter that finds the table full. Newcomers also cannot
+//! pass them while they are the first in the queue.
 //!
 //! Sources:
 //!
@@ -100,7 +105,8 @@
 //! - The node's hand-over by one exchange is that of a futex lock: U. Drepper, *Futexes Are
 //!   Tricky*, 2011.
 //!
-//! The bound is this crate's. Written from the descriptions, not from an implementation.
+//! The bound is original to this crate. This code was written from the descriptions, not from an
+//! implementation.
 
 use super::algorithm::{Algorithm, FairLock, LaneLock};
 use super::pv::{self, Announced, Hooks, Parks};
@@ -117,8 +123,8 @@ use core::time::Duration;
 
 /// The queued spinlock whose waiters park. See the [module documentation](self).
 ///
-/// Uncontended: one locked compare-exchange, one locked subtraction. With [`Spins`](pv::Spins) it
-/// is [`Queued`] itself.
+/// Uncontended: one locked compare-exchange, one locked subtraction. With [`Spins`](pv::Spins) the
+/// lock is [`Queued`] itself.
 #[derive(Debug)]
 pub struct PvQueued<P: Hooks = Parks>(Invariant<P>);
 
@@ -129,21 +135,21 @@ const PASSES: u64 = 0x3ff * PASS;
 const CLOSED: u64 = 1 << 12;
 const TAIL_SHIFT: u32 = 16;
 
-/// In a waiter's `ready`: it is in the queue, but not the first.
+/// Value of a waiter's `ready`: the waiter is in the queue, but not the first.
 const QUEUED: u32 = 0;
-/// The same, and it is parked, or about to be.
+/// Value of a waiter's `ready`: in the queue, not the first, and parked or about to park.
 const QUEUED_PARKED: u32 = 2;
-/// It is the first, and awake.
+/// Value of a waiter's `ready`: the waiter is the first, and awake.
 const FIRST: u32 = pv::KICKED;
 
-/// In a token: kick the first in the queue if it has announced itself. Without this bit a token is
-/// the name of a waiter to kick, or 0.
+/// Bit of a token: kick the first in the queue if it has announced itself. Without this bit a token
+/// is the name of a waiter to kick, or 0.
 const KICK_ANNOUNCED: u32 = 1 << 16;
 
-/// Failed compare-exchanges after which a newcomer goes to the queue.
+/// Number of failed compare-exchanges after which a newcomer goes to the queue.
 const MOST_TRIES: u32 = 4;
 
-/// Polls that stand for [`Hooks::LONGEST_PASSED`] on a host without a clock.
+/// Number of polls that replaces [`Hooks::LONGEST_PASSED`] on a host without a clock.
 const POLLS_WITHOUT_CLOCK: u32 = 1 << 16;
 
 #[inline(always)]
@@ -158,7 +164,7 @@ pub(super) const fn assert_bound<P: Hooks>() {
     );
 }
 
-/// Returns true if the first in the queue is next.
+/// Returns true if the lock is closed: only the first in the queue may take it.
 #[inline(always)]
 fn is_closed<P: Hooks>(bits: u64) -> bool {
     bits & CLOSED != 0 || bits & PASSES >= u64::from(P::MOST_PASSES) * PASS
@@ -171,15 +177,15 @@ pub(super) fn may_steal<P: Hooks>(bits: u64) -> bool {
 }
 
 /// Takes the lock as a newcomer, from a lane for which [`may_steal`] is true. Returns its token, or
-/// the actual lane.
+/// the current lane on failure.
 #[inline(always)]
 pub(super) fn steal<H: HostWithSlots, L: Lane>(lane: L, seen: L::Bits) -> Result<u32, L::Bits> {
     let before = seen.to_u64();
     let waited_for = before >> TAIL_SHIFT != 0;
     let pass = if waited_for { PASS } else { 0 };
     let taken = (before & !PARKED | LOCKED) + pass;
-    // Acquire: pairs with the release in `unlock`, and with the release that set the `parked` bit
-    // that this clears.
+    // Acquire: pairs with the release in `unlock`. It also pairs with the release that set the
+    // `parked` bit, which this exchange clears.
     lane.compare_exchange_bounded(seen, bits::<L>(taken), Ordering::Acquire)?;
     if waited_for {
         H::count(Event::Steal);
@@ -187,7 +193,7 @@ pub(super) fn steal<H: HostWithSlots, L: Lane>(lane: L, seen: L::Bits) -> Result
     Ok(if before & PARKED != 0 { KICK_ANNOUNCED } else { 0 })
 }
 
-/// Takes a lock that was not free: `seen` is what the lane held.
+/// Takes a lock that was not free. `seen` is the value of the lane.
 #[cold]
 #[inline(never)]
 fn lock_slowly<P: Hooks, H: HostWithSlots, L: Lane>(lane: L, mut seen: L::Bits) -> u32 {
@@ -211,7 +217,7 @@ fn lock_slowly<P: Hooks, H: HostWithSlots, L: Lane>(lane: L, mut seen: L::Bits) 
     token
 }
 
-/// Waits without a node, beside the queue.
+/// Waits without a node, outside the queue.
 #[cold]
 fn wait_without_node<P: Hooks, H: HostWithSlots, L: Lane>(lane: L) -> u32 {
     H::count(Event::NoNode);
@@ -224,17 +230,17 @@ fn wait_without_node<P: Hooks, H: HostWithSlots, L: Lane>(lane: L) -> u32 {
     }
 }
 
-/// Waits with a node: joins the queue, becomes the first, takes the lock, and makes the next waiter
+/// Waits with a node: joins the queue, becomes the first, takes the lock, and makes its successor
 /// the first.
 fn wait_in_queue<P: Hooks, H: HostWithSlots, L: Lane>(lane: L, me: Name) -> u32 {
     let node = me.node::<H>();
-    // Relaxed: joining, and the store to the predecessor's `next`, publish them.
+    // Relaxed: joining, and the store to the predecessor's `next`, publish these stores.
     node.next.store(0, Ordering::Relaxed);
     node.ready.store(QUEUED, Ordering::Relaxed);
     let joined = H::now();
     if let Some(predecessor) = queue::join(lane, me) {
-        // Relaxed: the predecessor has seen this node's preparation once it has read, with acquire,
-        // a tail that is not its own.
+        // Relaxed: once the predecessor has read, with acquire, a tail other than its own, it also
+        // sees this node's preparation.
         predecessor.node::<H>().next.store(me.to_bits() as u32, Ordering::Relaxed);
         wait_to_be_first::<P, H>(node, predecessor);
     }
@@ -242,17 +248,18 @@ fn wait_in_queue<P: Hooks, H: HostWithSlots, L: Lane>(lane: L, me: Name) -> u32 
     if is_last { 0 } else { make_first::<H>(node) }
 }
 
-/// Waits until the predecessor has the lock, and parks meanwhile.
+/// Waits, parked, until the predecessor has the lock.
 fn wait_to_be_first<P: Hooks, H: HostWithSlots>(
     node: &'static QueueNode<H::Atomics>,
     predecessor: Name,
 ) {
     let is_first = |ready| ready != QUEUED && ready != QUEUED_PARKED;
-    // Behind a parked waiter the wait will be long. Relaxed: a hint.
+    // Behind a parked waiter the wait is long. Relaxed: a hint.
     let ahead = predecessor.node::<H>().ready.load(Ordering::Relaxed);
     let spins = if ahead == QUEUED_PARKED || ahead == pv::PARKED { 1 } else { P::SPINS };
-    // Relaxed, here and below: what the first must see of its predecessor's acquisition is in the
-    // lock's word, which it changes before it reads it (`First::close`).
+    // Relaxed, here and below: the first in the queue must see its predecessor's acquisition. It
+    // does, because the acquisition is in the lock's word, which it changes before it reads it
+    // (`First::close`).
     if H::wait_within(&node.ready, Ordering::Relaxed, spins, is_first).is_ok() {
         return;
     }
@@ -277,13 +284,13 @@ fn wait_to_be_first<P: Hooks, H: HostWithSlots>(
 struct First<P, H: HostWithSlots, L> {
     lane: L,
     me: Name,
-    /// When it joined the queue; zero without a clock.
+    /// Time when it joined the queue; zero without a clock.
     joined: Duration,
     /// Number of its polls.
     polls: u32,
-    /// True if it has set `closed` in the lane, so that nobody steals.
+    /// True if it has set `closed` in the lane, so that no newcomer steals.
     closed: bool,
-    /// True if its time is over: the lane stays closed.
+    /// True if its time to be passed is over, so the lane stays closed.
     over: bool,
     announced: Option<Announced<H>>,
     _policy: PhantomData<P>,
@@ -306,7 +313,7 @@ impl<P: Hooks, H: HostWithSlots, L: Lane> First<P, H, L> {
     /// Waits until it has the lock. Returns true if it was the last in the queue.
     fn wait(mut self) -> bool {
         let is_last = loop {
-            // It runs, so from here on it is next, until it parks.
+            // This waiter runs now, so it is the next holder until it parks.
             self.close();
             let is_free = |bits: u64| bits & LOCKED == 0;
             // Acquire: pairs with the release in `unlock`.
@@ -331,18 +338,18 @@ impl<P: Hooks, H: HostWithSlots, L: Lane> First<P, H, L> {
         is_last
     }
 
-    /// Takes the lock from a lane that was free. Returns true if no thread waits behind, and `None`
-    /// if the lane has changed.
+    /// Takes the lock from a lane that was free. Returns `Some(true)` if no thread waits behind,
+    /// and `None` if the lane has changed.
     fn take(&self, seen: L::Bits) -> Option<bool> {
         let is_last = upper(seen).to_u64() == self.me.to_bits();
         let tail = if is_last { 0 } else { upper(seen).to_u64() << TAIL_SHIFT };
-        // Relaxed: the replaced value was read with acquire. (It is not a newer value that looks
-        // the same: a thread that takes the lock before the first adds a pass to the word.)
+        // Relaxed: the replaced value was read with acquire. (A newer value cannot look the same: a
+        // thread that takes the lock before the first adds a pass to the word.)
         let taken = self.lane.compare_exchange(seen, bits::<L>(tail | LOCKED), Ordering::Relaxed);
         taken.ok().map(|_| is_last)
     }
 
-    /// Returns how much longer it may be passed. `None` if time does not decide.
+    /// Returns for how much longer newcomers may pass it. `None` if there is no time limit.
     fn left(&self) -> Option<Duration> {
         if self.over || self.joined.is_zero() {
             return None;
@@ -350,7 +357,7 @@ impl<P: Hooks, H: HostWithSlots, L: Lane> First<P, H, L> {
         Some(P::LONGEST_PASSED.saturating_sub(H::now().saturating_sub(self.joined)))
     }
 
-    /// Closes the lock: from here on nobody steals.
+    /// Closes the lock: from here on newcomers cannot steal it.
     fn close(&mut self) {
         if !self.closed {
             self.closed = true;
@@ -359,7 +366,8 @@ impl<P: Hooks, H: HostWithSlots, L: Lane> First<P, H, L> {
         }
     }
 
-    /// Parks until the lock is released, or its time is over. Returns `false` if it cannot park.
+    /// Parks until the lock is released, or until its time to be passed is over. Returns `false` if
+    /// it cannot park.
     fn park(&mut self) -> bool {
         let left = self.left().filter(|left| !left.is_zero());
         self.over |= match self.joined.is_zero() {
@@ -369,7 +377,7 @@ impl<P: Hooks, H: HostWithSlots, L: Lane> First<P, H, L> {
         if !pv::may_park::<H>() {
             return false;
         }
-        // The setting of `parked` publishes it.
+        // The setting of `parked` in the lane publishes this.
         pv::prepare::<H>(self.me);
         if self.announced.is_none() {
             let lock = core::ptr::from_ref(self.lane.word()).addr();
@@ -396,17 +404,17 @@ impl<P: Hooks, H: HostWithSlots, L: Lane> First<P, H, L> {
     }
 }
 
-/// Makes the waiter behind `node` the first; the thread of `node` has the lock. Returns the token:
-/// the waiter's name, if it is parked.
+/// Makes the waiter behind `node` the first. The thread of `node` has the lock. Returns the token:
+/// the waiter's name if it is parked, otherwise 0.
 fn make_first<H: HostWithSlots>(node: &QueueNode<H::Atomics>) -> u32 {
     // Relaxed, here and below. The tail was read with acquire, so the successor's preparation of
-    // its node is seen. What the successor must see is in the lock's word, which it reads with
-    // acquire.
+    // its node is visible. All that the successor must see is in the lock's word, which it reads
+    // with acquire.
     //
-    // The exchanges come before the node's next use because all of them change this one word. The
-    // successor continues when it has read what the first exchange stored (or, if it was parked,
-    // the second). So its later stores to the word come after that in the word's modification
-    // order. Nothing else of the node is touched here.
+    // Both exchanges come before the node's next use. The successor continues only after it has
+    // read the value of the first exchange (or, if it was parked, of the second). So its later
+    // stores to this word come later in the word's modification order. The code below touches
+    // nothing else of the node.
     let next = H::wait_yielding(&node.next, Ordering::Relaxed, |next| next != 0);
     let Some(successor) = Name::from_bits(u64::from(next)) else { return 0 };
     let ready = &successor.node::<H>().ready;
@@ -417,8 +425,8 @@ fn make_first<H: HostWithSlots>(node: &QueueNode<H::Atomics>) -> u32 {
     next
 }
 
-/// Kicks the parked waiters of the lock at address `lock`, which is released and may have been
-/// freed. `token` names one, or the release has seen that the first is parked.
+/// Kicks the parked waiters of the lock at address `lock`. The lock is released, and may have been
+/// freed. Either `token` names a waiter, or the release saw `parked` set for the first.
 #[cold]
 #[inline(never)]
 fn kick<H: HostWithSlots>(lock: usize, token: u32, parked: bool) {
@@ -426,7 +434,8 @@ fn kick<H: HostWithSlots>(lock: usize, token: u32, parked: bool) {
         pv::kick::<H>(name);
     }
     if parked || token & KICK_ANNOUNCED != 0 {
-        // Acquire: pairs with the release that set `parked`, so that the announcement is seen.
+        // Acquire: pairs with the release that set `parked`, so that this thread sees the
+        // announcement.
         acquire_late::<H::Atomics>();
         pv::kick_announced::<H>(lock, 0);
     }
@@ -441,20 +450,21 @@ impl<P: Hooks> Algorithm for PvQueued<P> {
         if !P::PARK {
             return <Queued>::is_held(bits);
         }
-        // Alone, `parked` belongs to a timed waiter, which is not in the queue and may go away.
+        // If `parked` is the only bit set, it belongs to a timed waiter, which is not in the queue
+        // and may go away.
         bits.to_u64() & !PARKED != 0
     }
 }
 
 // SAFETY: `locked` goes from 0 to 1 only by a compare-exchange, of a newcomer or of the first in
-// the queue. Only the holder subtracts it. Each operation is a read-modify-write of the word, and
-// argues its ordering. After the subtraction in `unlock` only the address of the word is used. With
-// `Hooks::PARK` false everything is `Queued`'s.
+// the queue. Only the holder subtracts it. Each operation is a read-modify-write of the word, and a
+// comment there justifies its ordering. After the subtraction, `unlock` uses only the address of
+// the word. With `Hooks::PARK` false all code is that of `Queued`.
 unsafe impl<H: HostWithSlots, P: Hooks> LaneLock<H> for PvQueued<P> {
     #[inline(always)]
     unsafe fn lock<L: Lane>(lane: L) -> u32 {
         if !P::PARK {
-            // SAFETY: the caller's promise; with this policy all other changes are `Queued`'s too.
+            // SAFETY: the caller's promise; with this policy `Queued` also makes all other changes.
             unsafe { <Queued as LaneLock<H>>::lock(lane) };
             return 0;
         }
@@ -496,9 +506,9 @@ unsafe impl<H: HostWithSlots, P: Hooks> LaneLock<H> for PvQueued<P> {
     }
 }
 
-// SAFETY: the release is one compare-exchange that keeps what others have set. It also says that
-// the first in the queue is not to be passed any more. The first clears that when it takes the
-// lock.
+// SAFETY: the release is one compare-exchange that keeps the bits that others have set. It also
+// closes the lock, so that newcomers no longer pass the first in the queue. The first clears that
+// bit when it takes the lock.
 unsafe impl<H: HostWithSlots, P: Hooks> FairLock<H> for PvQueued<P> {
     #[inline]
     unsafe fn unlock_fair<L: Lane>(lane: L, token: u32) {

@@ -22,8 +22,9 @@
 //!        when it has waited and no thread waits behind it
 //! ```
 //!
-//! A counter has 15 bits, in steps of 2: the lowest bit of the owner's half is the flag S. An
-//! addition to a half never changes the flag, and setting the flag never changes a counter.
+//! A counter has 15 bits, and counts in steps of 2, because the lowest bit of the owner's half is
+//! the flag S. An addition to a half never changes the flag, and setting the flag never changes a
+//! counter.
 //!
 //! # Why no wake-up is lost
 //!
@@ -32,37 +33,38 @@
 //! 1. It announces (address, ticket).
 //! 2. It sets the flag by a read-modify-write.
 //! 3. It executes a fence.
-//! 4. It reads `owner` again, and parks on *its own* word unless it has its turn.
+//! 4. It reads `owner` again. If it does not have its turn, it parks on *its own* word.
 //!
 //! The releasing thread learns from its read-modify-write whether the flag was set. If so, it
 //! executes a fence, and looks for the announcement of the next ticket.
 //!
 //! One of the two fences comes first. So either the releasing thread finds the announcement, or the
-//! waiter finds that it has its turn. If the flag was set after the release, then the setting is
-//! later than the release in the word's order. So is the value that the waiter reads after it. The
-//! same two fences protect a waiter that wakes up spuriously and parks again.
+//! waiter finds that it has its turn. The other case is that the flag was set after the release.
+//! Then the setting comes later than the release in the word's modification order, and so does the
+//! value that the waiter reads next. The same two fences protect a waiter that wakes up spuriously
+//! and parks again.
 //!
-//! After its read-modify-write a release does not touch the word: the next holder may free it.
-//! Therefore a release does not clear the flag. A holder that had to wait does, by a
-//! compare-exchange from a word in which no thread waits behind it. The last of a crowd is such a
-//! holder, so the flag does not outlive a crowd.
+//! After its read-modify-write a release does not touch the word, because the next holder may free
+//! it. So a release cannot clear the flag. Instead, a holder that had to wait clears it, by a
+//! compare-exchange that succeeds only if no thread waits behind it. The last waiter of a contended
+//! phase does this, so the flag does not outlive the contention.
 //!
-//! Each hand-over to a parked waiter costs a wake-up. That is the price of strict order;
-//! [`PvQueued`](super::PvQueued) lets others pass meanwhile.
+//! Each hand-over to a parked waiter costs a wake-up. That is the price of strict order.
+//! [`PvQueued`](super::PvQueued) lets other threads pass meanwhile.
 //!
-//! Three kinds of waiters yield instead of parking: one without a slot, an interruption
+//! Three kinds of waiters yield instead of parking: one without a slot, interruption code
 //! ([`Host::execution`](crate::platform::Host::execution)), and one that finds the table full.
 //!
 //! Sources:
 //!
 //! - The lock: J. Fitzhardinge and K. Raghavendra, *Paravirtualized ticket spinlocks*, linux-kernel
 //!   mailing list, 2013, with the measurements of the published table `pv-ticketlock-dbench`.
-//! - That the release must not clear the flag: K. Raghavendra, *x86/spinlocks/paravirt: Fix memory
-//!   corruption on unlock*, 2015.
+//! - The rule that the release must not clear the flag: K. Raghavendra, *x86/spinlocks/paravirt:
+//!   Fix memory corruption on unlock*, 2015.
 //! - The problem: T. Friebel and S. Biemueller, *How to Deal with Lock Holder Preemption*, Xen
 //!   Summit, 2008.
 //!
-//! Written from the descriptions, not from an implementation.
+//! This code was written from the descriptions, not from an implementation.
 
 use super::algorithm::{Algorithm, FairLock, LaneLock};
 use super::pv::{self, Hooks, Parks};
@@ -73,13 +75,13 @@ use crate::platform::{Atomics, Event, HostWithSlots, Int, Ordering};
 
 /// The ticket lock whose waiters park. See the [module documentation](self).
 ///
-/// Uncontended: one locked add, and another. In a lane of 32 bits only. At most 2^14 threads may
-/// hold or wait at once; one more ends the program, as with [`Ticket`]. With [`Spins`](pv::Spins)
-/// it is [`Ticket`] itself.
+/// Uncontended: two locked adds, one to lock and one to unlock. It needs a lane of 32 bits. At most
+/// 2^14 threads may hold or wait at once; one more ends the program, as with [`Ticket`]. With
+/// [`Spins`](pv::Spins) the lock is [`Ticket`] itself.
 #[derive(Debug)]
 pub struct PvTicket<P: Hooks = Parks>(Invariant<P>);
 
-/// The flag S: a waiter may have announced that it parks.
+/// The flag S: a waiter may have announced itself in order to park.
 const SLOW: u64 = 1;
 /// Difference between consecutive tickets.
 const STEP: u64 = 2;
@@ -87,8 +89,8 @@ const STEP: u64 = 2;
 const HALF: u64 = 0xffff;
 /// The last ticket before tickets wrap to 0.
 const LAST: u64 = HALF - SLOW;
-/// Largest allowed distance from the owner to the last ticket: beyond it a counter of 15 bits is
-/// about to overrun.
+/// Largest allowed distance from the owner to the last ticket. Beyond it a counter of 15 bits is
+/// about to overflow.
 const MAX_DISTANCE: u64 = 1 << 14;
 
 #[inline(always)]
@@ -111,7 +113,7 @@ fn after(ticket: u64) -> u64 {
     (ticket + STEP) & HALF
 }
 
-/// Fails to compile where the counters do not fit.
+/// Fails to compile if the counters do not fit.
 const fn assert_width<L: Lane>() {
     assert!(<L::Bits as Int>::BITS == 32, "a ticket lock whose waiters park needs 32 bits");
 }
@@ -130,14 +132,14 @@ fn wait_for_turn<P: Hooks, H: HostWithSlots, L: Lane>(lane: L, before: L::Bits) 
     let spun = lane.wait_within::<H>(Ordering::Acquire, P::SPINS, mine);
     let seen = spun.unwrap_or_else(|| park_until_turn::<H, L>(lane, ticket));
     if lower(seen).to_u64() & SLOW != 0 && next(seen) == after(ticket) {
-        // Relaxed: it publishes nothing. It fails if a thread has come, which will then clear the
-        // flag.
+        // Relaxed: it publishes nothing. It fails if another thread has come, and that thread then
+        // clears the flag.
         let quiet = bits::<L>(seen.to_u64() & !SLOW);
         let _ = lane.compare_exchange(seen, quiet, Ordering::Relaxed);
     }
 }
 
-/// Parks until `ticket` has its turn; returns the lane of that moment.
+/// Parks until `ticket` has its turn. Returns the lane at that moment.
 fn park_until_turn<H: HostWithSlots, L: Lane>(lane: L, ticket: u64) -> L::Bits {
     let mine = |bits: u64| bits & LAST == ticket;
     let lock = core::ptr::from_ref(lane.word()).addr();
@@ -151,10 +153,10 @@ fn park_until_turn<H: HostWithSlots, L: Lane>(lane: L, ticket: u64) -> L::Bits {
     });
     let seen = match (me, announced) {
         (Some(me), Some(announced)) => {
-            // Relaxed: the fence orders it.
+            // Relaxed: the fence below orders it.
             lane.fetch_or(bits::<L>(SLOW), Ordering::Relaxed);
             let seen = loop {
-                // Pairs with the fence in `kick_next`: either that thread finds the announcement
+                // Pairs with the fence in `kick_next`. Either that thread finds the announcement
                 // and this waiter's word, or this waiter finds that it has its turn.
                 H::Atomics::fence(Ordering::SeqCst);
                 // Acquire: pairs with the release of the `unlock` that hands the lock over.
@@ -177,8 +179,8 @@ fn park_until_turn<H: HostWithSlots, L: Lane>(lane: L, ticket: u64) -> L::Bits {
     seen
 }
 
-/// Kicks the waiter with `ticket`, if it is parked. The lock at address `lock` was handed to it,
-/// and may have been freed.
+/// Kicks the waiter with `ticket`, if it is parked. That waiter already owns the lock at address
+/// `lock`, and may have freed it.
 #[cold]
 #[inline(never)]
 fn kick_next<H: HostWithSlots>(lock: usize, ticket: u64) {
@@ -197,16 +199,16 @@ impl<P: Hooks> Algorithm for PvTicket<P> {
     }
 }
 
-// SAFETY: as for `Ticket`, with counters of 15 bits. Each ticket is out once while at most 2^14
-// are, which the distance check ensures. Only the holder advances `owner`. The other changes of the
-// lane leave both counters as they are: setting the flag, and clearing it by a compare-exchange.
-// All changes are read-modify-writes. After the addition in `unlock` only the address of the word
-// is used. With `Hooks::PARK` false everything is `Ticket`'s.
+// SAFETY: as for `Ticket`, with counters of 15 bits. At most 2^14 tickets are in use, as the
+// distance check ensures, so no two of them are equal. Only the holder advances `owner`. Two other
+// changes of the lane keep both counters: setting the flag, and clearing it by a compare-exchange.
+// All changes are read-modify-writes. After the addition, `unlock` uses only the address of the
+// word. With `Hooks::PARK` false all code is that of `Ticket`.
 unsafe impl<H: HostWithSlots, P: Hooks> LaneLock<H> for PvTicket<P> {
     #[inline(always)]
     unsafe fn lock<L: Lane>(lane: L) -> u16 {
         if !P::PARK {
-            // SAFETY: the caller's promise; with this policy all other changes are `Ticket`'s too.
+            // SAFETY: the caller's promise; with this policy `Ticket` also makes all other changes.
             return unsafe { <Ticket as LaneLock<H>>::lock(lane) };
         }
         const { assert_width::<L>() }
@@ -238,12 +240,12 @@ unsafe impl<H: HostWithSlots, P: Hooks> LaneLock<H> for PvTicket<P> {
     #[inline(always)]
     unsafe fn unlock<L: Lane>(lane: L, token: u16) {
         if !P::PARK {
-            // SAFETY: the caller's promise; the token is `Ticket`'s.
+            // SAFETY: the caller's promise. The token is one of `Ticket`.
             return unsafe { <Ticket as LaneLock<H>>::unlock(lane, token) };
         }
         let ticket = u64::from(token);
         let lock = core::ptr::from_ref(lane.word()).addr();
-        // From the last ticket to the first, without a carry into `next`.
+        // Step from the last ticket to the first, without a carry into `next`.
         let step = if ticket == LAST { STEP.wrapping_sub(1 << 16) } else { STEP };
         // Release: pairs with the acquire of the next owner, in `lock`, `try_lock` or its wait.
         let before = lane.fetch_add(bits::<L>(step), Ordering::Release);
@@ -253,5 +255,5 @@ unsafe impl<H: HostWithSlots, P: Hooks> LaneLock<H> for PvTicket<P> {
     }
 }
 
-// SAFETY: the release is `LaneLock`'s.
+// SAFETY: `unlock_fair` is `LaneLock::unlock`.
 unsafe impl<H: HostWithSlots, P: Hooks> FairLock<H> for PvTicket<P> {}

@@ -1,24 +1,25 @@
-//! Timed waits for the [queued lock whose waiters park](super::pv_queued): they park too.
+//! Timed waits for the [queued lock whose waiters park](super::pv_queued). Timed waiters also park.
 //!
-//! A place in the queue cannot be given up, so a timed waiter stays beside the queue. It takes the
-//! lock when a newcomer may, and is passed any number of times. Between two attempts it parks,
-//! until another thread releases the lock or its deadline has passed.
+//! A waiter cannot give up a place in the queue, so a timed waiter stays outside the queue. It
+//! takes the lock when a newcomer may, and any number of threads may pass it. Between two attempts
+//! it parks, until another thread releases the lock or its deadline has passed.
 //!
 //! # Who wakes it
 //!
-//! A release finds it in the way in which it finds the first in the queue: by an announcement in
-//! the host's table ([`pv`]), and by the bit `parked` of the lock's word. It takes these steps:
+//! A release finds a timed waiter in the same way as the first in the queue: by an announcement in
+//! the host's table ([`pv`]), and by the bit `parked` of the lock's word. The timed waiter takes
+//! these steps:
 //!
 //! 1. It marks its node as one to be kicked, and announces itself.
-//! 2. It sets `parked` by a compare-exchange, with release, and only in a word that is locked.
+//! 2. It sets `parked` by a compare-exchange, with release, and only in a locked word.
 //! 3. It parks, with a timeout.
 //!
-//! A release that sees the bit leaves it in the word, and kicks all waiters that are announced
-//! then. The bit is cleared in two ways, each of which comes after such a kick:
+//! A release that sees the bit leaves it in the word, and kicks all waiters that are announced at
+//! that time. The bit is cleared in two ways, each of which comes after such a kick:
 //!
-//! - A thief takes the lock and clears it. The previous release has seen the bit and kicks, and so
-//!   does the thief's own release.
-//! - The first in the queue takes the lock and clears it. The previous release has seen it and
+//! - A thief takes the lock and clears it. The previous release saw the bit and kicks, and the
+//!   thief's own release also kicks.
+//! - The first in the queue takes the lock and clears it. The previous release saw the bit and
 //!   kicks.
 //!
 //! So a waiter that has set the bit is kicked after the next release at the latest. All changes of
@@ -28,20 +29,19 @@
 //!
 //! # What is left behind
 //!
-//! A waiter withdraws its announcement and gives its node back. If it gives up, it leaves the bit:
-//! another waiter may have set it too, and a thread that cleared it would have to wake that waiter.
-//! The next acquisition clears the bit, on its slow path.
+//! A waiter withdraws its announcement and gives its node back. If it gives up, it does not clear
+//! the bit. Another waiter may also have set it, and a thread that cleared it would have to wake
+//! that waiter. The next acquisition clears the bit, on its slow path.
 //!
-//! In the word of a free lock the bit does not count as held, and `try_lock` still takes the lock.
-//! A release that sees the bit and finds no announcement has searched one line of the table in
-//! vain. A late kick finds the node in use for something else, or not in use. Every waiter
-//! tolerates that.
+//! In the word of a free lock, `is_held` ignores the bit, and `try_lock` still takes the lock. A
+//! release that sees the bit without an announcement searches one line of the table in vain. A late
+//! kick may find the node unused, or in use for something else. Every waiter tolerates that.
 //!
 //! # Where it does not park
 //!
-//! It polls and yields in an interruption, without a node, on a host without a clock, and if its
-//! line of the table is full. (Half of each line is reserved for the next waiters in a queue.) It
-//! also yields while the lock is free and the first in the queue is about to take it.
+//! A timed waiter polls and yields in an interruption, without a node, on a host without a clock,
+//! and if its line of the table is full. (Half of each line is reserved for the next waiters in a
+//! queue.) It also yields while the lock is free and the first in the queue is about to take it.
 
 use super::algorithm::{LaneLock, TimedLock};
 use super::deadline::Deadline;
@@ -68,7 +68,8 @@ impl<P: Hooks, H: HostWithSlots, L: Lane> Timed<P, H, L> {
         core::ptr::from_ref(self.lane.word()).addr()
     }
 
-    /// Waits until it has the lock, and returns the token, or until its deadline has passed.
+    /// Waits until it has the lock, and returns the token. Returns `None` once its deadline has
+    /// passed.
     fn wait(mut self, mut deadline: Deadline<H>) -> Option<u32> {
         let mut token = self.steal();
         if token.is_none() {
@@ -104,7 +105,7 @@ impl<P: Hooks, H: HostWithSlots, L: Lane> Timed<P, H, L> {
             self.place = self.announce();
         }
         let Some((me, _)) = self.place else { return false };
-        // The setting of `parked` publishes it.
+        // The setting of `parked` in the lane publishes this.
         pv::prepare::<H>(me);
         let mut seen = self.lane.load(Ordering::Relaxed);
         while seen.to_u64() & LOCKED != 0 {
@@ -121,14 +122,14 @@ impl<P: Hooks, H: HostWithSlots, L: Lane> Timed<P, H, L> {
         may_steal::<P>(seen.to_u64())
     }
 
-    /// Takes a node and announces it. Gives it back if there is no room.
+    /// Takes a node and announces it. Gives the node back if the table has no room.
     fn announce(&mut self) -> Option<(Name, Announced<H>)> {
         let Some(me) = queue::take::<H>() else {
             H::count(Event::NoNode);
             self.has_no_node = true;
             return None;
         };
-        // The setting of `parked` publishes it.
+        // The setting of `parked` in the lane publishes this.
         pv::prepare::<H>(me);
         let announced = pv::announce_beside::<H>(self.lock_address(), me);
         if announced.is_none() {
@@ -137,7 +138,7 @@ impl<P: Hooks, H: HostWithSlots, L: Lane> Timed<P, H, L> {
         announced.map(|announced| (me, announced))
     }
 
-    /// Withdraws everything that others could find, except `parked`.
+    /// Withdraws everything by which others could find this waiter, except `parked`.
     fn leave(self) {
         let Some((me, announced)) = self.place else { return };
         announced.withdraw();
@@ -145,9 +146,9 @@ impl<P: Hooks, H: HostWithSlots, L: Lane> Timed<P, H, L> {
     }
 }
 
-// SAFETY: the lock is taken as any newcomer takes it. The other changes of the word are
-// read-modify-writes that leave all but `parked` as it is, and `is_held` ignores `parked`. With
-// `Hooks::PARK` false everything is `Queued`'s.
+// SAFETY: this takes the lock as any newcomer does. The other changes of the word are
+// read-modify-writes that change only `parked`, and `is_held` ignores `parked`. With `Hooks::PARK`
+// false all code is that of `Queued`.
 unsafe impl<H: HostWithSlots, P: Hooks> TimedLock<H> for PvQueued<P> {
     #[cold]
     unsafe fn lock_until<L: Lane>(lane: L, until: Instant<H>) -> Option<u32> {

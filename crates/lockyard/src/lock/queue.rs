@@ -7,7 +7,7 @@
 //!   +---------------------------------+-------+
 //! ```
 //!
-//! Which of a slot's nodes are in use stands in a word of the first one: see
+//! A word of a slot's first node records which of its nodes are in use: see
 //! [`platform::queue_node`](crate::platform::queue_node).
 
 use crate::lane::Lane;
@@ -16,13 +16,13 @@ use crate::platform::{
     Event, Host, HostWithSlots, Int, NEST_LEVELS, Ordering, QueueNode, Slot, Word,
 };
 
-/// Slots that a name can distinguish: 14 bits, with 0 for nobody.
+/// Maximum number of slots that a name can distinguish: 14 bits, where 0 means no thread.
 const MOST_SLOTS: u32 = (1 << 14) - 1;
 
 const LEVEL_BITS: u32 = 2;
 const _: () = assert!(1 << LEVEL_BITS == NEST_LEVELS);
 
-/// Fails to compile where names do not fit: the lane is not of 32 bits, or the host has more slots.
+/// Fails to compile if names do not fit: the lane is not of 32 bits, or the host has more slots.
 pub(super) const fn assert_names_fit<H: Host, L: Lane>() {
     assert!(
         <L::Bits as Int>::BITS == 32,
@@ -31,20 +31,19 @@ pub(super) const fn assert_names_fit<H: Host, L: Lane>() {
     assert!(H::SLOTS <= MOST_SLOTS, "a queueing lock needs a host with at most 16383 slots");
 }
 
-/// The name of a node: one that the running thread has taken, or another thread's.
+/// The name of a node. The running thread has taken the node, or another thread has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Name(u16);
 
 impl Name {
-    /// Reads the name in the upper half of a lane. `None` if it names nobody: its slot is 0,
-    /// whatever its level.
+    /// Reads the name in the upper half of a lane. Returns `None` if its slot is 0, with any level.
     #[inline]
     pub(super) fn from_bits(bits: u64) -> Option<Name> {
         let bits = bits as u16;
         (bits >> LEVEL_BITS != 0).then_some(Name(bits))
     }
 
-    /// Returns the name as bits. They are never 0.
+    /// Returns the name as bits. The result is never 0.
     #[inline]
     pub(super) fn to_bits(self) -> u64 {
         u64::from(self.0)
@@ -58,7 +57,8 @@ impl Name {
 
     #[inline]
     fn slot(self) -> Slot {
-        // At least 1: only `from_bits` and `note_use` make names, and both ensure it.
+        // The slot field is at least 1: only `from_bits` and `note_use` make names, and both ensure
+        // it.
         Slot(u32::from(self.0 >> LEVEL_BITS) - 1)
     }
 
@@ -79,8 +79,9 @@ fn tail_only<L: Lane>(name: Option<Name>) -> L::Bits {
 #[inline]
 pub(super) fn join<L: Lane>(lane: L, me: Name) -> Option<Name> {
     let name = <L::Bits as Int>::Half::truncate(me.to_bits());
-    // Release: pairs with the acquire of the successor's own join; it then writes to this node.
-    // Acquire: pairs with the release of the predecessor's join, and with that of `leave_if_last`.
+    // Release: pairs with the acquire of the successor's own join. The successor then writes to
+    // this node. Acquire: pairs with the release of the predecessor's join, and with that of
+    // `leave_if_last`.
     Name::from_bits(lane.swap_upper(name, Ordering::AcqRel).to_u64())
 }
 
@@ -91,7 +92,7 @@ pub(super) fn join_if_free<L: Lane>(lane: L, me: Name) -> bool {
     lane.compare_exchange(tail_only::<L>(None), tail_only::<L>(Some(me)), Ordering::AcqRel).is_ok()
 }
 
-/// Leaves the queue, with the lane at 0, if no thread has joined after `me`. Returns true if it
+/// Leaves the queue if no thread has joined after `me`, and sets the lane to 0. Returns true if it
 /// did.
 #[inline]
 pub(super) fn leave_if_last<L: Lane>(lane: L, me: Name) -> bool {
@@ -109,8 +110,8 @@ fn slot<H: HostWithSlots>() -> Option<Slot> {
     slot
 }
 
-/// Takes the running thread's lowest free node. `None` if the thread has no slot, or no node is
-/// free.
+/// Takes the running thread's lowest free node. Returns `None` if the thread has no slot, or no
+/// node is free.
 #[inline]
 pub(super) fn take<H: HostWithSlots>() -> Option<Name> {
     let slot = slot::<H>()?;
@@ -120,7 +121,8 @@ pub(super) fn take<H: HostWithSlots>() -> Option<Name> {
     note_use::<H>(slot, bits, busy, TAKEN)
 }
 
-/// The same, for a lock that may leave the node to its successor. Interruptions must not call it.
+/// The same as [`take`], for a lock that may leave the node to its successor. Interruptions must
+/// not call it.
 #[inline]
 pub(super) fn keep<H: HostWithSlots>() -> Option<Name> {
     let slot = slot::<H>()?;
@@ -134,13 +136,13 @@ pub(super) fn keep<H: HostWithSlots>() -> Option<Name> {
     }
     let name = note_use::<H>(slot, bits, levels(bits), KEPT);
     if name.is_none() {
-        // Keep what was learnt about left nodes, although none is free.
+        // No node is free, but record which left nodes successors have finished with.
         H::queue_node(slot, 0).in_use.store(bits, Ordering::Relaxed);
     }
     name
 }
 
-/// Marks the lowest node that is not `busy` as used in `bits`, and returns its name.
+/// Marks the lowest node outside `busy` as used in `bits`, and returns its name.
 #[inline]
 fn note_use<H: HostWithSlots>(slot: Slot, bits: u32, busy: u32, bit: u32) -> Option<Name> {
     let level = busy.trailing_ones();
@@ -148,7 +150,7 @@ fn note_use<H: HostWithSlots>(slot: Slot, bits: u32, busy: u32, bit: u32) -> Opt
         return None;
     }
     H::queue_node(slot, 0).in_use.store(bits | bit << level, Ordering::Relaxed);
-    // An interruption from here on sees that the node is in use.
+    // An interruption after this point sees that the node is in use.
     H::interruption_fence();
     Some(Name(((slot.0 + 1) << LEVEL_BITS | level) as u16))
 }
@@ -158,8 +160,8 @@ fn note_use<H: HostWithSlots>(slot: Slot, bits: u32, busy: u32, bit: u32) -> Opt
 fn without_done<H: HostWithSlots>(slot: Slot, mut bits: u32) -> u32 {
     for level in 0..NEST_LEVELS {
         let kept = KEPT << level;
-        // Acquire: pairs with the release of `done_with`. The successor's last access comes before
-        // the node's next use.
+        // Acquire: pairs with the release of `done_with`. So the successor's last access comes
+        // before the node's next use.
         if bits & kept != 0
             && H::queue_node(slot, level).parked.load(Ordering::Acquire) == DONE_WITH
         {
@@ -173,7 +175,7 @@ fn without_done<H: HostWithSlots>(slot: Slot, mut bits: u32) -> u32 {
 /// access.
 #[inline]
 fn note_end<H: HostWithSlots>(name: Name, bit: u32) {
-    // An interruption before here sees that the node is in use.
+    // An interruption before this point sees that the node is in use.
     H::interruption_fence();
     let in_use = &H::queue_node(name.slot(), 0).in_use;
     // Relaxed: as in `take`.
@@ -193,11 +195,12 @@ pub(super) fn give_back_kept<H: HostWithSlots>(name: Name) {
     note_end::<H>(name, KEPT);
 }
 
-/// Waits, when all nodes are in use, until a successor has finished with one that this thread left
-/// to it. [`take`] and [`keep`] then find that node. Returns `false` if this thread has left none.
+/// Waits, when all nodes are in use, for a node that this thread left to a successor, until the
+/// successor has finished with it. [`take`] and [`keep`] then find that node. Returns `false` if
+/// this thread has left none.
 ///
-/// The successor finishes with the node once it has the released lock, for which it needs only a
-/// CPU.
+/// The successor finishes with the node once it has the lock, which is already released. It needs
+/// only a CPU for that.
 #[cold]
 pub(super) fn wait_for_left<H: HostWithSlots>() -> bool {
     let Some(slot) = H::slot() else { return false };
@@ -215,7 +218,7 @@ pub(super) fn wait_for_left<H: HostWithSlots>() -> bool {
     true
 }
 
-/// Gives back a node that another thread has left to the running one.
+/// Gives back a node that another thread has left to the running thread.
 #[inline]
 pub(super) fn done_with<H: HostWithSlots>(name: Name) {
     // Release: pairs with the acquire in `without_done`.

@@ -4,7 +4,7 @@
 //!   bit 0 of the lane: held        free --fetch-or 1, saw 0--> held --store 0 in byte 0--> free
 //! ```
 //!
-//! It is not fair: the thread whose read-modify-write is served first after a release has the lock,
+//! The lock is unfair: after a release, the thread whose read-modify-write is served first gets it,
 //! so a thread may starve. After a release all waiters read the line. Those that saw the lock free
 //! then take the line exclusively, one after another, and only one of them gets the lock.
 //!
@@ -49,8 +49,8 @@ impl Algorithm for TestAndSet {
     }
 }
 
-// SAFETY: bit 0 goes from 0 to 1 only by a read-modify-write that saw 0, so one thread at a time is
-// past `lock`. Only that thread stores 0. Each operation argues its ordering.
+// SAFETY: bit 0 goes from 0 to 1 only by a read-modify-write that saw 0, so at most one thread is
+// past `lock`. Only that thread stores 0. Comments at each operation justify its ordering.
 unsafe impl<H: Host> LaneLock<H> for TestAndSet {
     #[inline(always)]
     unsafe fn lock<L: Lane>(lane: L) {
@@ -71,8 +71,8 @@ unsafe impl<H: Host> LaneLock<H> for TestAndSet {
 
     #[inline(always)]
     unsafe fn unlock<L: Lane>(lane: L, _token: ()) {
-        // Release: pairs with the acquire of the next holder. While the lock is held, others write
-        // only the 1 that is already there, so the holder is the byte's only writer.
+        // Release: pairs with the acquire of the next holder. While the lock is held, other threads
+        // write only the 1 that is already there, so only the holder changes the byte.
         lane.store_lowest_byte(1, 0, Ordering::Release);
     }
 }

@@ -13,10 +13,10 @@
 //!   (m, n)  --unlock-->  (m, n+1)  handed to ticket n+1, or free if m == n+1
 //! ```
 //!
-//! A ticket lock is free whenever `next == owner`, not only at zero. The fetch-and-add's own result
-//! says whether the lock was free, so an uncontended acquisition touches the line once. The price
-//! is in the hand-over. Every waiter spins on `owner`, so each release takes the line from all of
-//! them, and each reads it again.
+//! A ticket lock is free whenever `next == owner`, not only at zero. The result of the
+//! fetch-and-add says whether the lock was free, so an uncontended acquisition touches the line
+//! once. The hand-over is expensive: every waiter spins on `owner`, so each release takes the line
+//! from all of them, and each reads it again.
 //!
 //! Source: Mellor-Crummey and Scott, *Algorithms for Scalable Synchronization on Shared-Memory
 //! Multiprocessors*, ACM TOCS 9(1), 1991, section 2.2; after Reed and Kanodia, *Synchronization
@@ -27,20 +27,20 @@ use crate::invariance::Invariant;
 use crate::lane::{FourBytes, Lane, TwoBytes, Width, lower, upper};
 use crate::platform::{Event, Host, Int, Ordering};
 
-/// The ticket lock: its waiting loop is `P`, and a lock of its own is in a word of width `W`. See
-/// the [module documentation](crate::lock).
+/// The ticket lock, with waiting loop `P`. As a separate lock it is a word of width `W`. See the
+/// [module documentation](crate::lock).
 ///
-/// In a lane of 32 bits (16-bit counters) at most 2^15 threads may hold or wait at once. One more
+/// In a lane of 32 bits (16-bit counters), at most 2^15 threads may hold or wait at once. One more
 /// ends the program, as an overflowing `Arc` does.
 ///
 /// A lane of 16 bits (8-bit counters) is for hosts with at most 255 slots, which is checked at
 /// compile time. The host promises that no more threads contend ([`Host`], *Safety*). A 256th
-/// contender ends the program; a 257th would enter beside the holder.
+/// contender ends the program; a 257th would enter while the holder is inside.
 #[derive(Debug)]
 pub struct Ticket<P: Poll = PlainLoop, W: Width = FourBytes>(Invariant<(P, W)>);
 
-/// The ticket lock with its waiting loop in assembly on x86-64. It shows that the loop in plain
-/// code is not slower.
+/// The ticket lock with its waiting loop in assembly on x86-64. It shows that the plain loop is not
+/// slower.
 pub type TicketAsmLoop = Ticket<AsmLoop>;
 
 /// The ticket lock in 2 bytes.
@@ -68,17 +68,17 @@ impl Poll for PlainLoop {
     }
 }
 
-/// Waits in assembly, where there is any.
+/// Waits in assembly, on platforms that have such a loop.
 #[derive(Debug)]
 pub struct AsmLoop;
 impl Poll for AsmLoop {
     fn wait<H: Host, L: Lane>(lane: L, ticket: <L::Bits as Int>::Half) {
-        // Its acquire pairs as that of `PlainLoop`.
+        // The acquire pairs as the one of `PlainLoop` does.
         lane.wait_lower_assembly::<H>(ticket);
     }
 }
 
-/// Fails to compile where the counters are too narrow for the host, or wider than a ticket.
+/// Fails to compile if the counters are too narrow for the host, or wider than a ticket.
 const fn assert_width<H: Host, L: Lane>() {
     let counter_bits = <L::Bits as Int>::Half::BITS;
     assert!(
@@ -88,8 +88,8 @@ const fn assert_width<H: Host, L: Lane>() {
     assert!(counter_bits <= 16, "a ticket lock has counters of 8 or 16 bits");
 }
 
-/// Largest allowed distance from the owner to the last ticket, in 16-bit counters: beyond it a
-/// counter is about to overrun. An 8-bit counter overruns when a full distance looks like none.
+/// Largest allowed distance from the owner to the last ticket, in 16-bit counters. Beyond it a
+/// counter is about to overflow. An 8-bit counter overflows when a full distance looks like 0.
 const MAX_DISTANCE: u64 = 1 << 15;
 
 #[cold]
@@ -103,7 +103,7 @@ fn wait_for_turn<H: Host, L: Lane, P: Poll>(lane: L, before: L::Bits) -> u16 {
         H::fatal("ticket lock: more than 2^15 threads hold or wait for one lock");
     }
     // Now `next` equals `owner`, and the lock looks free until the program has ended. The host
-    // promises that no thread comes in between.
+    // promises that no other thread comes in between.
     if distance == counter_mask {
         H::fatal(
             "ticket lock with 8-bit counters: more than 255 threads hold or wait for one lock",
@@ -124,11 +124,11 @@ impl<P: Poll, W: Width> Algorithm for Ticket<P, W> {
     }
 }
 
-// SAFETY: `next` hands out each ticket once while fewer than 2^16 (2^8) are out. The distance check
-// ensures that; with 8 bits, the host does. Only the thread whose ticket equals `owner` is past
-// `lock`, and only it advances `owner`. `try_lock` changes `next` only from a value at which the
-// lock was free. Each operation argues its ordering. Each changes the lane by a read-modify-write,
-// or by a store of a part, which stands for one.
+// SAFETY: `next` gives out each ticket once while fewer than 2^16 (2^8) are in use. The distance
+// check ensures that; with 8 bits, the host does. Only the thread whose ticket equals `owner` is
+// past `lock`, and only it advances `owner`. `try_lock` changes `next` only from a value at which
+// the lock was free. Comments at each operation justify its ordering. Each operation changes the
+// lane by a read-modify-write, or by a store of a part, which counts as one.
 unsafe impl<H: Host, P: Poll, W: Width> LaneLock<H> for Ticket<P, W> {
     #[inline(always)]
     unsafe fn lock<L: Lane>(lane: L) -> u16 {
@@ -169,5 +169,5 @@ unsafe impl<H: Host, P: Poll, W: Width> LaneLock<H> for Ticket<P, W> {
     }
 }
 
-// SAFETY: the release is `LaneLock`'s.
+// SAFETY: `unlock_fair` is `LaneLock::unlock`.
 unsafe impl<H: Host, P: Poll, W: Width> FairLock<H> for Ticket<P, W> {}

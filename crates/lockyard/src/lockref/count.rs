@@ -14,7 +14,7 @@
 use crate::platform::{Ordering, RELEASE_ACQUIRE_LATE};
 use core::hint;
 
-/// The greatest number of references that is counted exactly.
+/// Maximum number of references that is counted exactly.
 pub const MAX_COUNT: u32 = 1 << 30;
 
 /// The count after an increment beyond [`MAX_COUNT`].
@@ -28,8 +28,8 @@ const DEAD: u32 = 1 << 31;
 pub enum Count {
     /// This many references.
     Live(u32),
-    /// At some time it exceeded [`MAX_COUNT`]: the object is leaked, and the count never changes
-    /// again.
+    /// The count exceeded [`MAX_COUNT`] at some time. The object is leaked, and the count never
+    /// changes again.
     Saturated,
     /// Marked dead under the lock: no reference can be taken any more.
     Dead,
@@ -61,7 +61,7 @@ impl Count {
 fn incremented(bits: u32) -> u32 {
     if bits >= MAX_COUNT {
         hint::cold_path();
-        // Saturated and dead counts stay as they are.
+        // Saturated and dead counts do not change.
         return if bits == MAX_COUNT { SATURATED } else { bits };
     }
     bits + 1
@@ -90,10 +90,10 @@ pub(super) trait Operation {
     fn apply(bits: u32) -> Option<u32>;
 }
 
-/// Takes a reference without a condition.
+/// Takes a reference unconditionally.
 pub(super) struct Get;
 impl Operation for Get {
-    // Relaxed: the caller has a reference, or knows otherwise that the object lives.
+    // Relaxed: the caller has a reference, or has another reason to know that the object is alive.
     const SUCCESS: Ordering = Ordering::Relaxed;
 
     #[inline(always)]
@@ -126,7 +126,7 @@ impl Operation for GetNotDead {
     }
 }
 
-/// Drops a reference, the last one too.
+/// Drops a reference, even the last one.
 pub(super) struct Put;
 impl Operation for Put {
     // Release: pairs with the acquire of the thread that finds the count at zero, and of

@@ -1,8 +1,8 @@
 //! The holder's view of a lockref.
 //!
-//! This file and `mod.rs` are a circle of files: a guard holds its lockref, and locking makes a
-//! guard. In a file of its own the lockref would have another symbol name, and the committed
-//! listings of hot paths would no longer be those that were measured.
+//! This file and `mod.rs` depend on each other: a guard holds its lockref, and locking makes a
+//! guard. Moving the lockref to a separate file would change its symbol names. The committed
+//! listings of hot paths would then no longer be those that were measured.
 
 use super::LockRef;
 use super::count::{Count, MAX_COUNT};
@@ -15,8 +15,8 @@ use core::fmt;
 use core::mem::ManuallyDrop;
 use lock_api::GuardNoSend;
 
-/// The lock of a [`LockRef`], held. While it lives, no other thread changes the count. Dropping it
-/// releases the lock (release), then leaves the context.
+/// The held lock of a [`LockRef`]. While the guard lives, no other thread changes the count.
+/// Dropping it releases the lock (release), then leaves the context.
 #[must_use = "if unused the lock is released at once"]
 pub struct LockRefGuard<'a, K: LaneLock<H>, P: Policy, H: Host = Native, C: Context = NoContext> {
     lockref: &'a LockRef<K, P, H, C>,
@@ -44,18 +44,18 @@ impl<'a, K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRefGuard<'a, K, P, 
     #[inline(always)]
     #[track_caller]
     pub(super) fn bits(&self) -> u32 {
-        // Relaxed: taking the lock was the acquire, and only the holder changes the count.
+        // Relaxed: taking the lock had acquire ordering, and only the holder changes the count.
         self.lockref.word.load(Ordering::Relaxed) as u32
     }
 
-    /// Sets the count by one addition or subtraction of the difference: waiters may change the
-    /// lock's half meanwhile.
+    /// Sets the count by one addition or subtraction of the difference, because waiters may change
+    /// the lock's half at the same time.
     #[inline(always)]
     #[track_caller]
     pub(super) fn set_bits(&mut self, new: u32) {
         let old = self.bits();
-        // Relaxed: releasing the lock is the release. The lower half cannot carry or borrow,
-        // because only the holder changes it.
+        // Relaxed: the release of the lock has release ordering. The lower half cannot carry or
+        // borrow, because only the holder changes it.
         if new > old {
             self.lockref.word.fetch_add(u64::from(new - old), Ordering::Relaxed);
         } else if new < old {
@@ -70,12 +70,12 @@ impl<'a, K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRefGuard<'a, K, P, 
     }
 
     /// Sets the count (one locked addition or subtraction of the difference). A saturated count
-    /// stays saturated: some references are no longer counted.
+    /// stays saturated, because some references are no longer counted.
     ///
     /// # Panics
     ///
-    /// If `count` exceeds [`MAX_COUNT`], or if the lockref is dead: nothing revives it. Unwinding
-    /// releases the lock.
+    /// If `count` exceeds [`MAX_COUNT`], or if the lockref is dead, because a dead lockref cannot
+    /// be revived. Unwinding releases the lock.
     #[inline]
     pub fn set_count(&mut self, count: u32) {
         assert!(count <= MAX_COUNT, "a lockref counts to 2^30");
@@ -86,7 +86,7 @@ impl<'a, K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRefGuard<'a, K, P, 
         }
     }
 
-    /// Marks the lockref dead: from then on no reference can be taken or dropped.
+    /// Marks the lockref dead. After that no reference can be taken or dropped.
     #[inline]
     pub fn mark_dead(&mut self) {
         self.set_bits(Count::Dead.to_bits());
@@ -98,7 +98,7 @@ impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> Drop for LockRefGuard<'_, K
     fn drop(&mut self) {
         // SAFETY: the guard was made by the acquisition that returned `token`, and is dropped once.
         unsafe { K::unlock(High(&self.lockref.word), self.token) };
-        // SAFETY: the guard is being dropped, so `context` has no later use.
+        // SAFETY: the guard is being dropped, so nothing uses `context` later.
         C::leave(unsafe { ManuallyDrop::take(&mut self.context) });
     }
 }

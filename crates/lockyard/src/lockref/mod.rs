@@ -11,17 +11,18 @@
 //!               others first wait for its release (trywait), then for the lock
 //! ```
 //!
-//! An object's lock and count are often wanted together. A directory entry, for example, is looked
-//! up a million times for each time that it is renamed. One compare-exchange that changes the count
-//! and covers the lock makes the frequent operation as cheap as a bare reference count. It fails
-//! when a thread takes the lock, so the holder still sees a count that no other thread changes.
+//! An object often needs both a lock and a reference count. A directory entry, for example, is
+//! looked up a million times for each rename. One compare-exchange changes the count and checks
+//! that the lock is free, so the frequent operation is as cheap as a bare reference count. The
+//! compare-exchange fails if a thread holds the lock, so the holder sees a count that no other
+//! thread changes.
 //!
-//! The lock is any [`LaneLock`], from the same source as the lock in a word of its own. The default
-//! is the queued lock.
+//! The lock is any [`LaneLock`], from the same source as a lock in a separate word. The default is
+//! the queued lock.
 //!
 //! Source of the idea: L. Torvalds and W. Long, lockref, linux-kernel mailing list, August 2013.
-//! Sources of the variants: see [`policy`]. Written from the description, not from the
-//! implementation.
+//! Sources of the variants: see [`policy`]. This code was written from the description, not from
+//! the implementation.
 
 mod count;
 mod guard;
@@ -58,15 +59,15 @@ use policy::{MAX_FAILURES, Policy, TRYWAIT_POLLS};
 /// assert!(!ENTRY.get_not_dead());
 /// ```
 ///
-/// Cost of every operation, uncontended: one read and one locked compare-exchange of one line. That
+/// Cost of every uncontended operation: one read and one locked compare-exchange of one line. That
 /// is one exclusive transfer of the line if another CPU had it last.
 ///
-/// The operations allocate nothing, do not park, and do not panic (except [`get`](Self::get)). When
-/// a thread first queues for a lock, its host may do more. The native one with `std` leases a slot,
-/// and the standard library may allocate to register the slot's return.
+/// The operations do not allocate, park, or panic (except [`get`](Self::get)). When a thread first
+/// queues for a lock, its host may do more. The native host with `std` leases a slot, and the
+/// standard library may allocate to register the slot's return.
 ///
-/// Parameters: the algorithm of the lock, the [`Policy`], the [`Host`], the [`Context`] of the
-/// guard. Invariant in each.
+/// Parameters: the algorithm of the lock, the [`Policy`], the [`Host`], and the [`Context`] of the
+/// guard. The type is invariant in each.
 #[repr(transparent)]
 pub struct LockRef<K: LaneLock<H>, P: Policy, H: Host = Native, C: Context = NoContext> {
     word: U64<H>,
@@ -87,8 +88,8 @@ enum Attempt {
 }
 
 impl<K: LaneLock<H>, P: Policy, H: Host<Atomics = NativeAtomics>, C: Context> LockRef<K, P, H, C> {
-    /// Makes a lockref with a free lock and `count` references; for statics, and for every host
-    /// over native memory.
+    /// Makes a lockref with a free lock and `count` references. For statics, and for every host on
+    /// native memory.
     ///
     /// # Panics
     ///
@@ -137,7 +138,7 @@ impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
             let Some(new) = O::apply(old) else { return Attempt::Refused };
             if new == old {
                 // Saturated: there is nothing to write, and the object is never freed. The
-                // operation still keeps the ordering that it promises.
+                // operation still provides the ordering that it promises.
                 if matches!(O::SUCCESS, Ordering::Acquire) {
                     // Pairs with the release of a put, and of an unlock.
                     H::Atomics::acquire_after(&self.word);
@@ -162,12 +163,12 @@ impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
         }
     }
 
-    /// Waits for a while, by reading, for the lock to be released, and tries again.
+    /// Waits for a limited time, by reading, until the lock is released, and tries again.
     #[inline(always)]
     #[track_caller]
     fn attempt_after_trywait<O: Operation>(&self) -> Attempt {
-        // Relaxed: only the compare-exchange that follows counts. Not by `during`: the place in the
-        // code that called this identifies the wait.
+        // Relaxed: only the compare-exchange that follows decides. This code does not use `during`,
+        // so that the source location of the wait is that of this function's caller.
         let before = H::begin_activity(Region::LockWait.into());
         let released = H::wait_within(&self.word, Ordering::Relaxed, TRYWAIT_POLLS, |word| {
             !Self::lock_is_held(word)
@@ -180,7 +181,7 @@ impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
     }
 
     /// Completes an operation that gave up its compare-exchange loop. It waits once, if the policy
-    /// says so, then takes the lock and makes the change under it.
+    /// says so, then takes the lock and makes the change under the lock.
     #[cold]
     #[inline(never)]
     #[track_caller]
@@ -222,14 +223,14 @@ impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
         }
     }
 
-    /// Takes a reference (relaxed). The caller already has one, or knows that the object lives.
+    /// Takes a reference (relaxed). The caller already has one, or knows that the object is alive.
     ///
     /// Beyond [`MAX_COUNT`] references the count saturates: the object is leaked, and
     /// [`Event::Saturated`] is counted.
     ///
     /// # Panics
     ///
-    /// In debug builds, if the lockref is dead. In release builds a dead one stays dead.
+    /// In debug builds, if the lockref is dead. In release builds a dead lockref stays dead.
     #[inline]
     pub fn get(&self) {
         let bits = self.change::<Get>();
@@ -256,11 +257,11 @@ impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
 
     /// Drops a reference without ever taking the lock, and returns how many are left.
     ///
-    /// It returns `None` and drops nothing in four cases: the lock was held (also after a trywait),
+    /// Returns `None` and drops nothing in four cases: the lock was held (even after a trywait),
     /// too many compare-exchanges failed, there was no reference, or the lockref is dead.
     ///
-    /// Release, and also acquire if it returns `Some(0)`. For a saturated count it returns a number
-    /// above [`MAX_COUNT`].
+    /// Ordering: release, and also acquire if it returns `Some(0)`. For a saturated count it
+    /// returns a number above [`MAX_COUNT`].
     #[inline]
     #[must_use = "`None` means that the reference is still held"]
     pub fn put_return(&self) -> Option<u32> {
@@ -297,11 +298,11 @@ impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
 
     /// Drops a reference (release) and returns `None`, unless it is the last one.
     ///
-    /// If it is the last (or there is none, or the lockref is dead), it drops *nothing* and returns
-    /// the lock, held (acquire). The caller then decides about the object, for example sets the
-    /// count to 0 or marks it dead.
+    /// If it is the last (or there is none, or the lockref is dead), this drops *nothing* and
+    /// returns the lock, held (acquire). The caller then decides about the object. For example, it
+    /// sets the count to 0 or marks it dead.
     ///
-    /// It makes no trywait: it may need the lock anyway.
+    /// There is no trywait, because the operation may need the lock anyway.
     #[inline]
     #[must_use = "the guard holds the lock and the reference was not dropped"]
     pub fn put_or_lock(&self) -> Option<LockRefGuard<'_, K, P, H, C>> {
@@ -316,8 +317,8 @@ impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
     #[track_caller]
     fn put_or_lock_slowly(&self) -> Option<LockRefGuard<'_, K, P, H, C>> {
         H::count(Event::RefLocked);
-        // Its acquire pairs with the release of all other puts. They are all in the word's release
-        // sequence, because every change of the word is a read-modify-write.
+        // The acquire of the lock pairs with the release of all other puts. They are all in the
+        // word's release sequence, because every change of the word is a read-modify-write.
         let mut guard = self.lock();
         match PutNotLast::apply(guard.bits()) {
             Some(new) => {
@@ -333,10 +334,10 @@ impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
     #[inline]
     pub fn lock(&self) -> LockRefGuard<'_, K, P, H, C> {
         let context = C::enter();
-        // SAFETY: the word is private, and was made with 0 in the lane. Only `K` on `H` changes the
-        // lane, here, in `try_lock` and in the guard. The type is invariant in both, so no
-        // reference to this lockref has others. Changes of the count leave the lane's bits as they
-        // are.
+        // SAFETY: the word is private, and its lane starts as 0. Only `K` on `H` changes the lane,
+        // here, in `try_lock` and in the guard. The type is invariant in `K` and `H`, so every
+        // reference to this lockref names the same two. Changes of the count do not change the
+        // lane's bits.
         let token = during::<H, _>(Region::LockWait, || unsafe { K::lock(self.lane()) });
         LockRefGuard::new(self, token, context)
     }
@@ -355,14 +356,15 @@ impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
         }
     }
 
-    /// Returns true if the lock is held. A snapshot (relaxed), which may be stale before it is
-    /// returned.
+    /// Returns true if the lock is held. The result is a snapshot (relaxed), and may already be
+    /// stale when the function returns.
     #[inline]
     pub fn is_locked(&self) -> bool {
         Self::lock_is_held(self.word.load(Ordering::Relaxed))
     }
 
-    /// Returns the count. A snapshot (relaxed), which may be stale before it is returned.
+    /// Returns the count. The result is a snapshot (relaxed), and may already be stale when the
+    /// function returns.
     #[inline]
     pub fn count(&self) -> Count {
         Count::from_bits(self.word.load(Ordering::Relaxed) as u32)

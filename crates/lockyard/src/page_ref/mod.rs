@@ -1,31 +1,32 @@
-//! The page reference count: "take a reference unless there is none", in four bytes, in four ways.
+//! The page reference count: "take a reference unless there is none", in four bytes, in four
+//! variants.
 //!
-//! A thread may find an object without a lock (a page in a cache, an entry of a table) while the
-//! object is being removed. So it may take a reference only while another thread still has one. The
-//! object's owner must sometimes be alone with it. [`PageRef::try_freeze`] takes all references
-//! away if they are the owner's own, and [`PageRef::unfreeze`] gives some back. In between no
-//! thread gets a reference.
+//! A thread may find an object without a lock (a page in a cache, an entry of a table) while
+//! another thread removes it. So it may take a reference only while another reference exists. The
+//! object's owner must sometimes have exclusive access. [`PageRef::try_freeze`] takes all
+//! references away if they all belong to the owner, and [`PageRef::unfreeze`] sets a new number of
+//! references. In between no thread gets a reference.
 //!
 //! The [`Variant`] decides how a reference is taken:
 //!
-//! | variant | takes a reference by | when many threads do |
+//! | variant | takes a reference by | cost with many threads |
 //! | --- | --- | --- |
-//! | [`Xadd`] | an addition, if there is one for sure | one exclusive transfer each |
+//! | [`Xadd`] | an addition, if one surely exists | one exclusive transfer each |
 //! | [`Cmpxchg`] | a load, then compare-exchanges | two transfers; failures repeat the second |
 //! | [`OptimisticCmpxchg`] | compare-exchanges; the first expects 1 | the first often fails |
 //! | [`LockedBit`] | an addition, void if a bit was set | one exclusive transfer each |
 //!
 //! With [`LockedBit`] the memory of the count must not be freed while a [`PageRef::put`] may be
-//! under way. That holds for an array of pages, or a slab of objects of one type. A put that finds
-//! no reference left looks a second time. By then another thread may have taken a reference,
-//! dropped it, and been told that it was the last.
+//! running. That is true of an array of pages, or a slab of objects of one type. A put that finds
+//! no reference left accesses the count a second time. By then another thread may have taken a
+//! reference, dropped it, and learned that it was the last.
 //!
-//! With the other variants a put that is not the last touches nothing after its subtraction. So the
-//! thread that drops the last reference may free the count with the object.
+//! With the other variants, a put that is not the last touches nothing after its subtraction. So
+//! the thread that drops the last reference may free the count with the object.
 //!
 //! Source: the variants, and the published table `page-ref`, are from the discussion of P. Falcato,
-//! *mm: improve folio refcount scalability*, linux-mm mailing list, 2026-02 and 2026-03. Written
-//! from the description, not from an implementation.
+//! *mm: improve folio refcount scalability*, linux-mm mailing list, 2026-02 and 2026-03. This code
+//! was written from the description, not from an implementation.
 
 mod references;
 mod variant;
@@ -56,7 +57,7 @@ use core::marker::PhantomData;
 /// assert!(!PAGE.get_not_zero());
 /// ```
 ///
-/// Cost of every operation, uncontended: one locked instruction. That is one exclusive transfer of
+/// Cost of every uncontended operation: one locked instruction. That is one exclusive transfer of
 /// the line if another CPU had it last. With [`Cmpxchg`] a load precedes it.
 /// [`unfreeze`](Self::unfreeze) is a plain store, except with [`LockedBit`]. No operation
 /// allocates, blocks in the host, or waits.
@@ -67,7 +68,7 @@ pub struct PageRef<V: Variant = Cmpxchg, H: Host = Native> {
 }
 
 impl<V: Variant, H: Host<Atomics = NativeAtomics>> PageRef<V, H> {
-    /// Makes a count of `references`; for statics, and for every host over native memory.
+    /// Makes a count of `references`. For statics, and for every host on native memory.
     ///
     /// # Panics
     ///
@@ -96,12 +97,12 @@ impl<V: Variant, H: Host> PageRef<V, H> {
         PageRef { word: Word::new(references), _variant: PhantomData }
     }
 
-    /// Takes a reference (relaxed). The caller already has one, or knows that another thread keeps
-    /// one meanwhile. One locked addition, in all variants.
+    /// Takes a reference (relaxed). The caller already has a reference, or knows that another
+    /// thread keeps one during the call. One locked addition, in all variants.
     ///
     /// # Panics
     ///
-    /// In debug builds, if there is no reference. In release builds nothing prevents that use of a
+    /// In debug builds, if there is no reference. In release builds nothing prevents the use of a
     /// freed object.
     #[inline]
     pub fn get(&self) {
@@ -110,8 +111,8 @@ impl<V: Variant, H: Host> PageRef<V, H> {
 
     /// Takes a reference unless there is none. Returns true if it did. Acquire on success.
     ///
-    /// One locked instruction ([`LockedBit`]). With [`Cmpxchg`] and [`OptimisticCmpxchg`], one for
-    /// each attempt; each failure means that another operation succeeded.
+    /// Cost: one locked instruction with [`LockedBit`]. With [`Cmpxchg`] and [`OptimisticCmpxchg`],
+    /// one for each attempt; each failure means that another operation succeeded.
     #[inline]
     #[must_use = "without a reference the object may go away"]
     pub fn get_not_zero(&self) -> bool
@@ -121,11 +122,11 @@ impl<V: Variant, H: Host> PageRef<V, H> {
         V::get_not_zero::<H>(&self.word)
     }
 
-    /// Drops a reference, and returns true if it was the last. Release, and also acquire for the
-    /// last.
+    /// Drops a reference, and returns true if it was the last. Ordering: release, and also acquire
+    /// for the last.
     ///
-    /// After the last one the caller is alone with the object, and no reference can be taken any
-    /// more. It may free the object (and the count too, except with [`LockedBit`]).
+    /// After the last one the caller has exclusive access to the object, and no reference can be
+    /// taken any more. It may free the object (and also the count, except with [`LockedBit`]).
     ///
     /// # Panics
     ///
@@ -138,10 +139,10 @@ impl<V: Variant, H: Host> PageRef<V, H> {
     }
 
     /// Takes all references away if there are exactly `expected`, all of them the caller's. Returns
-    /// true if it did. Acquire on success. One compare-exchange.
+    /// true if it did. Acquire on success. Cost: one compare-exchange.
     ///
-    /// Until [`unfreeze`](Self::unfreeze) no reference can be taken, and the caller is alone with
-    /// the object.
+    /// Until [`unfreeze`](Self::unfreeze) no reference can be taken, and the caller has exclusive
+    /// access to the object.
     ///
     /// # Panics
     ///
@@ -150,14 +151,14 @@ impl<V: Variant, H: Host> PageRef<V, H> {
     #[must_use = "`false` means that another thread has a reference"]
     pub fn try_freeze(&self, expected: u32) -> bool {
         assert_number(expected);
-        // Acquire: pairs with the release of every put, after which the caller is alone.
+        // Acquire: pairs with the release of every put. After it the caller has exclusive access.
         self.word
             .compare_exchange(expected, V::FROZEN, Ordering::Acquire, Ordering::Relaxed)
             .is_ok()
     }
 
-    /// Ends the caller's freeze, with `references` references. Release. A plain store; with
-    /// [`LockedBit`] an exchange.
+    /// Ends the caller's freeze, and sets the count to `references`. Release. Cost: a plain store,
+    /// or with [`LockedBit`] an exchange.
     ///
     /// # Panics
     ///
@@ -169,8 +170,8 @@ impl<V: Variant, H: Host> PageRef<V, H> {
         V::unfreeze::<H>(&self.word, references);
     }
 
-    /// Returns the state of the count. A snapshot (relaxed), which may be stale before it is
-    /// returned.
+    /// Returns the state of the count. The result is a snapshot (relaxed), and may already be stale
+    /// when the function returns.
     #[inline]
     pub fn references(&self) -> References {
         variant::references::<V>(self.word.load(Ordering::Relaxed))

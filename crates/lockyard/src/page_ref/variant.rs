@@ -1,10 +1,10 @@
-//! The four variants of a page reference count: how a reference is taken and dropped.
+//! The four variants of a page reference count: the ways to take and drop a reference.
 //!
 //! With [`Xadd`], [`Cmpxchg`] and [`OptimisticCmpxchg`] the word is the number of references, and 0
-//! means frozen or freed. Only an owner that unfreezes changes 0.
+//! means frozen or freed. Only an owner that unfreezes changes the word from 0.
 //!
-//! With [`LockedBit`] a bit means frozen or freed, because nothing prevents a thread that does not
-//! look first from adding:
+//! With [`LockedBit`] a bit means frozen or freed. The bit is needed because a thread adds without
+//! looking first, even to a frozen count:
 //!
 //! ```text
 //!    31           30                       0
@@ -22,16 +22,16 @@
 //! ```
 //!
 //! *An adder that finds the bit does not undo its addition.* Between the addition and the undoing
-//! the owner may unfreeze. Suppose an addition, an unfreeze to 1, and the undoing: that leaves 0,
-//! while the owner has a reference. (A model check of such a count is kept, and fails.) Unfreezing
-//! stores an absolute number, and so discards what adders have left.
+//! the owner may unfreeze. Suppose an addition, an unfreeze to 1, and the undoing: the word is then
+//! 0, although the owner has a reference. (A model check of such a count is kept, and fails.)
+//! Unfreezing stores an absolute number, and so discards earlier additions to the frozen count.
 //!
 //! A put that brings the count to 0 does not yet free. Another thread may take a reference at that
-//! moment. Then the compare-exchange that would set the bit fails, and that thread drops the
+//! moment. Then the compare-exchange that would set the bit fails, and the other thread drops the
 //! reference later. The result is the same as if it had taken the reference before the put.
 //!
-//! Of several puts that find 0, one sets the bit. The others look at a count that may already be
-//! freed, so its memory must still be there. (A model check shows that too.)
+//! If several puts find 0, one of them sets the bit. The others read a count that may already be
+//! freed, so its memory must still exist. (A model check also shows that.)
 
 use super::references::{MAX_REFERENCES, References};
 use crate::invariance::Invariant;
@@ -42,7 +42,7 @@ const SATURATED: u32 = 3 << 29;
 /// The bit of [`LockedBit`].
 const LOCKED: u32 = 1 << 31;
 
-/// The way in which references are counted. Sealed.
+/// The way to count references. Sealed.
 pub trait Variant: sealed::Sealed + 'static {
     #[doc(hidden)]
     const FROZEN: u32;
@@ -52,7 +52,7 @@ pub trait Variant: sealed::Sealed + 'static {
     fn unfreeze<H: Host>(word: &U32<H>, references: u32);
 }
 
-/// A [`Variant`] that can take a reference where there may be none. Sealed.
+/// A [`Variant`] that can take a reference when there may be none. Sealed.
 #[diagnostic::on_unimplemented(
     message = "variant `{Self}` cannot take a page reference when the count may be zero",
     label = "`Xadd` is for counts that cannot be zero",
@@ -85,13 +85,14 @@ pub struct CmpxchgOf<G: Guess>(Invariant<G>);
 /// Loads, then tries a compare-exchange until it succeeds. The default.
 pub type Cmpxchg = CmpxchgOf<Loaded>;
 
-/// Tries a compare-exchange that first expects one reference, and corrects that from its failure.
+/// Tries a compare-exchange that first expects one reference. If it fails, retries with the value
+/// that it found.
 pub type OptimisticCmpxchg = CmpxchgOf<One>;
 
-/// Takes a reference by an addition; a bit means that there is none.
+/// Takes a reference by an addition. A bit means that there is none.
 ///
-/// For memory that is not freed while a put may be under way, such as an array of pages. A put that
-/// finds no reference left looks at the count again, although another one may have been the last.
+/// For memory that is not freed while a put may be running, such as an array of pages. A put that
+/// finds no reference left accesses the count again, although another put may have been the last.
 #[derive(Debug)]
 pub struct LockedBit;
 
@@ -101,7 +102,7 @@ pub trait Guess: sealed::Sealed + 'static {
     fn guess<H: Host>(word: &U32<H>) -> u32;
 }
 
-/// The value of the word.
+/// Expects the loaded value of the word.
 #[derive(Debug)]
 pub struct Loaded;
 impl Guess for Loaded {
@@ -112,7 +113,7 @@ impl Guess for Loaded {
     }
 }
 
-/// One reference.
+/// Expects one reference.
 #[derive(Debug)]
 pub struct One;
 impl Guess for One {
@@ -133,7 +134,7 @@ pub(super) fn references<V: Variant>(word: u32) -> References {
     }
 }
 
-/// Takes a reference; there is one.
+/// Takes a reference. The caller ensures that one exists.
 #[inline]
 pub(super) fn get<V: Variant, H: Host>(word: &U32<H>) {
     // Relaxed: a thread that has a reference can already see the object.
@@ -156,9 +157,9 @@ fn beyond<H: Host>(word: &U32<H>, before: u32) {
     if before == MAX_REFERENCES {
         H::count(Event::Saturated);
     }
-    // A store, although others count meanwhile. The caller has been counted, and keeps its
-    // reference until it has stored. So the count is neither frozen nor freed before. Relaxed: the
-    // object is never freed, so nothing is handed over.
+    // A plain store is safe although other threads change the count. The caller has been counted,
+    // and keeps its reference until after the store. So the count cannot be frozen or freed before
+    // it. Relaxed: the object is never freed, so there is nothing to publish.
     word.store(SATURATED, Ordering::Relaxed);
 }
 
@@ -178,7 +179,7 @@ fn drop_one<V: Variant, H: Host>(word: &U32<H>) -> u32 {
 fn dropped_beyond<V: Variant, H: Host>(word: &U32<H>, before: u32) {
     let was_there = before != 0 && before & LOCKED == 0;
     // Relaxed: as in `beyond`. A count that was dropped once too often is frozen for good. The
-    // store is before the panic, which may be caught.
+    // store comes before the panic, because a caller may catch the panic.
     word.store(if was_there { SATURATED } else { V::FROZEN }, Ordering::Relaxed);
     debug_assert!(was_there, "a reference was dropped when there was none");
 }
@@ -229,8 +230,8 @@ impl<G: Guess> Variant for CmpxchgOf<G> {
     }
 }
 
-/// Returns the new value for a look-up in a full or saturated count. `None` for a count below zero
-/// (after one put too many), which is frozen.
+/// Returns the new value for a look-up in a full or saturated count. Returns `None` for a count
+/// below zero (after one put too many), which is frozen.
 #[cold]
 fn beyond_full(seen: u32) -> Option<u32> {
     (seen & LOCKED == 0).then_some(SATURATED)
@@ -251,9 +252,9 @@ impl<G: Guess> Conditional for CmpxchgOf<G> {
                     None => return false,
                 }
             }
-            // Only this exchange changes a full count, not a store: after it was read, the count
-            // may be frozen or freed. Acquire: pairs with the release of `unfreeze`, after which
-            // the object is as its owner left it.
+            // Only this exchange may change a full count. A plain store may not: after the read,
+            // the count may have been frozen or freed. Acquire: pairs with the release of
+            // `unfreeze`, so that this thread sees the owner's changes to the object.
             match word.compare_exchange(seen, wanted, Ordering::Acquire, Ordering::Relaxed) {
                 Ok(_) => {
                     if seen == MAX_REFERENCES {
@@ -276,7 +277,7 @@ impl Variant for LockedBit {
             return false;
         }
         // Acquire: pairs with the release of all other puts. They are in the word's release
-        // sequence: every change of a count that can come to 0 is a read-modify-write.
+        // sequence, because every change of a count that can reach 0 is a read-modify-write.
         word.compare_exchange(0, LOCKED, Ordering::Acquire, Ordering::Relaxed).is_ok()
     }
 
@@ -291,8 +292,8 @@ impl Variant for LockedBit {
 impl Conditional for LockedBit {
     #[inline]
     fn get_not_zero<H: Host>(word: &U32<H>) -> bool {
-        // Acquire: pairs with the release of `unfreeze`, after which the object is as its owner
-        // left it.
+        // Acquire: pairs with the release of `unfreeze`, so that this thread sees the owner's
+        // changes to the object.
         let before = word.fetch_add(1, Ordering::Acquire);
         if before >= MAX_REFERENCES {
             return added_beyond::<H>(word, before);

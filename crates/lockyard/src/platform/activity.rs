@@ -1,33 +1,33 @@
 //! The activity of a thread, for hosts that account for time.
 //!
 //! A profiler's listing says how much CPU time each function used. Primitives are inlined into
-//! their callers, and a simulated machine has no functions. So here the code itself names its
-//! activity. A table that looks something up is in the region [`LookUp`](Region::LookUp). Inside
-//! it, while it waits for a lock, it is in [`LockWait`](Region::LockWait). A thread is in one
-//! region at a time: the innermost one, as in a listing of functions without their callers.
+//! their callers, and a simulated machine has no functions, so here the code itself names its
+//! activity. A table that searches for an entry is in the region [`LookUp`](Region::LookUp). While
+//! it waits for a lock inside that region, it is in [`LockWait`](Region::LockWait). A thread is in
+//! one region at a time: the innermost one, as in a listing of functions without their callers.
 //!
-//! The code tells its host ([`begin_activity`](super::Host::begin_activity),
-//! [`resume_activity`](super::Host::resume_activity)), which does nothing unless it accounts for
-//! time.
+//! The code passes its activity to its host ([`begin_activity`](super::Host::begin_activity),
+//! [`resume_activity`](super::Host::resume_activity)). A host that does not account for time
+//! ignores it.
 
 /// A region of a program's time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 #[non_exhaustive]
 pub enum Region {
-    /// The system's work, and everything that has no other name.
+    /// Work of the system, and everything that no other region covers.
     #[default]
     System,
-    /// The program's own work.
+    /// Work of the program itself.
     User,
     /// In the call that takes a lock: the uncontended cost and the wait. (An attempt that does not
-    /// wait belongs to its caller.)
+    /// wait counts for its caller's region.)
     LockWait,
-    /// Under a lock, except for the other regions.
+    /// Work under a lock, except in the other regions.
     LockHold,
-    /// Finding something in a table.
+    /// Searching a table.
     LookUp,
-    /// Asking the host for memory.
+    /// Allocating memory from the host.
     Allocate,
     /// Returning memory to the host.
     Free,
@@ -69,7 +69,7 @@ impl Region {
         }
     }
 
-    /// Returns the region's title in a listing, for people.
+    /// Returns the region's title, as a listing prints it.
     pub const fn title(self) -> &'static str {
         match self {
             Region::System => "system work",
@@ -85,7 +85,7 @@ impl Region {
     }
 }
 
-/// The activity of a thread: a region and, where a program distinguishes parts of it, the part.
+/// The activity of a thread: a region and, if the program divides the region into parts, the part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Activity {
     /// The region.
@@ -101,9 +101,9 @@ impl Activity {
         Activity { region, part }
     }
 
-    /// Returns the activity of a thread that did `self` when `new`
-    /// [begins](super::Host::begin_activity). That is `new`, unless `new` is the same region as a
-    /// whole. A thread that waits for a lock while idle sleeps, and stays idle.
+    /// Returns the thread's activity when `new` [begins](super::Host::begin_activity) during
+    /// `self`. That is `new`, unless `new` names the same region as a whole; then it is `self`. An
+    /// idle thread that waits for a lock sleeps, and stays idle.
     #[inline(always)]
     #[must_use]
     pub fn then(self, new: Activity) -> Activity {
@@ -111,7 +111,7 @@ impl Activity {
         if new.part == 0 && (asleep || new.region == self.region) { self } else { new }
     }
 
-    /// Returns a unique number: the region's, or a higher one for a part.
+    /// Returns a unique number: the region's number, or a higher number for a part.
     #[inline(always)]
     pub const fn index(self) -> usize {
         match self.part {
@@ -121,7 +121,7 @@ impl Activity {
     }
 
     /// Returns the activity with an [index](Activity::index). The index of a part does not name its
-    /// region; the part is returned as one of the system's work.
+    /// region, so the part is returned in the region of the system's work.
     pub const fn from_index(index: usize) -> Self {
         if index < Region::COUNT {
             return Activity { region: Region::ALL[index], part: 0 };

@@ -1,11 +1,11 @@
 //! The memory half of a platform: atomic words, parts of words, fences, and cells for shared data
 //! that is not atomic.
 //!
-//! A primitive is written against these traits and never names a concrete atomic or an
-//! `UnsafeCell`. So the same source runs natively, on a simulated machine (where every operation is
-//! an event with a cost) and under a model checker (where every operation is a branch). Every
-//! operation takes an explicit ordering and is `#[track_caller]`, so that a checker can name, and
-//! weaken, one ordering at one place.
+//! A primitive uses only these traits, and never names a concrete atomic or an `UnsafeCell`. So the
+//! same source runs natively, on a simulated machine (where every operation is an event with a
+//! cost) and under a model checker (where every operation is a branch). Every operation takes an
+//! explicit ordering and is `#[track_caller]`, so a checker can name, and weaken, one ordering at
+//! one place.
 
 use core::fmt::Debug;
 use core::hash::Hash;
@@ -15,7 +15,7 @@ pub use core::sync::atomic::Ordering;
 pub trait Int:
     Copy + Eq + Ord + Hash + Debug + Default + Send + Sync + 'static + sealed::Sealed
 {
-    /// The integer of half the width (`u8` is its own half: it is not divided further).
+    /// The integer of half the width. `u8` is its own half, because it is not divided further.
     type Half: Int;
     /// Width in bits.
     const BITS: u32;
@@ -57,14 +57,15 @@ int!(u64, u32);
 /// A limit on the polls of a waiting loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Budget {
-    /// No limit: it waits until the predicate is true.
+    /// No limit: the loop ends only when the predicate is true.
     Unbounded,
     /// At most this many polls of the word, with one [`Host::relax`](super::Host::relax) between
-    /// two of them.
+    /// two polls.
     Polls(u32),
 }
 
-/// A bounded wait ended before its predicate became true. It holds the last polled value.
+/// The error of a bounded wait that ended before its predicate became true. It holds the last
+/// polled value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BudgetSpent<T>(pub T);
 
@@ -74,9 +75,9 @@ pub struct BudgetSpent<T>(pub T);
 ///
 /// Primitives that are built on this memory are sound only if:
 ///
-/// - the words are atomic in the sense of [`core::sync::atomic`], with the orderings that are
-///   passed;
-/// - the parts behave as [`Part`] demands;
+/// - the words are atomic in the sense of [`core::sync::atomic`], with the orderings that the
+///   caller passes;
+/// - the parts behave as [`Part`] requires;
 /// - `fence` is a fence.
 pub unsafe trait Atomics: Sized + 'static {
     /// A 16-bit word.
@@ -92,8 +93,8 @@ pub unsafe trait Atomics: Sized + 'static {
     #[track_caller]
     fn fence(order: Ordering);
 
-    /// Makes the caller's last read of `word` an acquire. It is a fence, or another read where
-    /// there are no fences (`--cfg lockyard_portable`). The caller ensures that the word still
+    /// Makes the caller's last read of `word` an acquire. It is a fence, or a second read on
+    /// platforms without fences (`--cfg lockyard_portable`). The caller ensures that the word still
     /// exists, and that only read-modify-writes change it.
     #[inline(always)]
     #[track_caller]
@@ -104,8 +105,8 @@ pub unsafe trait Atomics: Sized + 'static {
 }
 
 /// Ordering of a releasing change that [`acquire_late`] may later turn into an acquire without
-/// touching the word again. A fence does so. Where there are no fences, the acquire is part of this
-/// ordering.
+/// touching the word again. With fences, `acquire_late` is a fence. Without fences, the acquire is
+/// part of this ordering.
 pub(crate) const RELEASE_ACQUIRE_LATE: Ordering =
     if cfg!(lockyard_portable) { Ordering::AcqRel } else { Ordering::Release };
 
@@ -118,11 +119,11 @@ pub(crate) fn acquire_late<A: Atomics>() {
     }
 }
 
-/// Constants for initial values, for platforms that have them. (The model checker's objects are
-/// made at run time.) They let a raw lock implement `lock_api`'s `RawMutex`, whose `INIT` is a
+/// Constant initial values, for platforms that have them. (The model checker's objects are made at
+/// run time.) With them a raw lock can implement `lock_api`'s `RawMutex`, whose `INIT` is a
 /// constant.
 // Only a constant with interior mutability can give a `static` its initial value through a trait.
-// Each use makes a fresh copy, which is the intention.
+// Each use makes a fresh copy, as intended.
 #[allow(clippy::declare_interior_mutable_const)]
 pub trait ConstAtomics: Atomics {
     /// A 16-bit word that holds 0.
@@ -136,15 +137,15 @@ pub trait ConstAtomics: Atomics {
 /// One atomic word.
 ///
 /// The operations are those of [`core::sync::atomic`]. Orderings mean the same, and an ordering
-/// that an operation cannot have causes the same panic.
+/// that the operation does not allow causes the same panic.
 pub trait Word: Sized + Send + Sync {
     /// The integer that the word holds.
     type Int: Int;
 
-    /// Makes a word that holds `value`. It is not `const`, because a model checker's words are not;
-    /// see [`ConstAtomics`].
+    /// Makes a word that holds `value`. The function is not `const`, because a model checker's
+    /// words cannot be constants; see [`ConstAtomics`].
     fn new(value: Self::Int) -> Self;
-    /// Returns the value, through exclusive access: no atomic operation, no event.
+    /// Returns the value through exclusive access, without an atomic operation or an event.
     fn get(&mut self) -> Self::Int;
     /// Atomic load.
     #[track_caller]
@@ -155,7 +156,7 @@ pub trait Word: Sized + Send + Sync {
     /// Atomic exchange; returns the previous value.
     #[track_caller]
     fn swap(&self, value: Self::Int, order: Ordering) -> Self::Int;
-    /// Atomic compare-exchange: `Ok(current)` if it stored `new`, else `Err(actual)`.
+    /// Atomic compare-exchange. Returns `Ok(current)` if it stored `new`, otherwise `Err(actual)`.
     #[track_caller]
     fn compare_exchange(
         &self,
@@ -186,14 +187,14 @@ pub trait Word: Sized + Send + Sync {
     #[track_caller]
     fn fetch_and(&self, value: Self::Int, order: Ordering) -> Self::Int;
 
-    /// Polls the word until `predicate` is true of its value, or the budget is spent. Each poll is
-    /// a `load(order)`, with `relax` between two of them.
+    /// Polls the word until `predicate` is true of its value, or the budget is spent. Calls `relax`
+    /// once between two polls. Each poll is a `load(order)`.
     ///
     /// Every waiting loop of a primitive is this call, through
     /// [`Host::wait_until`](super::Host::wait_until) and
-    /// [`Host::wait_within`](super::Host::wait_within). A back-end can then do better than poll. A
-    /// simulated waiter sleeps until its line is taken away, and a checked one is explored only
-    /// where a poll succeeds.
+    /// [`Host::wait_within`](super::Host::wait_within). So a platform can replace polling with
+    /// something better. A simulated waiter sleeps until its core loses the line, and a checker
+    /// explores a waiter only where a poll succeeds.
     ///
     /// The predicate must be pure. To wait on several words, loop over small budgets.
     #[track_caller]
@@ -212,7 +213,7 @@ pub trait Word: Sized + Send + Sync {
 /// The parts of a word are not separate atomics: Rust forbids unsynchronised atomics of different
 /// sizes on the same bytes. Each operation here *stands for one masked read-modify-write of the
 /// whole word*. A platform may refine it (natively on x86-64, by a plain store of the part in
-/// assembly). But a caller may rely only on what the masked read-modify-write promises.
+/// assembly). But a caller may rely only on the guarantees of the masked read-modify-write.
 #[diagnostic::on_unimplemented(
     message = "the atomic word `{Self}` has no part of width `{P}`",
     label = "a part must be narrower than its word: `u8` of a 16-bit word; \
@@ -220,21 +221,21 @@ pub trait Word: Sized + Send + Sync {
     note = "use a whole-word operation (`Word::store`, `Word::swap`), or a part that the word has"
 )]
 pub trait Part<P: Int>: Word {
-    /// Replaces part `index`, which holds `old`, by `new`. `order` is `Relaxed` or `Release`.
+    /// Replaces part `index`, which holds `old`, with `new`. `order` is `Relaxed` or `Release`.
     ///
-    /// While it calls, the caller is the only writer of this part. Others may change the rest of
-    /// the word meanwhile. With `old` the portable form is one addition instead of a loop. The
-    /// native form does not read it.
+    /// During the call, the caller is the only writer of this part. Other threads may change the
+    /// rest of the word. The portable form needs `old`, so that it can be one addition instead of a
+    /// loop. The native form does not read it.
     ///
     /// # Panics
     ///
-    /// If the word has no part `index` (folded away where `index` is a constant). In debug builds
-    /// also if the platform finds that the part does not hold `old`.
+    /// If the word has no part `index` (the check folds away where `index` is a constant). In debug
+    /// builds also if the platform finds that the part does not hold `old`.
     #[track_caller]
     fn store_part(&self, index: usize, old: P, new: P, order: Ordering);
 
-    /// Exchanges part `index` for `new` and returns its previous value. Others may write the part
-    /// meanwhile.
+    /// Exchanges part `index` for `new` and returns its previous value. Other threads may write the
+    /// part at the same time.
     ///
     /// # Panics
     ///
@@ -242,10 +243,10 @@ pub trait Part<P: Int>: Word {
     #[track_caller]
     fn swap_part(&self, index: usize, new: P, order: Ordering) -> P;
 
-    /// Waits until part `index` equals `value`, with acquire ordering. The loop is in assembly
-    /// where the platform has one, and otherwise in [`wait_until`](Word::wait_until).
+    /// Waits until part `index` equals `value`, with acquire ordering. Uses an assembly loop if the
+    /// platform has one, and otherwise [`wait_until`](Word::wait_until).
     ///
-    /// With it the claim "the loop in plain code is never slower" can be measured.
+    /// This function lets us measure the claim "the loop in plain code is never slower".
     #[track_caller]
     fn wait_part_assembly(&self, index: usize, value: P, relax: fn()) {
         let done = self.wait_until(Ordering::Acquire, Budget::Unbounded, relax, |word| {
@@ -317,20 +318,20 @@ pub fn swap_part_by_rmw<W: Word, P: Int>(word: &W, index: usize, new: P, order: 
 
 /// Shared data that is not atomic.
 ///
-/// Natively it is an `UnsafeCell`. On a simulated machine an access is a load, or a store, of each
-/// line that the data covers, so that layout (embedded, standalone, padded) has a price. A checker
-/// finds the data races in it.
+/// A native cell is an `UnsafeCell`. On a simulated machine an access is a load, or a store, of
+/// each line that the data covers, so layout (embedded, standalone, padded) has a price. A checker
+/// reports data races on the cell.
 ///
-/// The type is `Sync` for any `T: Send`, which is sound because it hands out only raw pointers.
-/// Code that dereferences them argues that no other thread writes (`with`) or accesses (`with_mut`)
-/// the data meanwhile. Ensuring that is the task of the primitive around the cell.
+/// The type is `Sync` for any `T: Send`, which is sound because it returns only raw pointers. Code
+/// that dereferences them must show that no other thread writes (for `with`) or accesses (for
+/// `with_mut`) the data at the same time. The primitive around the cell ensures that.
 pub trait DataCell<T>: Send + Sync {
     /// Makes a cell that holds `value`.
     fn new(value: T) -> Self;
-    /// Reads: runs `f` on a pointer through which it may read.
+    /// Calls `f` with a pointer through which it may read.
     #[track_caller]
     fn with<R>(&self, f: impl FnOnce(*const T) -> R) -> R;
-    /// Writes: runs `f` on a pointer through which it may read and write.
+    /// Calls `f` with a pointer through which it may read and write.
     #[track_caller]
     fn with_mut<R>(&self, f: impl FnOnce(*mut T) -> R) -> R;
     /// Returns the data.

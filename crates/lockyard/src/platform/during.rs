@@ -1,10 +1,9 @@
-//! A piece of work that names its activity to the host.
+//! Runs a piece of work as an activity that the host accounts for.
 
 use super::activity::Activity;
 use super::host::Host;
 
-/// Runs `body` as `activity`. If `body` unwinds, the account does not notice that the activity
-/// ended.
+/// Runs `body` as `activity`. If `body` unwinds, the host is not told that the activity ended.
 #[inline(always)]
 pub fn during<H: Host, R>(activity: impl Into<Activity>, body: impl FnOnce() -> R) -> R {
     let before = H::begin_activity(activity.into());

@@ -1,5 +1,5 @@
-//! Forwarding from a [`Host`](super::Host) to another one. A host writes only what is different
-//! about it, and a new operation of hosts is forwarded in one place. (It is a macro, because a
+//! Forwarding from one [`Host`](super::Host) to another. A host implements only its own
+//! differences, and a new host operation is forwarded in one place. (This is a macro, because a
 //! trait cannot take its defaults from another implementation.)
 
 /// Forwards groups of operations to the host `$inner`, in an `impl Host` with the same atomics.
@@ -49,7 +49,8 @@ macro_rules! forward_to_host {
         }
         #[inline(always)]
         unsafe fn deallocate(memory: core::ptr::NonNull<u8>, layout: core::alloc::Layout) {
-            // SAFETY: the caller's promise is the other host's, and it gave the memory.
+            // SAFETY: the caller's promise is the same as for the inner host, which allocated the
+            // memory.
             unsafe { $inner::deallocate(memory, layout) }
         }
     };

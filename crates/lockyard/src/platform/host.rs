@@ -1,8 +1,8 @@
-//! The other half of a platform: the threads that run, and the machine that they run on.
+//! The other half of a platform: its threads, and the machine that runs them.
 //!
-//! A kernel or a hypervisor supplies its own [`Host`], over [`NativeAtomics`](super::NativeAtomics)
-//! or atomics of its own. `examples/bare_host.rs` is a worked one. Everything here is an associated
-//! function, because a lock in a `static` has no place to keep a reference to its host.
+//! A kernel or a hypervisor implements [`Host`], on [`NativeAtomics`](super::NativeAtomics) or on
+//! its own atomics. See `examples/bare_host.rs` for a worked example. Everything here is an
+//! associated function, because a lock in a `static` has no place for a reference to its host.
 
 use super::queue_node::{self, QueueNode};
 use super::{Activity, Atomics, Budget, BudgetSpent, ConstAtomics, Ordering, Word};
@@ -24,16 +24,16 @@ pub type Cell<H, T> = <<H as Host>::Atomics as Atomics>::Cell<T>;
 pub struct Slot(pub u32);
 
 /// A place in a host's table of [announcements](Host::announcements). A waiter that is about to
-/// park names there the lock that it waits for, and its own queue node.
+/// park stores there the lock that it waits for, and its queue node.
 ///
-/// Only the locks that park give it a meaning: a stranger that could write to it could lose another
-/// thread's wake-up. A host makes these words, and hands them out.
+/// Only the locks that park use its contents. Other code cannot write to it, because that could
+/// lose another thread's wake-up. A host creates these words, and passes them to the locks.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct Announcement<A: Atomics>(pub(crate) A::U64);
 
 impl<A: Atomics> Announcement<A> {
-    /// A place without an announcement: its word is 0.
+    /// Makes a place without an announcement: its word is 0.
     pub fn new() -> Self {
         Announcement(<A::U64 as Word>::new(0))
     }
@@ -51,8 +51,8 @@ impl<A: Atomics> Default for Announcement<A> {
     }
 }
 
-/// A rare event in a primitive, for counters. The primitive that counts an event documents its
-/// cost.
+/// A rare event in a primitive, for counters. The cost of counting an event is documented at the
+/// primitive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(usize)]
 #[non_exhaustive]
@@ -70,12 +70,13 @@ pub enum Event {
     Steal,
     /// A waiter parked.
     Wait,
-    /// A reference count reached its maximum and stays there: the object is leaked.
+    /// A reference count reached its maximum and stays there, so the object is leaked.
     Saturated,
     /// A lockref operation gave up its compare-exchange loop and took the lock.
     RefLocked,
-    /// A thread without a [slot](Host::slot) did what needs one. It waited outside a lock's queue,
-    /// did not park, or was counted by a domain together with others. See [`HostWithSlots`].
+    /// A thread without a [slot](Host::slot) made a call that needs one. So it waited outside a
+    /// lock's queue, did not park, or shared a domain's counter with other threads. See
+    /// [`HostWithSlots`].
     NoSlot,
 }
 
@@ -113,14 +114,14 @@ impl Event {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Execution {
-    /// A thread: it may park.
+    /// A thread, which may park.
     Thread,
-    /// An interrupt, a signal handler that says so, or a section with preemption off: it must not
-    /// park.
+    /// An interrupt, a signal handler that declares itself, or a section with preemption off. It
+    /// must not park.
     Interrupt,
 }
 
-/// Polls of [`Host::wait_yielding`] between two yields.
+/// Number of polls of [`Host::wait_yielding`] between two yields.
 const POLLS_BETWEEN_YIELDS: u32 = 64;
 
 /// The finalizer of SplitMix64 (Steele, Lea and Flood, *Fast Splittable Pseudorandom Number
@@ -133,20 +134,19 @@ pub const fn mix(bits: u64) -> u64 {
     bits ^ bits >> 31
 }
 
-/// Spreads a lock's address, and the turn in it that a waiter waits for, over 64 bits: for a host's
-/// table of [announcements](Host::announcements). Addresses below 2^48 and turns below 2^16 stay
-/// distinct.
+/// Hashes a lock's address, and the turn that a waiter waits for, to 64 bits, for a host's table of
+/// [announcements](Host::announcements). Addresses below 2^48 and turns below 2^16 stay distinct.
 #[inline]
 pub fn spread(lock: usize, turn: u32) -> u64 {
     mix(lock as u64 ^ u64::from(turn).rotate_left(48))
 }
 
-/// Returns true if the running thread's `slot` may be given back, and be another thread's from then
-/// on. For hosts that [give slots back](Host::GIVES_SLOTS_BACK). Five loads.
+/// Returns true if the running thread's `slot` may now be given back, for use by another thread.
+/// For hosts that [give slots back](Host::GIVES_SLOTS_BACK). Cost: five loads.
 ///
-/// A slot is idle if two conditions hold. None of its nodes is in use, except those that successors
-/// give back (of [`Clh`](crate::lock::Clh)). And no [guard of reclamation](crate::reclaim::Guard)
-/// exists that was made in it.
+/// A slot is idle if two conditions are true. None of its nodes is in use, except those that
+/// successors give back (of [`Clh`](crate::lock::Clh)). And no [guard of
+/// reclamation](crate::reclaim::Guard) that was made in the slot still exists.
 #[track_caller]
 pub fn slot_is_idle<H: Host>(slot: Slot) -> bool {
     queue_node::is_idle(|level| H::queue_node(slot, level))
@@ -157,17 +157,17 @@ pub fn slot_is_idle<H: Host>(slot: Slot) -> bool {
 #[track_caller]
 pub(crate) fn count_guards<H: Host>(slot: Slot, change: u32) {
     if H::GIVES_SLOTS_BACK {
-        // Relaxed, both: only this slot uses the word. An interruption leaves it as it was.
+        // Relaxed, both: only this slot uses the word. An interruption restores its value.
         let guards = queue_node::guards(H::queue_node(slot, 1));
         guards.store(guards.load(Ordering::Relaxed).wrapping_add(change), Ordering::Relaxed);
     }
 }
 
-/// A host whose threads have [slots](Host::slot), and so queue nodes.
+/// A host whose threads have [slots](Host::slot), and therefore queue nodes.
 ///
 /// Locks that queue, waiters that park and readers of a [domain](crate::reclaim::Domain) need
-/// slots. Without slots each would be another lock, or none. So they take a host only if it
-/// declares that it has slots:
+/// slots. Without slots they would behave differently, or not work at all. So they accept a host
+/// only if it declares that it has slots:
 ///
 /// ```
 /// # use lockyard::platform::{Host, HostWithSlots, Native, Slot};
@@ -181,14 +181,14 @@ pub(crate) fn count_guards<H: Host>(slot: Slot, change: u32) {
 /// impl HostWithSlots for Kernel {}
 /// ```
 ///
-/// With this line it promises that [`slot`](Host::slot) is `Some` for every thread that takes a
-/// lock. Two exceptions are allowed: threads that come when all [`SLOTS`](Host::SLOTS) are taken,
-/// and threads that are being torn down. A broken promise makes nothing unsound.
+/// With this line the host promises that [`slot`](Host::slot) is `Some` for every thread that takes
+/// a lock. Two exceptions are allowed: threads that come when all [`SLOTS`](Host::SLOTS) are in
+/// use, and threads that are being torn down. A broken promise does not make anything unsound.
 /// [`Native`](super::Native) has slots with the feature `std`.
 ///
 /// # A thread without a slot on such a host
 ///
-/// | it uses | and |
+/// | it uses | behaviour |
 /// | --- | --- |
 /// | [`Queued`](crate::lock::Queued) | spins outside the queue, and may be overtaken |
 /// | [`PvQueued`](crate::lock::PvQueued) | the same, and yields |
@@ -211,7 +211,7 @@ pub(crate) fn count_guards<H: Host>(slot: Slot, change: u32) {
 )]
 pub trait HostWithSlots: Host {}
 
-/// The threads of a platform, and the machine that they run on.
+/// The threads of a platform, and the machine that runs them.
 ///
 /// # Safety
 ///
@@ -219,45 +219,47 @@ pub trait HostWithSlots: Host {}
 ///
 /// - **Slots.** Two threads of execution never have the same [`slot`](Self::slot) at the same time.
 ///   An interruption runs in the slot that it interrupted.
-/// - **Handing slots on.** A slot that is not [idle](slot_is_idle) stays with its thread, if need
-///   be for good. It is not idle while a wait or a guard has one of its nodes [in
-///   use](QueueNode::nodes_in_use), or while there is a [`reclaim::Guard`](crate::reclaim::Guard)
-///   from it. (Where a slot is a CPU, preemption is off inside a guard.) Everything that a thread
-///   did in a slot happens before everything that the next thread does in it.
-/// - **[`GIVES_SLOTS_BACK`](Self::GIVES_SLOTS_BACK)** is true if a slot ever changes its thread.
+/// - **Reusing slots.** A slot that is not [idle](slot_is_idle) stays with its thread, if necessary
+///   for good. A slot is not idle while a wait or a guard has one of its nodes [in
+///   use](QueueNode::nodes_in_use), or while a [`reclaim::Guard`](crate::reclaim::Guard) from it
+///   exists. (If a slot is a CPU, preemption is off inside a guard.) Everything that a thread did
+///   in a slot happens before everything that the next thread does in it.
+/// - **[`GIVES_SLOTS_BACK`](Self::GIVES_SLOTS_BACK)** is true if a slot ever moves to another
+///   thread.
 /// - **[`queue_node`](Self::queue_node)** returns the same node for the same arguments, and
-///   different nodes for different ones. Each node is [`QueueNode::new`] at first, and only this
+///   different nodes for different arguments. Each node starts as [`QueueNode::new`], and only this
 ///   crate's locks change it. It stays valid until no thread of the host runs any more.
 /// - **[`announcements`](Self::announcements)** returns the same words for the same arguments. Each
-///   is [`Announcement::new`] at first, and only this crate's locks change it. It stays valid as
-///   long.
+///   word starts as [`Announcement::new`], and only this crate's locks change it. It stays valid as
+///   long as the nodes do.
 /// - **[`allocate`](Self::allocate)** returns memory that fits the layout and has no other user.
 /// - **[`SLOTS`](Self::SLOTS)**: if it is at most 255, then at most 255 executions hold or wait for
 ///   one lock at the same time, including those without a slot. (The ticket lock of 2 bytes counts
 ///   them in 8 bits.)
 /// - **[`fatal`](Self::fatal)** neither returns nor unwinds.
-/// - **Own waits.** If a host has its own [`wait_until`](Self::wait_until) and
-///   [`wait_within`](Self::wait_within), they return a value (except for [`BudgetSpent`]) that was
-///   loaded from the word with the requested ordering, and for which `predicate` was true. They
-///   change no memory and do not unwind.
-/// - **[`interruption_fence`](Self::interruption_fence)**: a host's own is at least as strong as
-///   the default.
+/// - **Own waits.** A host may implement [`wait_until`](Self::wait_until) and
+///   [`wait_within`](Self::wait_within) itself. Except for [`BudgetSpent`], they must return a
+///   value that was loaded from the word with the requested ordering, and for which `predicate` was
+///   true. They change no memory and do not unwind.
+/// - **[`interruption_fence`](Self::interruption_fence)**: a host's own version is at least as
+///   strong as the default.
 pub unsafe trait Host: Sized + 'static {
     /// The memory that this host's threads share.
     type Atomics: Atomics;
 
-    /// Number of slots: they are 0 to `SLOTS - 1`. More threads may wait at the same time, unless
-    /// it is at most 255 (see *Safety*). The additional threads have no slot.
+    /// Number of slots. They have the numbers 0 to `SLOTS - 1`. If it is above 255, more threads
+    /// than this may wait at the same time (see *Safety*). The additional threads have no slot.
     const SLOTS: u32;
 
-    /// True if a slot may belong to another thread later. Guards of reclamation are then counted,
-    /// so that [`slot_is_idle`] can tell whether it may. Counting costs a load and a store of the
-    /// slot's own line, when a guard is made and when it is dropped. Set it to `false` if slots are
-    /// CPUs, or stay with their threads.
+    /// True if a slot may later move to another thread. Guards of reclamation are then counted, and
+    /// [`slot_is_idle`] reads that count. Counting costs a load and a store of the slot's own line,
+    /// when a guard is made and when it is dropped. Set it to `false` if slots are CPUs, or stay
+    /// with their threads.
     const GIVES_SLOTS_BACK: bool = true;
 
-    /// Returns the slot of the running thread. It is `None` if the host has no slots, if none is
-    /// left, or if the thread is being torn down. [`HostWithSlots`] says what a lock then does.
+    /// Returns the slot of the running thread. Returns `None` if the host has no slots, if none is
+    /// free, or if the thread is being torn down. [`HostWithSlots`] describes the behaviour of a
+    /// lock in that case.
     fn slot() -> Option<Slot>;
 
     /// Returns the NUMA node on which the caller runs. A hint: the thread may move at any time.
@@ -272,12 +274,13 @@ pub unsafe trait Host: Sized + 'static {
     /// [`NEST_LEVELS`]: super::NEST_LEVELS
     fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<Self::Atomics>;
 
-    /// Returns the places in which a waiter of the lock at address `lock`, for its turn `turn`,
-    /// announces that it is about to park. There the releasing thread finds it. They are a part of
-    /// a bounded table of the host, such as one line, which [`spread`] may choose.
+    /// Returns the places in which a waiter may announce that it is about to park. The waiter waits
+    /// for its turn `turn` in the lock at address `lock`, and the releasing thread finds it by
+    /// these places. They are a part of a bounded table of the host, such as one line, which
+    /// [`spread`] may choose.
     ///
-    /// Other waiters announce themselves there too; timed waiters use the second half only. If no
-    /// place is left, and on a host without places, waiters of the [locks that
+    /// Other waiters also announce themselves there; timed waiters use only the second half. If no
+    /// place is free, and on a host without places, waiters of the [locks that
     /// park](crate::lock::pv) yield instead of parking.
     #[inline(always)]
     fn announcements(lock: usize, turn: u32) -> &'static [Announcement<Self::Atomics>] {
@@ -288,43 +291,43 @@ pub unsafe trait Host: Sized + 'static {
     /// Pauses once in a waiting loop (x86 `pause`, Arm `isb` or `yield`).
     fn relax();
 
-    /// Gives the CPU to another runnable thread, if the host can. For waiters that can neither park
-    /// nor expect to be next.
+    /// Gives the CPU to another runnable thread, if the host can. Called by waiters that cannot
+    /// park and are not next for the lock.
     ///
     /// The caller may hold locks of this crate and be inside their [`Context`](crate::Context). (A
     /// holder of `pv-queued` also yields while it waits for its successor to store its name, for a
-    /// few instructions of the successor.) So this must not take a lock that could be one of those.
-    /// Nor may it do what a context switches off: a kernel whose context switches preemption off
-    /// spins here meanwhile, as the default does.
+    /// few instructions of the successor.) So this function must not take a lock that the caller
+    /// could hold. It must also not do anything that a context switches off. For example, a kernel
+    /// whose context disables preemption must spin here, as the default does.
     #[inline(always)]
     fn yield_now() {
         Self::relax();
     }
 
     /// Returns the monotonic time since some fixed moment. A host without a clock always returns
-    /// zero; rules with a time limit then go by the number of polls alone.
+    /// zero. Rules with a time limit then use only the number of polls.
     fn now() -> Duration;
 
     /// Blocks while `word` equals `expected`, like a futex. The word is in a queue node (locks), in
     /// a [domain](crate::reclaim) or in a buffer.
     ///
-    /// It returns in these cases:
+    /// The call returns in these cases:
     ///
-    /// - at once, if the comparison fails;
+    /// - immediately, if the comparison fails;
     /// - after an [`unpark`](Self::unpark) of the same word that comes after the comparison;
     /// - after `timeout`, if there is one;
     /// - *spuriously*, at any time.
     ///
-    /// It orders nothing: a caller that needs an acquire loads the word again. A host that cannot
-    /// block [yields](Self::yield_now) and returns.
+    /// The call orders nothing: a caller that needs an acquire loads the word again. A host that
+    /// cannot block [yields](Self::yield_now) and returns.
     fn park(word: &U32<Self>, expected: u32, timeout: Option<Duration>);
 
-    /// Wakes at most `count` threads that are parked on `word`. It orders nothing, and does not
-    /// touch the memory of `word`, which may have been freed.
+    /// Wakes at most `count` threads that are parked on `word`. The call orders nothing, and does
+    /// not touch the memory of `word`, which may have been freed.
     fn unpark(word: *const U32<Self>, count: u32);
 
-    /// Allocates memory without blocking and without emergency reserves, near `node` if that is
-    /// given and the host can. Every caller must expect `None`.
+    /// Allocates memory without blocking and without emergency reserves. Allocates near `node` if
+    /// it is given and the host can. Every caller must expect `None`.
     fn allocate(layout: Layout, node: Option<u32>) -> Option<NonNull<u8>>;
 
     /// Frees memory.
@@ -335,7 +338,7 @@ pub unsafe trait Host: Sized + 'static {
     /// longer used.
     unsafe fn deallocate(memory: NonNull<u8>, layout: Layout);
 
-    /// Counts an event. It must be cheap and must not block. It may do nothing.
+    /// Counts an event. The function must be cheap and must not block. It may do nothing.
     #[inline(always)]
     fn count(event: Event) {
         let _ = event;
@@ -346,8 +349,8 @@ pub unsafe trait Host: Sized + 'static {
     /// does nothing, and compiles to nothing.
     ///
     /// Primitives call it through [`during`](super::during). If `activity` names no
-    /// [part](Activity::part), an accounting host keeps the present part if it is of the same
-    /// region.
+    /// [part](Activity::part), an accounting host keeps the current part if that part is of the
+    /// same region.
     #[inline(always)]
     fn begin_activity(activity: Activity) -> Activity {
         activity
@@ -366,16 +369,17 @@ pub unsafe trait Host: Sized + 'static {
         Execution::Thread
     }
 
-    /// Keeps the accesses before it before those after it, as an interruption of the same thread (a
-    /// signal handler, an interrupt) sees them. It costs no instruction, and orders nothing for
-    /// other threads.
+    /// Keeps accesses before the fence ahead of accesses after it, as seen by an interruption of
+    /// the same thread (a signal handler, an interrupt). It costs no instruction, and orders
+    /// nothing for other threads.
     #[inline(always)]
     fn interruption_fence() {
         core::sync::atomic::compiler_fence(Ordering::SeqCst);
     }
 
-    /// Ends the program, because a primitive cannot keep its own invariant (a ticket counter
-    /// overran). Unwinding through a lock would hide that, so this must neither return nor unwind.
+    /// Ends the program, because a primitive found its own invariant broken (for example, a ticket
+    /// counter overflowed). Unwinding through a lock would hide that, so this function must neither
+    /// return nor unwind.
     fn fatal(message: &'static str) -> !;
 
     /// Waits until `predicate` is true of the value of `word`, and returns that value.
@@ -403,8 +407,8 @@ pub unsafe trait Host: Sized + 'static {
         word.wait_until(order, Budget::Polls(polls), Self::relax, predicate)
     }
 
-    /// The same as [`wait_until`](Self::wait_until), with a [`yield_now`](Self::yield_now) now and
-    /// then: for a waiter that would park, but cannot.
+    /// The same as [`wait_until`](Self::wait_until), with a [`yield_now`](Self::yield_now) from
+    /// time to time. For a waiter that would park, but cannot.
     #[track_caller]
     fn wait_yielding<W: Word>(
         word: &W,

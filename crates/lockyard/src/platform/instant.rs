@@ -1,4 +1,4 @@
-//! Points in time by a host's clock.
+//! Points in time on a host's clock.
 
 use super::{Host, Native};
 use core::cmp::Ordering;
@@ -8,11 +8,11 @@ use core::marker::PhantomData;
 use core::ops::{Add, AddAssign};
 use core::time::Duration;
 
-/// A point in time by the clock of the host `H`: the deadline of a wait.
+/// A point in time on the clock of the host `H`: the deadline of a wait.
 ///
 /// It is not a [`Duration`], because "until one second" has no meaning. On a host without a clock
-/// [`now`](Self::now) always returns the same time. There a wait counts its polls instead: 64 for
-/// each microsecond after that time.
+/// [`now`](Self::now) always returns the same time. A wait then counts its polls instead: it ends
+/// after 64 polls for each microsecond by which its deadline is later than that time.
 ///
 /// ```
 /// use lockyard::PvQSpinLock;
@@ -43,19 +43,19 @@ impl<H: Host> Instant<H> {
         Instant { since, _host: PhantomData }
     }
 
-    /// Returns the present time by the host's clock: [`Host::now`].
+    /// Returns the current time on the host's clock: [`Host::now`].
     #[inline]
     pub fn now() -> Self {
         Self::at(H::now())
     }
 
-    /// Returns the time later by `duration`, or the latest possible time.
+    /// Returns the time `duration` later, or the latest possible time.
     #[must_use]
     pub const fn saturating_add(self, duration: Duration) -> Self {
         Self::at(self.since.saturating_add(duration))
     }
 
-    /// Returns the time later by `duration`, or `None` if there is no such time.
+    /// Returns the time `duration` later, or `None` if it is out of range.
     #[must_use]
     pub const fn checked_add(self, duration: Duration) -> Option<Self> {
         match self.since.checked_add(duration) {
@@ -64,24 +64,24 @@ impl<H: Host> Instant<H> {
         }
     }
 
-    /// Returns how much later it is than `earlier`, or zero if it is not later.
+    /// Returns the duration from `earlier` to this time, or zero if this time is not later.
     #[must_use]
     pub const fn saturating_duration_since(self, earlier: Self) -> Duration {
         self.since.saturating_sub(earlier.since)
     }
 
-    /// Returns true if it is zero, as it always is on a host without a clock.
+    /// Returns true if the time is zero, as it always is on a host without a clock.
     #[inline]
     pub(crate) const fn is_zero(self) -> bool {
         self.since.is_zero()
     }
 }
 
-/// Converts a time of the standard library's clock to the native host's. Reads both clocks.
+/// Converts a time of the standard library's clock to the native host's clock. Reads both clocks.
 #[cfg(feature = "std")]
 impl From<std::time::Instant> for Instant<Native> {
     fn from(instant: std::time::Instant) -> Self {
-        // In this order: a pre-emption between the two makes the result later, not earlier.
+        // In this order, a pre-emption between the two reads makes the result later, not earlier.
         let now_there = std::time::Instant::now();
         let now = Self::now();
         match instant.checked_duration_since(now_there) {
@@ -160,7 +160,8 @@ mod tests {
     fn the_standard_librarys_times_are_the_native_hosts() {
         let (before, there) = (Instant::<Native>::now(), std::time::Instant::now());
         let at = Instant::<Native>::from(there);
-        // The two clocks are read one after the other, so it is exact up to the time in between.
+        // The two clocks are read one after the other, so the result may be off by the time in
+        // between.
         let slack = Duration::from_secs(60);
         assert!(at + slack >= before && at <= before + slack);
         let later = Instant::from(there + Duration::from_secs(3600));

@@ -1,7 +1,7 @@
-//! The platform: everything that a primitive may use of a machine.
+//! The platform: everything that a primitive may use from a machine.
 //!
-//! A primitive is written once, generic over a [`Host`] and the [`Atomics`] that it names. Three
-//! platforms run it:
+//! A primitive is written once, generic over a [`Host`] and the host's [`Atomics`]. Three platforms
+//! run it:
 //!
 //! | platform | for |
 //! | --- | --- |
@@ -9,11 +9,11 @@
 //! | `Simulated` (crate `lockyard-sim`) | predictions, deterministic torture |
 //! | `checked::Checked` (feature `loom`) | model checking under weak memory |
 //!
-//! A committed listing checks the first.
+//! A committed listing of instructions checks the claim about `Native`.
 //!
-//! There are three traits: [`Atomics`] (memory), [`ConstAtomics`] (initial values that are
-//! constants, for platforms that have them) and [`Host`] (the threads, and the machine that they
-//! run on). [`Portable`] wraps any host and replaces its operations on parts of a word by
+//! There are three traits: [`Atomics`] (memory), [`ConstAtomics`] (constant initial values, for
+//! platforms that have them) and [`Host`] (the threads, and the machine that runs them).
+//! [`Portable`] wraps any host and replaces its operations on parts of a word with
 //! read-modify-writes.
 
 mod activity;

@@ -1,35 +1,36 @@
 //! The native memory: `core`'s atomics and cells, with nothing added.
 //!
-//! On x86-64 an operation on a part of a word is one instruction of that width. It is in assembly,
-//! because Rust forbids unsynchronised atomics of different sizes on the same bytes. To the
-//! language each such instruction *stands for a masked read-modify-write of the word's one Rust
-//! atomic, with the release or acquire that its ordering names*.
+//! On x86-64 an operation on a part of a word is one instruction of that width. The instruction is
+//! in assembly, because Rust forbids unsynchronised atomics of different sizes on the same bytes.
+//! To the language each such instruction *stands for a masked read-modify-write of the word's one
+//! Rust atomic, with the release or acquire that its ordering names*.
 //!
-//! The plain store of a part refines that read-modify-write. No other thread writes those bytes
-//! meanwhile (the contract of [`Part::store_part`]), so no write is lost between the imagined read
-//! and write. And an x86-64 store is a release. It promises no more than release: it is not
-//! sequentially consistent, and a load that follows may be performed before it.
+//! The plain store of a part refines that read-modify-write. No other thread writes those bytes at
+//! the same time (the contract of [`Part::store_part`]), so no write is lost between the imagined
+//! read and write. And an x86-64 store is a release. It promises only release: it is not
+//! sequentially consistent, and a later load may be performed before it.
 //!
-//! Other processors use the portable forms. So does x32, whose 32-bit addresses would be in 64-bit
-//! registers with undefined upper halves.
+//! Other processors use the portable forms. x32 also uses them: its 32-bit addresses would be in
+//! 64-bit registers with undefined upper halves.
 //!
 //! A store of a part cannot be forwarded to a locked operation on the word. If the same thread
-//! executes one at once, that operation waits until the store has left the core. Taking and
-//! releasing a lock back to back then takes 9.1 ns on an AMD EPYC (family 25); releasing by a
-//! read-modify-write takes 5.4. With 9 ns or more in between there is no difference. On an Intel
-//! Xeon the plain store was faster, by 6 ns (example `partial_store`;
-//! `docs/evidence/price-of-one-size.md`).
+//! executes a locked operation immediately after the store, that operation waits until the store
+//! has left the core. On an AMD EPYC (family 25), taking and releasing a lock back to back then
+//! takes 9.1 ns. With a read-modify-write release it takes 5.4 ns. With 9 ns or more in between
+//! there is no difference. On an Intel Xeon the plain store was faster, by 6 ns (example
+//! `partial_store`; `docs/evidence/price-of-one-size.md`).
 //!
 //! # The portable forms everywhere
 //!
-//! With `--cfg lockyard_portable` x86-64 uses the portable forms too, and there are no fences,
-//! because a sanitizer sees neither assembly nor a fence. The build script selects that for
+//! With `--cfg lockyard_portable`, x86-64 also uses the portable forms, and there are no fences,
+//! because a sanitizer sees neither assembly nor fences. The build script selects that for
 //! sanitizers that watch accesses.
 //!
-//! A sequentially consistent fence is then a read-modify-write of one static word. All of them are
-//! in the order of that word, and each synchronises with those after it. So everything before one
-//! happens before everything after each later one. Two fences promise less to each other. An
-//! acquire fence after a read is another read ([`Atomics::acquire_after`]).
+//! A sequentially consistent fence is then a read-modify-write of one static word. These
+//! read-modify-writes have one order, that of the word, and each synchronises with the later ones.
+//! So everything before one fence happens before everything after each later fence. That is more
+//! than real fences promise each other. An acquire fence after a read becomes another read
+//! ([`Atomics::acquire_after`]).
 
 use super::{
     Atomics, Budget, BudgetSpent, ConstAtomics, DataCell, Ordering, Part, Word, part_shift,
@@ -189,11 +190,12 @@ macro_rules! native_part {
                 {
                     let _ = old;
                     let part = part_address::<_, $part>(self, index);
-                    // SAFETY: `part` points into `self`, which is alive and which lies in an
+                    // SAFETY: `part` points into `self`, which is alive and which is in an
                     // `UnsafeCell` (the atomic's). The store is one aligned instruction, so it is
-                    // atomic. That it stands for a release read-modify-write of the word is argued
-                    // in the module's first paragraphs. The memory clobber keeps the compiler from
-                    // moving accesses across it, and the processor keeps earlier ones before it.
+                    // atomic. The module documentation shows that it stands for a release
+                    // read-modify-write of the word. The memory clobber keeps the compiler from
+                    // moving accesses across it, and the processor keeps earlier accesses before
+                    // it.
                     unsafe {
                         core::arch::asm!(
                             concat!("mov ", $ptr, " ptr [{part}], {new", $modifier, "}"),
@@ -224,8 +226,9 @@ macro_rules! native_part {
                     let _ = order;
                     let part = part_address::<_, $part>(self, index);
                     let mut value = new;
-                    // SAFETY: as above; `xchg` with memory is locked, atomic against every other
-                    // access of the word, and a full barrier, so it is at least any `order`.
+                    // SAFETY: as above. `xchg` with memory is locked, so it is atomic with respect
+                    // to every other access of the word. It is also a full barrier, and so at least
+                    // as strong as any `order`.
                     unsafe {
                         core::arch::asm!(
                             concat!("xchg ", $ptr, " ptr [{part}], {value", $modifier, "}"),
@@ -252,12 +255,12 @@ macro_rules! native_part {
             #[inline(always)]
             #[track_caller]
             fn wait_part_assembly(&self, index: usize, value: $part, relax: fn()) {
-                // The assembly loop pauses by itself.
+                // The assembly loop has its own pause instruction.
                 let _ = relax;
                 part_shift::<$int, $part>(index);
                 let part = part_address::<_, $part>(self, index);
                 // SAFETY: `part` points into `self`, which is alive. Each round is one aligned load
-                // of the part, which stands for an acquire load of the word: x86-64 performs loads
+                // of the part, which stands for an acquire load of the word. x86-64 performs loads
                 // in order, and the memory clobber keeps the compiler from hoisting later accesses.
                 unsafe {
                     core::arch::asm!(
@@ -288,7 +291,7 @@ native_part!(NativeU64, u64, u32, "dword", reg, ":e");
 #[derive(Debug)]
 pub struct NativeCell<T>(UnsafeCell<T>);
 
-// SAFETY: the cell hands out only raw pointers, and code that dereferences them argues exclusion
+// SAFETY: the cell returns only raw pointers, and code that dereferences them must ensure exclusion
 // (see `DataCell`). The data may move to the thread that accesses it, so it must be `Send`.
 unsafe impl<T: Send> Sync for NativeCell<T> {}
 
@@ -318,7 +321,7 @@ impl<T: Send> DataCell<T> for NativeCell<T> {
     }
 }
 
-// SAFETY: the words are `core`'s atomics. The module's first paragraphs argue for the parts.
+// SAFETY: the words are `core`'s atomics. The module documentation shows that the parts are sound.
 unsafe impl Atomics for NativeAtomics {
     type U16 = NativeU16;
     type U32 = NativeU32;
@@ -330,7 +333,7 @@ unsafe impl Atomics for NativeAtomics {
         #[cfg(lockyard_portable)]
         if order == Ordering::SeqCst {
             static FENCES: AtomicU32 = AtomicU32::new(0);
-            // Acquire and release: pair with those of the fences before and after it.
+            // Acquire and release: pair with those of earlier and later fences.
             FENCES.fetch_add(1, Ordering::AcqRel);
         }
         fence(order)
@@ -339,8 +342,8 @@ unsafe impl Atomics for NativeAtomics {
     #[cfg(lockyard_portable)]
     #[inline(always)]
     fn acquire_after<W: Word>(word: &W) {
-        // Acquire: pairs with what the fence would pair with. It reads the same value, or a later
-        // one.
+        // Acquire: pairs with the same release as a fence would. It reads the same value, or a
+        // later one.
         word.load(Ordering::Acquire);
     }
 }

@@ -1,8 +1,8 @@
 //! A platform without operations on parts of words: each is a read-modify-write of the whole word.
 //!
-//! Processors without a port of the assembly use these forms. They also show the price of the
-//! difference: a store of a part costs nothing while it drains, but a read-modify-write stalls. It
-//! wraps any host, so the price can be measured and predicted alike.
+//! Processors without a port of the assembly use these forms. These forms also show the price of
+//! the difference: a store of a part drains in the background, but a read-modify-write stalls. The
+//! platform wraps any host, so the price can be both measured and predicted.
 
 use super::{
     Activity, Announcement, Atomics, Budget, BudgetSpent, ConstAtomics, Event, Execution, Host,
@@ -109,7 +109,7 @@ impl<P: Int, W: Part<P>> Part<P> for PortableWord<W> {
     }
 }
 
-// SAFETY: the words are `A`'s; the parts are the read-modify-writes of which `Part` speaks.
+// SAFETY: the words are those of `A`. The parts are the read-modify-writes that `Part` describes.
 unsafe impl<A: Atomics> Atomics for PortableAtomics<A> {
     type U16 = PortableWord<A::U16>;
     type U32 = PortableWord<A::U32>;
@@ -132,8 +132,8 @@ impl<A: ConstAtomics> ConstAtomics for PortableAtomics<A> {
     const U64_ZERO: Self::U64 = PortableWord(A::U64_ZERO);
 }
 
-// SAFETY: everything is `H`'s. A queue node of `PortableAtomics<A>` has the layout of one of `A`:
-// `PortableWord` is transparent and `QueueNode` is `repr(C)`.
+// SAFETY: `H` provides everything. A queue node of `PortableAtomics<A>` has the layout of one of
+// `A`: `PortableWord` is transparent and `QueueNode` is `repr(C)`.
 unsafe impl<H: Host> Host for Portable<H> {
     type Atomics = PortableAtomics<H::Atomics>;
     const SLOTS: u32 = H::SLOTS;
@@ -150,8 +150,8 @@ unsafe impl<H: Host> Host for Portable<H> {
     #[inline(always)]
     fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<Self::Atomics> {
         let node: *const QueueNode<H::Atomics> = H::queue_node(slot, level);
-        // SAFETY: the same layout, as argued at the `impl`. The reference lives as long as the
-        // original.
+        // SAFETY: the layout is the same, as shown at the `impl`. The reference lives as long as
+        // the original.
         unsafe { &*node.cast() }
     }
     #[inline(always)]
@@ -179,7 +179,7 @@ unsafe impl<H: Host> Host for Portable<H> {
     }
     #[inline(always)]
     fn unpark(word: *const U32<Self>, count: u32) {
-        // `PortableWord` is transparent: the address is the inner word's.
+        // `PortableWord` is transparent, so the address is that of the inner word.
         H::unpark(word.cast(), count)
     }
     #[inline(always)]
@@ -188,7 +188,7 @@ unsafe impl<H: Host> Host for Portable<H> {
     }
     #[inline(always)]
     unsafe fn deallocate(memory: NonNull<u8>, layout: Layout) {
-        // SAFETY: the caller's promise is `H`'s.
+        // SAFETY: the caller's promise is the same as for `H`.
         unsafe { H::deallocate(memory, layout) }
     }
     #[inline(always)]

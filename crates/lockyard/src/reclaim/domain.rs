@@ -1,4 +1,4 @@
-//! Domains: what readers and retiring threads share, from a domain's creation to its end.
+//! Domains: the state that readers and retiring threads share, from a domain's creation to its end.
 
 use super::record::{List, Records};
 use crate::context::{Context, NoContext};
@@ -8,12 +8,13 @@ use crate::platform::{ConstAtomics, Host, HostWithSlots, U64, Word};
 use core::fmt;
 use core::marker::PhantomData;
 
-/// Readers, and the retired objects that wait until they have left. See the [module](super).
+/// The shared state of readers and of retired objects, which are freed after these readers have
+/// left. See the [module](super).
 ///
-/// A guard switches off `C` while it lives. Invariant in both parameters.
+/// A guard switches off `C` while it lives. The type is invariant in both parameters.
 #[repr(C, align(64))]
 pub struct Domain<H: HostWithSlots, C: Context = NoContext> {
-    /// The epoch, from 0. Only the compare-exchange in `grace.rs` changes it, by one.
+    /// The epoch, which starts at 0. Only the compare-exchange in `grace.rs` changes it, by one.
     pub(super) epoch: U64<H>,
     pub(super) records: Records<H>,
     /// The state of threads without a record.
@@ -24,14 +25,14 @@ pub struct Domain<H: HostWithSlots, C: Context = NoContext> {
 /// The state that threads without a record share.
 #[repr(C, align(64))]
 pub(super) struct Unrecorded<H: Host> {
-    /// Number of them inside, by the parity of the epoch in which they entered.
+    /// Number of such threads inside, by the parity of the epoch in which they entered.
     pub(super) inside: [U64<H>; 2],
     pub(super) retired: List<H>,
 }
 
 impl<H: HostWithSlots<Atomics: ConstAtomics>, C: Context> Domain<H, C> {
-    /// Makes a domain without readers and records; for statics too. On a platform without
-    /// constants: [`Domain::default`].
+    /// Makes a domain without readers or records, also for statics. On a platform without constants
+    /// use [`Domain::default`].
     pub const fn new() -> Self {
         Domain {
             epoch: <H::Atomics as ConstAtomics>::U64_ZERO,
@@ -57,31 +58,31 @@ impl<H: HostWithSlots, C: Context> Default for Domain<H, C> {
 }
 
 impl<H: HostWithSlots, C: Context> Domain<H, C> {
-    /// Allocates the records of slots 0 to `slots` - 1 now, so that entering does not.
+    /// Allocates the records of slots 0 to `slots` - 1 now, so that entering does not allocate.
     ///
     /// # Errors
     ///
-    /// If the host has no memory. What was allocated until then is kept, and used.
+    /// If the host has no memory. Records allocated before the failure are kept, and used.
     pub fn reserve(&self, slots: u32) -> Result<(), AllocationFailed> {
         self.records.reserve(slots.min(H::SLOTS))
     }
 
     /// Number of objects that have been retired and not been freed yet. A snapshot, exact while no
-    /// thread retires or frees. Reads every record.
+    /// thread retires or frees. Cost: reads every record.
     pub fn pending(&self) -> u64 {
         let recorded = self.records.iter().map(|(_, record)| record.retired.pending()).sum::<u64>();
         recorded + self.unrecorded.retired.pending()
     }
 
     /// Number of bytes that the domain has allocated for records. It excludes the waiting objects,
-    /// which are the caller's.
+    /// which belong to the caller.
     pub fn record_bytes(&self) -> usize {
         self.records.bytes()
     }
 }
 
 impl<H: HostWithSlots, C: Context> Domain<H, C> {
-    /// Frees all objects that wait. For a domain without guards.
+    /// Frees all waiting objects. For a domain without guards.
     fn free_all(&mut self) {
         self.records.each_mut(|record| record.retired.free_all());
         self.unrecorded.retired.free_all();
@@ -89,7 +90,7 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
 }
 
 impl<H: HostWithSlots, C: Context> Drop for Domain<H, C> {
-    /// Frees all objects that wait: no guard of the domain exists any more. If a [`Free`] function
+    /// Frees all waiting objects: no guard of the domain exists any more. If a [`Free`] function
     /// panics, the others are still called.
     ///
     /// [`Free`]: super::Free

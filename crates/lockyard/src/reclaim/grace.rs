@@ -1,53 +1,53 @@
-//! Grace periods: the moment when every earlier reader has left.
+//! Grace periods: after a grace period, every earlier reader has left.
 //!
 //! # The algorithm
 //!
-//! A domain has an *epoch*, a number that grows by one. A reader notes the epoch that it finds when
-//! it enters. An epoch *e* may end, so that *e* + 1 begins, when no reader inside has noted an
-//! earlier one. After an object was taken out of reach, it is stamped with the epoch *g* that is
-//! found then. It may be freed when the epoch is *g* + 2.
+//! A domain has an *epoch*, a number that grows by one. A reader notes the current epoch when it
+//! enters. An epoch *e* may end, so that *e* + 1 starts, when no reader inside has noted an earlier
+//! epoch. After a thread has taken an object out of reach, it loads the current epoch *g*, the
+//! *stamp* of the object. The object may be freed when the epoch is *g* + 2.
 //!
-//! # Why nothing is freed under a reader
+//! # Why no object is freed while a reader has it
 //!
-//! Call the steps as follows.
+//! The proof names these steps:
 //!
 //! - *U* takes an object out of reach. *Fu* is the fence after it (`stamp`), and *g* the stamp.
-//! - *A* is the thread that ended epoch *g* + 1. It loaded *g* + 1, passed its fence *Fa*, and
-//!   looked at all records. Then it made the epoch *g* + 2, by a compare-exchange with release. The
-//!   thread that frees has loaded *g* + 2 or later with acquire.
+//! - *A* is the thread that ended epoch *g* + 1. It loaded *g* + 1, passed its fence *Fa*, and read
+//!   all records. Then it set the epoch to *g* + 2, by a compare-exchange with release. The thread
+//!   that frees has loaded *g* + 2 or a later epoch with acquire.
 //! - A reader stores its state *R*, passes its fence *Fr*, and then reads pointers.
 //!
 //! The three fences are sequentially consistent, so they have one order.
 //!
-//! 1. *Fu* is before *Fa*: the load of *g* after *Fu* did not see *g* + 1, which was loaded before
-//!    *Fa*. If *Fa* were first, the later load could not return an older value.
+//! 1. *Fu* is before *Fa*. Otherwise *Fa* would be first. *A* loaded *g* + 1 before *Fa*, so the
+//!    load after *Fu* could not return the older value *g*, which it did.
 //! 2. If *Fa* is before *Fr*, then *Fu* is before *Fr*. Every load of the reader then sees *U* or a
 //!    newer value, so it does not find the object.
-//! 3. If *Fr* is before *Fa*, then *A* looks at the record after *R*, and sees *R* or a later store
-//!    of that slot. (It also sees the record's segment, whose publication is before *Fr* too.)
-//!    - A later store: leaving and entering again both store with release, and *A* looks with
+//! 3. If *Fr* is before *Fa*, then *A* reads the record after *R*, and sees *R* or a later store of
+//!    that slot. (It also sees the record's segment, whose publication is also before *Fr*.)
+//!    - A later store: leaving and entering again both store with release, and *A* reads with
 //!      acquire. So everything that the reader did inside is before *A*'s compare-exchange, and
 //!      before the freeing.
 //!    - *R* itself with an epoch up to *g*: *A* does not end the epoch.
-//!    - *R* with *g* + 1 (or later): the reader loaded it before *Fr*, and the load of *g* after
-//!      *Fu* did not see it. So *Fu* is before *Fr*, as in 1, and the reader does not find the
-//!      object.
+//!    - *R* itself with *g* + 1 (or later): the reader loaded that epoch before *Fr*, and the load
+//!      of *g* after *Fu* did not see it. So *Fu* is before *Fr*, as in step 1, and the reader does
+//!      not find the object.
 //!
 //! A reader without a record is counted under the parity of an epoch *x* that was still current
 //! after its fence *Fr* (`enter_unrecorded`). The thread that ended *x* + 1 had loaded *x* + 1
 //! before its fence. If that fence were before *Fr*, the reader would have seen *x* + 1. So *Fr* is
-//! first, the count was seen, and epoch *x* + 2 did not begin before the reader had left. If *x* is
-//! at most *g*, it has left before *g* + 2. If *x* is *g* + 1 or later, *Fu* is before *Fr* as
-//! above.
+//! first, that thread saw the count, and epoch *x* + 2 did not start before the reader had left. If
+//! *x* is at most *g*, the reader has left before *g* + 2. If *x* is *g* + 1 or later, *Fu* is
+//! before *Fr* as above.
 //!
-//! One epoch would not be enough. The thread that ends epoch *g* itself ignores readers that noted
-//! *g*. One of them may have entered before *U*, and have the object.
+//! One epoch would not be enough. The thread that ends epoch *g* ignores readers that noted *g*.
+//! One of them may have entered before *U*, and have the object.
 //!
 //! # Why a grace period ends
 //!
-//! A reader that enters while epoch *e* is current notes *e* and does not keep *e* from ending. So
-//! when the readers inside have left, both epochs end. Threads that end an epoch do not wait for
-//! each other: one compare-exchange succeeds, and the others continue from there.
+//! A reader that enters during epoch *e* notes *e* and does not keep *e* from ending. So both
+//! epochs end when the readers that are now inside have left. Threads that end an epoch do not wait
+//! for each other: one compare-exchange succeeds, and the others continue from there.
 
 use super::domain::Domain;
 use super::record::State;
@@ -55,10 +55,10 @@ use crate::context::Context;
 use crate::platform::{Atomics, HostWithSlots, Ordering, Slot, Word};
 use core::fmt;
 
-/// Epochs from the stamp of an object to its freeing.
+/// Number of epochs from the stamp of an object to its freeing.
 pub(super) const GRACE: u64 = 2;
 
-/// A reader has not left.
+/// The error if a reader has not left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StillRead {
     /// The reader's slot, or `None` if it has no record.
@@ -77,7 +77,7 @@ impl fmt::Display for StillRead {
 impl core::error::Error for StillRead {}
 
 impl<H: HostWithSlots, C: Context> Domain<H, C> {
-    /// Returns the stamp of an object that was just taken out of reach: the epoch.
+    /// Returns the stamp of an object that was just taken out of reach: the current epoch.
     #[inline]
     pub(super) fn stamp(&self) -> u64 {
         // Sequentially consistent: pairs with the fences of `end_epoch` and of entering (see the
@@ -93,8 +93,8 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
         self.epoch.load(Ordering::Acquire)
     }
 
-    /// Ends `epoch`, unless it has ended or a reader inside has noted an earlier one. With `wait`
-    /// it waits for such a reader.
+    /// Ends `epoch`, unless it has ended or a reader inside has noted an earlier one. With `wait`,
+    /// waits for such a reader.
     fn end_epoch(&self, epoch: u64, wait: bool) -> Result<(), StillRead> {
         let left = |state| State(state).allows_end_of(epoch);
         // Sequentially consistent: pairs with the fences of entering and of `stamp` (see the
@@ -103,8 +103,8 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
         for (slot, record) in self.records.iter() {
             let state = &record.state;
             if wait {
-                // A reader may be long, or may not be running, so other threads get the CPU between
-                // two looks. Acquire: pairs with the release of readers that leave.
+                // A reader may stay long, or may not be running, so this loop yields the CPU
+                // between polls. Acquire: pairs with the release of readers that leave.
                 H::wait_yielding(state, Ordering::Acquire, left);
             // Acquire: as above.
             } else if !left(state.load(Ordering::Acquire)) {
@@ -114,42 +114,43 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
         let before = &self.unrecorded.inside[(epoch as usize).wrapping_sub(1) % 2];
         // Acquire: pairs with the release of readers that leave.
         while before.load(Ordering::Acquire) != 0 {
-            // Another thread may end the epoch, and readers of the next one use the same counter.
+            // Another thread may end the epoch, and readers of the epoch after that use the same
+            // counter.
             if !wait || self.epoch.load(Ordering::Relaxed) != epoch {
                 return Err(StillRead { slot: None });
             }
             H::yield_now();
         }
         // Release: pairs with the acquire in `current`. A failure means that another thread has
-        // ended it.
+        // ended the epoch.
         let _ = self.epoch.compare_exchange(epoch, epoch + 1, Ordering::Release, Ordering::Relaxed);
         Ok(())
     }
 
-    /// Ends the current epoch if no reader must be waited for. Threads that retire need not call
-    /// it: they do this once in 64 retirements.
+    /// Ends the current epoch unless a reader from an earlier epoch is still inside. Threads that
+    /// retire need not call it, because they do the same once in 64 retirements.
     ///
     /// Cost: a fence, and a load of every record.
     ///
     /// # Errors
     ///
-    /// The first reader that has been inside since an earlier epoch.
+    /// Returns the first reader that has been inside since an earlier epoch.
     pub fn try_advance(&self) -> Result<(), StillRead> {
         // Relaxed: the fence orders it.
         self.end_epoch(self.epoch.load(Ordering::Relaxed), false)
     }
 
     /// Waits for a grace period. When it returns, every guard that existed at the call has been
-    /// dropped. The caller may then free, itself, what was taken out of reach before the call.
+    /// dropped. The caller may then free the objects that were taken out of reach before the call.
     ///
     /// Cost: waits for the longest reader, twice, and scans all records twice. It holds nothing
-    /// meanwhile, so others enter, retire and free.
+    /// meanwhile, so other threads can enter, retire and free.
     ///
     /// # Panics
     ///
-    /// If the calling thread has a guard of the domain, because it would wait for itself. Two cases
-    /// are not noticed and wait for ever: a thread without a record, and one that has kept only
-    /// guards made inside 4,095 others.
+    /// If the calling thread has a guard of the domain, because it would wait for itself. Two such
+    /// cases are not detected, and wait for ever: a thread without a record, and a thread whose
+    /// only guards were made inside 4,095 others.
     #[track_caller]
     pub fn synchronize(&self) {
         let own = H::slot().and_then(|slot| self.records.get(slot));
@@ -167,11 +168,11 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
 
     /// The same as [`synchronize`](Self::synchronize), but gives up after `looks` scans that found
     /// a reader inside, with a yield after each. For callers that must not wait for a reader that
-    /// never leaves. Inside a guard it may be called, but gives up.
+    /// never leaves. A thread that is inside a guard may call it, but then it gives up.
     ///
     /// # Errors
     ///
-    /// The reader that the last scan found.
+    /// Returns the reader that the last scan found.
     pub fn try_synchronize(&self, looks: u32) -> Result<(), StillRead> {
         let target = self.stamp() + GRACE;
         let mut left = looks;

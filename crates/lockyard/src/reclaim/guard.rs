@@ -1,14 +1,13 @@
-//! Guards: a guard means that its thread is inside a domain.
+//! Guards: while a thread has a guard, it is inside a domain.
 //!
 //! A guard of a thread with a record is counted in the record's [state](super::record::State). The
-//! outermost guard also notes there the epoch in which it entered. An interruption between any two
-//! of its steps does no harm:
+//! outermost guard also stores there the epoch in which it entered. An interruption between any two
+//! of these steps is harmless:
 //!
 //! - *Load the state; store it with one more guard.* The state is changed by a load and a store,
-//!   not atomically. An interruption in between enters and leaves, and so leaves the state as it
-//!   was.
-//! - *Fence.* All later reads of the thread come after the store can be seen. A guard in an
-//!   interruption that came before the fence could not rely on it, so every guard has its own.
+//!   not atomically. An interruption in between enters and leaves, and so restores the state.
+//! - *Fence.* The thread's later reads come only after other threads can see the store. Every guard
+//!   has its own fence, because a guard in an interruption before the fence could not rely on it.
 
 use super::domain::Domain;
 use super::owned::Owned;
@@ -19,7 +18,8 @@ use core::fmt;
 use core::mem::ManuallyDrop;
 use lock_api::GuardNoSend;
 
-/// Membership in a [`Domain`]: nothing is freed that was within reach after the guard was made.
+/// Membership in a [`Domain`]. During its life, no object is freed that was within reach after the
+/// guard was made.
 ///
 /// It stays on its thread.
 ///
@@ -36,26 +36,26 @@ pub struct Guard<'d, H: HostWithSlots, C: Context = NoContext> {
     _on_this_thread: GuardNoSend,
 }
 
-/// The counter of a guard.
+/// The place where a guard is counted.
 enum Place<'d, H: Host> {
     /// The record of the slot.
     Record(Slot, &'d Record<H>),
     /// The counter that threads without a record share, for the epoch's parity.
     Unrecorded(usize),
-    /// None: the caller has promised that nothing is freed.
+    /// Nowhere: the caller has promised that nothing is freed.
     Assumed,
 }
 
 impl<H: HostWithSlots, C: Context> Domain<H, C> {
-    /// Enters. Until the guard is dropped, nothing is freed that can be reached from here on. Never
-    /// waits.
+    /// Enters. Until the guard is dropped, no object that can be reached from now on is freed.
+    /// Never waits.
     ///
     /// Cost: one store to a line that only this slot writes, and a sequentially consistent fence.
-    /// The first call in a slot may allocate. If that fails, and in a thread without a slot, a
-    /// guard costs two read-modify-writes of a shared line.
+    /// The first call in a slot may allocate. If that allocation fails, and in a thread without a
+    /// slot, a guard costs two read-modify-writes of a shared line.
     ///
-    /// Any number of guards may nest. The record of a slot counts 4,095 of one domain. Further ones
-    /// are counted as those of threads without a record.
+    /// Any number of guards may nest. The record of a slot counts 4,095 guards of one domain.
+    /// Further guards are counted like those of threads without a record.
     #[inline]
     pub fn enter(&self) -> Guard<'_, H, C> {
         let context = C::enter();
@@ -73,14 +73,13 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
     ///
     /// # Safety
     ///
-    /// As long as the guard lives, one of these keeps everything that it may reach from being
+    /// During the life of the guard, one of these keeps every object that it may reach from being
     /// freed:
     ///
-    /// - The thread has another guard of the domain outside this one, and does not make it
+    /// - The thread has another guard of the domain around this one, and does not make it
     ///   [quiescent](Guard::pass_quiescent_state) meanwhile.
     /// - No thread frees, because no other thread has the domain.
-    /// - The host has quiescent states of its own, and ends no epoch before all slots have passed
-    ///   one.
+    /// - The host has its own quiescent states, and ends no epoch before all slots have passed one.
     #[inline(always)]
     pub unsafe fn assume_entered(&self) -> Guard<'_, H, C> {
         self.guard(Place::Assumed, C::enter())
@@ -97,21 +96,22 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
         // Relaxed: only this slot writes it.
         let before = State(record.state.load(Ordering::Relaxed));
         let after = if before.guards() == 0 {
-            // Relaxed: noting an old epoch prevents more freeing than necessary, never less.
+            // Relaxed: storing an old epoch prevents more freeing than necessary, never less.
             State::entered(self.epoch.load(Ordering::Relaxed))
         } else {
             match before.nested() {
                 Some(after) => after,
-                // It protects what it finds, without relying on the outer guards.
+                // This guard protects what it finds, without relying on the outer guards.
                 None => return self.enter_unrecorded(),
             }
         };
-        // Release: pairs with the acquire of the look in `end_epoch`. That may see this store
-        // instead of the store by which this slot left before, and what was read then must be over.
+        // Release: pairs with the acquire of the read in `end_epoch`. That read may see this store
+        // instead of the earlier store by which this slot left. All reads from before that store
+        // must then be over.
         record.state.store(after.0, Ordering::Release);
         // Sequentially consistent: pairs with the fences in `end_epoch` and `stamp`. Either they
-        // see the store above, or the later reads see memory as it was at their time, without the
-        // objects that were taken out of reach.
+        // see the store above, or the later reads of this thread do not find the objects that were
+        // already taken out of reach.
         H::Atomics::fence(Ordering::SeqCst);
         // From here on the slot belongs to the thread until the guard is dropped.
         count_guards::<H>(slot, 1);
@@ -126,7 +126,7 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
         }
     }
 
-    /// Counts a reader without a slot, and the event.
+    /// Counts a reader without a slot, and also counts the event.
     #[cold]
     fn enter_without_slot(&self) -> Place<'_, H> {
         H::count(Event::NoSlot);
@@ -134,8 +134,8 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
     }
 
     /// Counts a reader without a record, under the epoch that is current *after* it has been
-    /// counted. If that epoch had ended before, the count would pass for one of the next epoch with
-    /// the same parity.
+    /// counted. If that epoch had ended before, the count would be taken for one of a later epoch
+    /// with the same parity.
     #[cold]
     fn enter_unrecorded(&self) -> Place<'_, H> {
         let mut epoch = self.epoch.load(Ordering::Relaxed);
@@ -167,12 +167,12 @@ impl<'d, H: HostWithSlots, C: Context> Guard<'d, H, C> {
     /// Passes a quiescent state: no reference from this guard is used any more (the compiler
     /// ensures that), and the guard continues as if it were made now.
     ///
-    /// A thread may keep one guard for all its life and call this between two pieces of work. Its
-    /// reads then cost nothing. It must drop the guard before it blocks. Otherwise, and without
-    /// these calls, nothing is freed.
+    /// A thread may keep one guard for its whole life and call this between two pieces of work. Its
+    /// reads then cost nothing. It must drop the guard before it blocks. A thread that blocks with
+    /// a guard, or does not make these calls, stops all freeing.
     ///
-    /// Cost: one load, unless an epoch has ended since; then a store and a fence. It has no effect
-    /// while the slot has other guards.
+    /// Cost: one load, unless an epoch has ended since the last call; then also a store and a
+    /// fence. It has no effect while the slot has other guards.
     #[inline]
     pub fn pass_quiescent_state(&mut self) {
         match self.place {
@@ -208,7 +208,7 @@ impl<'d, H: HostWithSlots, C: Context> Guard<'d, H, C> {
     ///   reach.
     #[inline(always)]
     pub unsafe fn deref_bits<T>(&self, bits: u64) -> Option<&T> {
-        // SAFETY: the caller says that the object lives as long as the guard.
+        // SAFETY: the caller promises that the object lives as long as the guard.
         unsafe { Owned::<T, H>::deref_bits(bits) }
     }
 
@@ -216,7 +216,7 @@ impl<'d, H: HostWithSlots, C: Context> Guard<'d, H, C> {
     ///
     /// # Safety
     ///
-    /// The same as for the domain's.
+    /// The same as for [`Domain::retire_owned`].
     pub unsafe fn retire_owned<T: Send>(&self, owned: Option<Owned<T, H>>) {
         // SAFETY: the caller's promise.
         unsafe { self.domain().retire_owned(owned) };
@@ -229,13 +229,13 @@ impl<'d, H: HostWithSlots, C: Context> Guard<'d, H, C> {
                 // Relaxed: only this slot writes it. The slot belongs to the thread as long as the
                 // guard lives.
                 let before = State(record.state.load(Ordering::Relaxed));
-                // Release: pairs with the acquire of the look in `end_epoch`, so that all reads are
-                // over.
+                // Release: pairs with the acquire of the read in `end_epoch`, so that all reads of
+                // this guard are over.
                 record.state.store(before.left().0, Ordering::Release);
                 count_guards::<H>(slot, u32::MAX);
             }
             Place::Unrecorded(parity) => {
-                // Release: pairs with the acquire of the look in `end_epoch`.
+                // Release: pairs with the acquire of the read in `end_epoch`.
                 self.domain.unrecorded.inside[parity].fetch_sub(1, Ordering::Release);
             }
             Place::Assumed => {}

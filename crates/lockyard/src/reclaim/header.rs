@@ -1,17 +1,17 @@
-//! The header of an object that can be retired: its link, its stamp, and the function that frees
-//! it.
+//! The header of an object that can be retired: a link, a stamp, and the function that frees the
+//! object.
 
 use crate::platform::{Cell, DataCell, Host, Native};
 use core::fmt;
 use core::ptr::NonNull;
 
-/// Frees a retired object, whose header it gets. It may retire other objects, and enter. It must
-/// not wait for a grace period. If it panics, the object counts as freed, and the other waiting
-/// objects are not lost.
+/// A function that frees a retired object. Its argument is the object's header. It may retire other
+/// objects, and enter. It must not wait for a grace period. If it panics, the object counts as
+/// freed, and the other waiting objects are not lost.
 pub type Free<H> = unsafe fn(NonNull<Header<H>>);
 
-/// The part of an object that lets it be retired: 24 bytes, used from its retirement on. Readers do
-/// not look at it.
+/// The part of an object that is used to retire it: 24 bytes, unused before its retirement. Readers
+/// do not access it.
 pub struct Header<H: Host = Native>(Cell<H, Links<H>>);
 
 pub(super) struct Links<H: Host> {
@@ -37,7 +37,7 @@ impl<H: Host> Header<H> {
     ///
     /// No other thread uses the header: the caller retires the object, or has taken it from a list.
     pub(super) unsafe fn read(&self) -> Links<H> {
-        // SAFETY: the caller says that nobody writes.
+        // SAFETY: the caller promises that no other thread writes.
         self.0.with(|links| unsafe { *links })
     }
 
@@ -45,7 +45,7 @@ impl<H: Host> Header<H> {
     ///
     /// The same as for [`read`](Self::read).
     pub(super) unsafe fn write(&self, new: Links<H>) {
-        // SAFETY: the caller says that nobody else uses it.
+        // SAFETY: the caller promises that no other thread uses the header.
         self.0.with_mut(|links| unsafe { *links = new });
     }
 }

@@ -1,9 +1,9 @@
-//! Reclamation: freeing memory that readers find without a lock.
+//! Reclamation: freeing memory that readers access without a lock.
 //!
 //! A reader [enters](Domain::enter) a [`Domain`] and holds a [`Guard`] while it follows shared
 //! pointers. A thread that takes an object out of reach [retires](Domain::retire) it. The object is
-//! freed when every guard of that moment is gone, which is called a *grace period*. Readers never
-//! wait, and no thread waits for readers unless it asks to.
+//! freed once every guard that existed at that moment has been dropped. That interval is a *grace
+//! period*. Readers never wait, and a thread waits for readers only if it asks to.
 //!
 //! ```
 //! use lockyard::Domain;
@@ -39,70 +39,70 @@
 //! | [`enter`](Domain::enter) | one store to a line that only this slot writes, one fence |
 //! | dropping the guard | one store to the same line |
 //! | [`Guard::pass_quiescent_state`] | one load while no grace period ends, then as `enter` |
-//! | [`Domain::assume_entered`] | nothing: the caller's promise |
+//! | [`Domain::assume_entered`] | nothing: relies on the caller's promise |
 //! | [`retire`](Domain::retire) | one fence, two read-modify-writes of the slot's line |
 //! | [`synchronize`](Domain::synchronize) | waits for readers, twice; two scans of all records |
 //!
 //! The fences are sequentially consistent. `enter` also loads lines that rarely change. One in 64
-//! retirements scans all records and frees. A quiescent state is for a thread that keeps its guard.
+//! retirements scans all records and frees. Quiescent states are for a thread that keeps its guard.
 //!
 //! # Where the records are
 //!
-//! A domain has a record of one 64-byte line for each slot that has entered it, in segments of 8,
-//! 16, 32, ... records. A segment is allocated through [`Host::allocate`] when one of its slots
-//! first enters, and kept until the domain is dropped. With *n* slots in use that is less than 128
-//! *n* + 512 bytes. [`reserve`](Domain::reserve) allocates in advance.
+//! A domain has a record of one 64-byte line for each slot that has entered it. Records are in
+//! segments of 8, 16, 32, ... records. A segment is allocated through [`Host::allocate`] when one
+//! of its slots first enters, and kept until the domain is dropped. With *n* slots in use that is
+//! less than 128 *n* + 512 bytes. [`reserve`](Domain::reserve) allocates in advance.
 //!
-//! A thread without a slot, and one whose record cannot be allocated, enters through two counters
-//! that all such threads share. That is correct, but costs a read-modify-write of a shared line
-//! instead of a store to a line of its own.
+//! A thread without a slot, or whose record cannot be allocated, enters through two counters that
+//! all such threads share. That is correct, but costs a read-modify-write of a shared line instead
+//! of a store to a line of the slot.
 //!
-//! # Bounds of the memory that waits
+//! # Limits on waiting memory
 //!
 //! Retired objects are linked through the [`Header`] that is part of them, so retiring needs no
 //! memory and cannot fail. A slot's retirements by [`retire`](Domain::retire) and by
-//! [`retire_later`](Domain::retire_later) count together. A call of [`retire`](Domain::retire) that
-//! finds 64 or more since the last scan of its list scans it: it tries to end the epoch, and frees
-//! the objects that have waited for two epochs.
+//! [`retire_later`](Domain::retire_later) count together. If a call of [`retire`](Domain::retire)
+//! finds 64 or more since the last scan of its list, it scans the list. A scan tries to end the
+//! epoch, and frees the objects that have waited for two epochs.
 //!
 //! Suppose that each scan finds no reader that entered in an earlier epoch, and that at most *k*
-//! calls of [`retire_later`](Domain::retire_later) are between two of [`retire`](Domain::retire).
-//! Then at most 3 (64 + *k*) objects of a slot wait: 192 if all are calls of
-//! [`retire`](Domain::retire). Otherwise add what is retired while such a reader stays. Add, too,
-//! what is retired while another thread tends the slot's list. Retirements in interruptions count
-//! as later ones.
+//! calls of [`retire_later`](Domain::retire_later) are between two calls of
+//! [`retire`](Domain::retire). Then at most 3 (64 + *k*) objects of a slot wait: 192 if all are
+//! calls of [`retire`](Domain::retire). Add the objects that are retired while such a reader stays,
+//! or while another thread tends the slot's list. Retirements in interruptions count as calls of
+//! [`retire_later`](Domain::retire_later).
 //!
-//! Some threads leave objects behind: they have ended, retire seldom, or retire only
+//! Some threads leave objects behind: they have ended, retire rarely, or retire only
 //! [later](Domain::retire_later). Any other thread that retires frees these objects, four epochs
-//! later. So do [`collect`](Domain::collect) and [`barrier`](Domain::barrier). Dropping the domain
-//! frees everything.
+//! later. [`collect`](Domain::collect) and [`barrier`](Domain::barrier) also free them. Dropping
+//! the domain frees everything.
 //!
-//! **A reader that never leaves** stops all freeing. Every object that is retired from then on
-//! waits, and memory grows with the number of retirements. ([`pending`](Domain::pending) counts
-//! them; retiring stays as cheap as it was.) Nothing is freed under the reader.
+//! **A reader that never leaves** stops all freeing. Every object that is retired after that waits,
+//! and memory grows with the number of retirements. ([`pending`](Domain::pending) counts these
+//! objects; retiring stays equally cheap.) No object that the reader may have is freed.
 //! [`try_synchronize`](Domain::try_synchronize) waits only for a bounded time, and names the slot.
 //!
-//! A forgotten guard (`mem::forget`) is such a reader. Its thread's slot is given to no other
-//! thread, which could otherwise continue where that one stopped. In a child process after `fork`,
-//! so is a guard of a thread that the child does not have.
+//! A forgotten guard (`mem::forget`) is such a reader. Its thread's slot is never given to another
+//! thread, which could otherwise continue from the forgotten guard's state. In a child process
+//! after `fork`, a guard of a thread that the child does not have is also such a reader.
 //!
 //! # Rules for readers
 //!
-//! - A guard stays on its thread (it is not `Send`), and is dropped before the thread blocks for
-//!   long.
+//! - A guard stays on its thread (it is not `Send`), and must be dropped before the thread blocks
+//!   for long.
 //! - Guards nest, in the same thread and in signal handlers that interrupt it anywhere, even in the
-//!   middle of `enter`. Allocation is not safe in handlers. So a handler enters only in threads
+//!   middle of `enter`. Allocation is not safe in handlers. So a handler may enter only in threads
 //!   that have a slot, and only domains that the slot has entered or that were
-//!   [reserved](Domain::reserve). For the same reason it retires by
+//!   [reserved](Domain::reserve). For the same reason it must retire by
 //!   [`retire_later`](Domain::retire_later).
-//! - A thread that switches fibres while it holds a guard must come back on the same thread, before
-//!   the guard is dropped.
+//! - A thread that switches fibres while it holds a guard must return to that fibre on the same
+//!   thread, before the guard is dropped.
 //! - On a host whose slots are CPUs, a reader stays on its CPU, and no other thread runs there
-//!   meanwhile. A [`Context`] that switches preemption off ensures that.
+//!   before it leaves. A [`Context`] that switches preemption off ensures that.
 //! - A guard that is dropped late (in a thread-local variable's destructor) keeps its thread's slot
-//!   until then. After that the slot stays leased, to no thread. So does the slot of a thread that
-//!   forgets a guard. As many threads as there are slots can do that before others have no slot,
-//!   which costs them only time.
+//!   until then. After that the slot stays leased, but no thread uses it. The slot of a thread that
+//!   forgets a guard also stays leased. After as many such threads as there are slots, other
+//!   threads have no slot, which costs them only time.
 //!
 //! # Sources
 //!

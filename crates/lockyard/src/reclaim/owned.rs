@@ -1,4 +1,4 @@
-//! An object with a header, allocated through the host: the building block of tables.
+//! An object with a header, allocated through the host. Tables are built from such objects.
 
 use super::domain::Domain;
 use super::header::Header;
@@ -17,23 +17,24 @@ struct Node<T, H: Host> {
     value: T,
 }
 
-/// A value in memory of the host, with the header that lets it be retired: like a `Box` whose
+/// A value in memory of the host, with a header so that it can be retired. It is like a `Box` whose
 /// allocation may fail.
 ///
-/// Shared words hold it as [bits](Self::into_bits).
+/// Shared words store it as [bits](Self::into_bits).
 pub struct Owned<T, H: Host = Native>(NonNull<Node<T, H>>);
 
-// SAFETY: it owns the value, as a `Box` does. Only the owner uses the header.
+// SAFETY: the type owns the value, as a `Box` does. Only the owner uses the header.
 unsafe impl<T: Send, H: Host> Send for Owned<T, H> {}
 // SAFETY: a shared reference gives only shared references to the value.
 unsafe impl<T: Sync, H: Host> Sync for Owned<T, H> {}
 
 impl<T> Owned<T> {
-    /// Moves `value` into memory of its own. On another host: [`allocate`](Self::allocate).
+    /// Moves `value` into newly allocated memory. For another host use
+    /// [`allocate`](Self::allocate).
     ///
     /// # Errors
     ///
-    /// The value, if there is no memory.
+    /// Returns the value, if there is no memory.
     pub fn new(value: T) -> Result<Self, T> {
         Self::allocate(value, None)
     }
@@ -44,12 +45,12 @@ impl<T, H: Host> Owned<T, H> {
     /// Number of bytes of an object with its header.
     pub const BYTES: usize = Self::LAYOUT.size();
 
-    /// Moves `value` into memory of its own, near NUMA node `node` if that is given and the host
+    /// Moves `value` into newly allocated memory, near NUMA node `node` if it is given and the host
     /// can.
     ///
     /// # Errors
     ///
-    /// The value, if the host has no memory.
+    /// Returns the value, if the host has no memory.
     pub fn allocate(value: T, node: Option<u32>) -> Result<Self, T> {
         let Some(memory) = memory::from_host::<H>(Self::LAYOUT, node) else { return Err(value) };
         let memory = memory.cast::<Node<T, H>>();
@@ -61,8 +62,7 @@ impl<T, H: Host> Owned<T, H> {
     /// Returns the value, and frees its memory.
     pub fn into_inner(self) -> T {
         let node = ManuallyDrop::new(self).0;
-        // SAFETY: the node is initialised and not used after this. Its header has nothing to drop
-        // but itself.
+        // SAFETY: the node is initialised and not used after this. Its header owns nothing else.
         let Node { header, value } = unsafe { node.read() };
         drop(header);
         // SAFETY: allocated with this layout.
@@ -76,25 +76,25 @@ impl<T, H: Host> Owned<T, H> {
         ManuallyDrop::new(self).0.as_ptr().expose_provenance() as u64
     }
 
-    /// Makes the object of [bits](Self::into_bits) again. `None` for 0.
+    /// Makes the object again from its [bits](Self::into_bits). Returns `None` for 0.
     ///
     /// # Safety
     ///
     /// The bits are those of an `Owned` of this type and host that has not been made again yet.
-    /// Either only the caller uses the value, or it gives the result to
-    /// [`retire_owned`](Domain::retire_owned) at once.
+    /// Either only the caller uses the value, or it immediately passes the result to
+    /// [`retire_owned`](Domain::retire_owned).
     pub unsafe fn from_bits(bits: u64) -> Option<Self> {
         NonNull::new(Self::at(bits).cast_mut()).map(Owned)
     }
 
-    /// The value that was made [into bits](Self::into_bits), shared; `None` for 0.
+    /// Returns a shared reference to the value of these [bits](Self::into_bits), or `None` for 0.
     ///
-    /// Inside a guard of the domain that frees the value, use [`Guard::deref_bits`]. This is for
-    /// values that something else keeps alive, such as a lock.
+    /// Inside a guard of the domain that frees the value, use [`Guard::deref_bits`]. This function
+    /// is for values that something else keeps alive, such as a lock.
     ///
     /// # Safety
     ///
-    /// The bits are of an `Owned` of this type and host, or 0. The value lives as long as the
+    /// The bits are those of an `Owned` of this type and host, or 0. The value lives as long as the
     /// reference.
     ///
     /// [`Guard::deref_bits`]: super::Guard::deref_bits
@@ -139,7 +139,7 @@ impl<T, H: Host> Deref for Owned<T, H> {
 
 impl<T, H: Host> DerefMut for Owned<T, H> {
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: as above, and nobody else has it.
+        // SAFETY: as above, and `self` is borrowed exclusively.
         unsafe { &mut self.0.as_mut().value }
     }
 }
@@ -167,12 +167,12 @@ impl<T: fmt::Debug, H: Host> fmt::Debug for Owned<T, H> {
 }
 
 impl<H: HostWithSlots, C: Context> Domain<H, C> {
-    /// [Retires](Self::retire) an object that was taken out of reach: it is dropped when no reader
+    /// [Retires](Self::retire) an object that was taken out of reach. It is dropped when no reader
     /// has it any more. `None` has no effect.
     ///
     /// # Safety
     ///
-    /// The same as for [`retire`](Self::retire). If the value borrows anything, that outlives the
+    /// The same as for [`retire`](Self::retire). Anything that the value borrows must outlive the
     /// domain.
     pub unsafe fn retire_owned<T: Send>(&self, owned: Option<Owned<T, H>>) {
         let Some(owned) = owned else { return };

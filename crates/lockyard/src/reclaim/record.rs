@@ -12,12 +12,12 @@ use crate::platform::{ConstAtomics, Host, Ordering, Slot, U32, U64, Word};
 use core::alloc::Layout;
 use core::ptr::{NonNull, with_exposed_provenance};
 
-/// Records in the first segment, as a power of two.
+/// Number of records in the first segment, as a power of two.
 const FIRST_BITS: u32 = 3;
-/// Number of segments: room for 32,760 slots. A higher slot has no record.
+/// Number of segments, with room for 32,760 slots. A higher slot has no record.
 const SEGMENTS: usize = 12;
 
-/// Bits of a record's state that count guards.
+/// Number of bits in a record's state that count guards.
 const NEST_BITS: u32 = 12;
 const NEST_MASK: u64 = (1 << NEST_BITS) - 1;
 
@@ -31,13 +31,13 @@ const NEST_MASK: u64 = (1 << NEST_BITS) - 1;
 ///   +----------------------------------+------------+
 /// ```
 ///
-/// Only the slot's thread writes it, and interruptions of that thread, which leave it as it was. An
-/// epoch has 52 bits: at ten million epochs a second they last for 14 years.
+/// Only the slot's thread writes it. Interruptions of that thread also do, but restore its value.
+/// An epoch has 52 bits: at ten million epochs a second they last for 14 years.
 #[derive(Clone, Copy)]
 pub(super) struct State(pub(super) u64);
 
 impl State {
-    /// The state with one guard, in `epoch`.
+    /// Returns the state with one guard, in `epoch`.
     #[inline(always)]
     pub(super) fn entered(epoch: u64) -> State {
         State(epoch << NEST_BITS | 1)
@@ -49,21 +49,21 @@ impl State {
         self.0 & NEST_MASK
     }
 
-    /// The state with one more guard, or `None` if the guards are too many to count.
+    /// Returns the state with one more guard, or `None` if the counter of guards is full.
     #[inline(always)]
     pub(super) fn nested(self) -> Option<State> {
         (self.guards() < NEST_MASK).then_some(State(self.0 + 1))
     }
 
-    /// The state with one guard less; there is one. (The exception is a failed model check. Guards
-    /// are dropped while it unwinds, and there every word reads as 0.)
+    /// Returns the state with one guard less. There must be a guard. (The exception is a failed
+    /// model check: guards are dropped while it unwinds, and every word then reads as 0.)
     #[inline(always)]
     pub(super) fn left(self) -> State {
         debug_assert!(self.guards() > 0 || self.0 == 0, "a guard that was not counted is dropped");
         State(self.0.wrapping_sub(1))
     }
 
-    /// The epoch of the outermost guard, or of the last one if there is none.
+    /// Returns the epoch of the outermost guard, or of the last guard if there is none now.
     #[inline(always)]
     pub(super) fn epoch(self) -> u64 {
         self.0 >> NEST_BITS
@@ -76,20 +76,21 @@ impl State {
     }
 }
 
-/// Retired objects that wait: a stack, onto which anyone pushes, and which its tender takes as a
+/// Retired objects that wait: a stack. Any thread pushes onto it, and its tender takes it as a
 /// whole.
 pub(super) struct List<H: Host> {
     /// The address of the newest object's header, or 0.
     pub(super) head: U64<H>,
     /// Number of objects that were ever pushed.
     pub(super) retired: U64<H>,
-    /// Number of those that were freed. Only the tender writes it.
+    /// Number of objects that were freed. Only the tender writes it.
     pub(super) freed: U64<H>,
     /// Number of pushed objects at the last scan of the list.
     pub(super) looked: U64<H>,
     /// The epoch in which the list was last tended.
     pub(super) tended: U64<H>,
-    /// The tender: its slot plus one, [`List::NO_SLOT`], or 0 for nobody; with [`List::WAITED`].
+    /// The tender: its slot plus one, [`List::NO_SLOT`], or 0 if there is none; possibly with
+    /// [`List::WAITED`].
     pub(super) tender: U32<H>,
 }
 
@@ -106,9 +107,9 @@ impl<H: Host<Atomics: ConstAtomics>> List<H> {
 }
 
 impl<H: Host> List<H> {
-    /// In `tender`: a thread is parked until the tender ends.
+    /// Bit of `tender`: a thread is parked until the tender ends.
     pub(super) const WAITED: u32 = 1 << 31;
-    /// In `tender`: a tender without a slot.
+    /// Value of `tender`: a tender without a slot.
     pub(super) const NO_SLOT: u32 = Self::WAITED - 1;
 
     pub(super) fn new() -> Self {
@@ -122,14 +123,14 @@ impl<H: Host> List<H> {
         }
     }
 
-    /// Number of objects that wait. A snapshot (relaxed), exact while no thread retires or frees.
+    /// Number of waiting objects. A snapshot (relaxed), exact while no thread retires or frees.
     pub(super) fn pending(&self) -> u64 {
-        // In this order the difference is negative only if loads are reordered.
+        // With this order of loads the difference is negative only if the loads are reordered.
         let freed = self.freed.load(Ordering::Relaxed);
         self.retired.load(Ordering::Relaxed).saturating_sub(freed)
     }
 
-    /// The header at `address`, which a push or a tender left there.
+    /// Returns the header at `address`, which a push or a tender stored there.
     pub(super) fn header(address: u64) -> Option<NonNull<Header<H>>> {
         NonNull::new(with_exposed_provenance::<Header<H>>(address as usize).cast_mut())
     }
@@ -151,7 +152,8 @@ impl<H: Host<Atomics: ConstAtomics>> Records<H> {
     pub(super) const NONE: Self = Records([<H::Atomics as ConstAtomics>::U64_ZERO; SEGMENTS]);
 }
 
-/// First slot and number of records of segment `k`. No records if the host has no such slots.
+/// Returns the first slot and the number of records of segment `k`. The number is 0 if the host has
+/// no such slots.
 const fn extent(k: usize, slots: u32) -> (u32, u32) {
     let first = ((1u32 << k) - 1) << FIRST_BITS;
     let full = 1u32 << (FIRST_BITS as usize + k);
@@ -159,7 +161,7 @@ const fn extent(k: usize, slots: u32) -> (u32, u32) {
     (first, if left < full { left } else { full })
 }
 
-/// The segment of `slot`.
+/// Returns the segment of `slot`.
 #[inline(always)]
 const fn segment_of(slot: u32) -> usize {
     ((slot >> FIRST_BITS) + 1).ilog2() as usize
@@ -179,7 +181,7 @@ impl<H: Host> Records<H> {
         with_exposed_provenance(address as usize)
     }
 
-    /// The record of `slot`, if it is there.
+    /// Returns the record of `slot`, if it exists.
     #[inline]
     pub(super) fn get(&self, slot: Slot) -> Option<&Record<H>> {
         let k = segment_of(slot.0);
@@ -191,13 +193,13 @@ impl<H: Host> Records<H> {
         let (first, records) = extent(k, H::SLOTS);
         let index = slot.0 - first;
         debug_assert!(index < records, "a slot is below the host's number of slots");
-        // SAFETY: the segment has `records` initialised records. `index` is lower (slots are below
-        // `SLOTS`). The segment is not freed before the domain is dropped.
+        // SAFETY: the segment has `records` initialised records, and `index` is lower (slots are
+        // below `SLOTS`). The segment is not freed before the domain is dropped.
         Some(unsafe { &*segment.add(index as usize) })
     }
 
-    /// The record of `slot`, allocated if it is missing. `None` without memory, or beyond the last
-    /// segment.
+    /// Returns the record of `slot`, and allocates it if it is missing. Returns `None` without
+    /// memory, or beyond the last segment.
     #[cold]
     pub(super) fn get_or_allocate(&self, slot: Slot) -> Option<&Record<H>> {
         self.allocate(segment_of(slot.0)).ok()?;
@@ -222,14 +224,14 @@ impl<H: Host> Records<H> {
         let (_, records) = extent(k, H::SLOTS);
         for index in 0..records as usize {
             let record = Record { state: Word::new(0), retired: List::new() };
-            // SAFETY: the memory has room for `records` of them, and nobody else uses it yet.
+            // SAFETY: the memory has room for `records` records, and no other thread uses it yet.
             unsafe { memory.add(index).write(record) };
         }
         let address = memory.as_ptr().expose_provenance() as u64;
         // Release: pairs with the acquire in `get` and `iter`.
         if word.compare_exchange(0, address, Ordering::Release, Ordering::Relaxed).is_err() {
-            // Another thread was faster.
-            // SAFETY: the memory was not published, and its records are initialised.
+            // Another thread was faster. SAFETY: the memory was not published, and its records are
+            // initialised.
             unsafe { Self::destroy(k, memory) };
         }
         Ok(())
@@ -248,7 +250,7 @@ impl<H: Host> Records<H> {
         unsafe { memory::to_host::<H>(segment.cast(), Self::layout(k)) };
     }
 
-    /// The records that exist, by slot.
+    /// Iterates over the existing records, by slot.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Slot, &Record<H>)> {
         self.0.iter().enumerate().flat_map(|(k, word)| {
             // Acquire: pairs with the release in `allocate`, so that the records are initialised.
@@ -273,8 +275,8 @@ impl<H: Host> Records<H> {
             let segment = Self::at(word.get()).cast_mut();
             let (_, records) = extent(k, H::SLOTS);
             for index in 0..if segment.is_null() { 0 } else { records as usize } {
-                // SAFETY: the segment has this many initialised records. Nobody else has the
-                // domain.
+                // SAFETY: the segment has this many initialised records. The domain is borrowed
+                // exclusively.
                 each(unsafe { &mut *segment.add(index) });
             }
         }
@@ -286,7 +288,8 @@ impl<H: Host> Records<H> {
             let segment = Self::at(word.get()).cast_mut();
             *word = Word::new(0);
             if let Some(segment) = NonNull::new(segment) {
-                // SAFETY: `allocate` initialised and published it, and the domain is being dropped.
+                // SAFETY: `allocate` initialised and published the segment, and the domain is being
+                // dropped.
                 unsafe { Self::destroy(k, segment) };
             }
         }

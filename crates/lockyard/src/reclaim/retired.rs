@@ -1,10 +1,11 @@
-//! Retired objects: linked through a header of their own, stamped with an epoch, freed two epochs
+//! Retired objects: linked through their headers, stamped with an epoch, and freed two epochs
 //! later.
 //!
 //! Each slot has a list of the objects that it has retired: a stack in its record. Threads without
-//! a record share one list. Anyone may push onto any list, even a signal handler. One thread at a
-//! time, the *tender*, takes the whole stack, frees what is old enough, and pushes the rest again.
-//! So no object is taken out from between others, and the stack has no ABA problem.
+//! a record share one list. Any thread, even a signal handler, may push onto any list. One thread
+//! at a time, the *tender*, takes the whole stack, frees the objects that are old enough, and
+//! pushes the rest again. So no object is removed from the middle of the stack, and the stack has
+//! no ABA problem.
 
 use super::domain::Domain;
 use super::grace::GRACE;
@@ -15,11 +16,11 @@ use crate::platform::{Event, Execution, Host, HostWithSlots, Ordering, Region, W
 use core::mem;
 use core::ptr::NonNull;
 
-/// Retirements of a slot after which it scans its list.
+/// Number of retirements of a slot after which it scans its list.
 const BATCH: u64 = 64;
-/// Polls of a thread that waits for a tender, before it parks.
+/// Number of polls of a thread that waits for a tender, before it parks.
 const POLLS: u32 = 64;
-/// Epochs without a scan after which any thread may tend a list.
+/// Number of epochs without a scan after which any thread may tend a list.
 const ABANDONED: u64 = 4;
 
 impl<H: Host> List<H> {
@@ -27,9 +28,9 @@ impl<H: Host> List<H> {
     ///
     /// # Safety
     ///
-    /// Only the caller uses the object, which stays where it is until `free` is called.
+    /// Only the caller uses the object, and the object does not move until `free` is called.
     unsafe fn push(&self, object: NonNull<Header<H>>, stamp: u64, free: Option<Free<H>>) -> u64 {
-        // Relaxed. Counted before it can be freed.
+        // Relaxed. The object is counted before it can be freed.
         let retired = self.retired.fetch_add(1, Ordering::Relaxed) + 1;
         // SAFETY: the caller's promise.
         unsafe { self.push_counted(object, Links { next: 0, stamp, free }) };
@@ -58,12 +59,12 @@ impl<H: Host> List<H> {
         }
     }
 
-    /// Waits until the list has no tender, parked if that is allowed. It may return early. It
-    /// orders nothing.
+    /// Waits until the list has no tender. Parks if that is allowed. May return early. It orders
+    /// nothing.
     #[cold]
     fn wait_for_tender(&self) {
         let tender = &self.tender;
-        // Relaxed, here and below: the caller looks again, with acquire.
+        // Relaxed, here and below: the caller reads again, with acquire.
         if H::wait_within(tender, Ordering::Relaxed, POLLS, |tender| tender == 0).is_ok() {
             return;
         }
@@ -72,8 +73,8 @@ impl<H: Host> List<H> {
         }
         let seen = tender.load(Ordering::Relaxed);
         let waited = seen | Self::WAITED;
-        // The last change of the word by a tender is an exchange, so this tender or a later one
-        // finds the bit when it ends.
+        // The tender ends with an exchange of the word, so this tender or a later one finds the bit
+        // at that point.
         if seen != 0
             && tender.compare_exchange(seen, waited, Ordering::Relaxed, Ordering::Relaxed).is_ok()
         {
@@ -82,14 +83,14 @@ impl<H: Host> List<H> {
         }
     }
 
-    /// Notes that a scan of the list begins.
+    /// Records that a scan of the list starts.
     fn note_look(&self) {
         // Relaxed, both: an old count only causes one scan more than needed.
         self.looked.store(self.retired.load(Ordering::Relaxed), Ordering::Relaxed);
     }
 
-    /// Frees everything, whatever its stamp, for a domain without users. After a panic the rest is
-    /// in the list again.
+    /// Frees all objects, with any stamp, for a domain without users. After a panic the rest is in
+    /// the list again.
     pub(super) fn free_all(&mut self) {
         let next = mem::replace(&mut self.head, Word::new(0)).get();
         let mut taken = Taken { list: self, next };
@@ -103,19 +104,19 @@ impl<H: Host> List<H> {
         // Relaxed: tenders write it one after the other, and each acquires what the former one
         // released.
         let freed = self.freed.load(Ordering::Relaxed) + 1;
-        // Release: pairs with the acquire in `barrier`, so that a thread that finds nothing pending
-        // finds the tender that is about to free the object.
+        // Release: pairs with the acquire in `barrier`. So a thread that finds nothing pending also
+        // sees the tender that is about to free the object.
         self.freed.store(freed, Ordering::Release);
         if let Some(free) = links.free {
-            // SAFETY: the thread that retired the object says that `free` frees it, once, when no
-            // reader has it any more.
+            // SAFETY: the thread that retired the object promised that `free` frees it, once, when
+            // no reader has it any more.
             unsafe { free(object) };
         }
     }
 }
 
-/// Objects that were taken from a list. If it is dropped with some left (a `free` has panicked),
-/// they go back.
+/// Objects that were taken from a list. If this is dropped with objects left (because a `free`
+/// panicked), they go back to the list.
 struct Taken<'l, H: Host> {
     list: &'l List<H>,
     next: u64,
@@ -124,8 +125,8 @@ struct Taken<'l, H: Host> {
 impl<H: Host> Taken<'_, H> {
     fn pop(&mut self) -> Option<(NonNull<Header<H>>, Links<H>)> {
         let object = List::<H>::header(self.next)?;
-        // SAFETY: it was retired, so it is still there. It was taken, so nobody else uses its
-        // header.
+        // SAFETY: the object was retired and not freed, so it still exists. It was taken, so no
+        // other thread uses its header.
         let links = unsafe { object.as_ref().read() };
         self.next = links.next;
         Some((object, links))
@@ -135,7 +136,7 @@ impl<H: Host> Taken<'_, H> {
 impl<H: Host> Drop for Taken<'_, H> {
     fn drop(&mut self) {
         while let Some((object, links)) = self.pop() {
-            // SAFETY: it was taken, and has not been freed.
+            // SAFETY: the object was taken, and has not been freed.
             unsafe { self.list.push_counted(object, links) };
         }
     }
@@ -161,20 +162,20 @@ fn own_tender<H: Host>() -> u32 {
 
 impl<H: HostWithSlots, C: Context> Domain<H, C> {
     /// Retires an object. `free` is called with its header once every guard that existed before
-    /// this call is gone, in any thread that retires to the domain, collects, or drops it. Needs no
-    /// memory; cannot fail.
+    /// this call is gone. It may run in any thread that retires to the domain, collects, or drops
+    /// the domain. `retire` needs no memory and cannot fail.
     ///
-    /// Cost: one fence and two read-modify-writes of the slot's line. If it finds 64 or more
-    /// retirements of the slot since the last scan of its list (by this function and by
-    /// [`retire_later`](Self::retire_later) together), it scans all records, and frees what is old
-    /// enough. In an interruption it never does.
+    /// Cost: one fence and two read-modify-writes of the slot's line. The call also counts the
+    /// slot's retirements since the last scan of its list (by this function and by
+    /// [`retire_later`](Self::retire_later) together). If there are 64 or more, it scans all
+    /// records, and frees the objects that are old enough. It never scans in an interruption.
     ///
     /// # Safety
     ///
     /// - `object` is the header of an object that lives until `free` is called with it, and that
     ///   any thread may free.
-    /// - No reader finds it any more. This thread took it out of reach before the call, or another
-    ///   thread did and that happened before.
+    /// - No reader can find it any more. Either this thread took it out of reach before the call,
+    ///   or another thread did and that happened before the call.
     /// - It is retired once, and every reader that may have found it has a guard of *this* domain.
     /// - `free` may be called with it at any later time, even when the domain is dropped.
     #[inline]
@@ -183,24 +184,24 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
         let (list, retired) = unsafe { self.push(object, free) };
         // Relaxed: an old count only causes one scan more than needed.
         let looked = list.looked.load(Ordering::Relaxed);
-        // It may be negative: another thread may have scanned more than was retired up to this
-        // object.
+        // The difference may be negative: another thread may have scanned after more retirements
+        // than those up to this object.
         if retired.saturating_sub(looked) >= BATCH && H::execution() == Execution::Thread {
             self.look_after(list);
         }
     }
 
-    /// The same as [`retire`](Self::retire), but frees nothing: for signal handlers, interrupts,
+    /// The same as [`retire`](Self::retire), but frees nothing. For signal handlers, interrupts,
     /// and other contexts that must not run a [`Free`] function. Any number of objects may wait
-    /// until one of these comes:
+    /// until one of these events:
     ///
     /// - the next [`retire`](Self::retire) in the same slot, if 64 or more were retired since the
     ///   last scan of its list;
-    /// - in other slots, some [`retire`](Self::retire)s that end four epochs: the list then counts
-    ///   as left behind;
+    /// - in other slots, enough [`retire`](Self::retire) calls to end four epochs: the list then
+    ///   counts as abandoned;
     /// - [`collect`](Self::collect), [`barrier`](Self::barrier), or the end of the domain.
     ///
-    /// A program that retires only by this function must call one of the last three.
+    /// A program that retires only by this function must use one of the last three.
     ///
     /// # Safety
     ///
@@ -242,13 +243,13 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
         recorded.chain(core::iter::once(&self.unrecorded.retired))
     }
 
-    /// Frees what is old enough in `list`, and returns the number of objects. `None` if the list
-    /// has a tender (perhaps this thread, further up). Unless `again`, it does nothing if the list
-    /// was tended in this epoch.
+    /// Frees the objects in `list` that are old enough, and returns their number. Returns `None` if
+    /// the list has a tender (perhaps this thread, in an outer call). Unless `again`, it does
+    /// nothing if the list was tended in this epoch.
     fn tend(&self, list: &List<H>, again: bool) -> Option<usize> {
         let me = own_tender::<H>();
-        // Acquire: pairs with the release of the former tender. So, for `barrier`, the objects that
-        // it took are freed, and its count of freed objects is seen.
+        // Acquire: pairs with the release of the former tender. So `barrier` knows that the objects
+        // that it took are freed, and sees its count of freed objects.
         if list.tender.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return None;
         }
@@ -264,14 +265,15 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
         let mut young = Taken { list, next: 0 };
         let mut freed = 0;
         while let Some((object, links)) = taken.pop() {
-            // An addition: a stamp may be newer than the epoch that was loaded above.
+            // An addition, not a subtraction: a stamp may be newer than the epoch that was loaded
+            // above.
             if links.stamp + GRACE <= epoch {
                 list.free_one(object, links);
                 freed += 1;
             } else {
                 let address = object.as_ptr().expose_provenance() as u64;
                 let next = mem::replace(&mut young.next, address);
-                // SAFETY: it was taken, so no other thread uses its header.
+                // SAFETY: the object was taken, so no other thread uses its header.
                 unsafe { object.as_ref().write(Links { next, ..links }) };
             }
         }
@@ -288,8 +290,8 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
         waiting.filter_map(|list| self.tend(list, true)).sum()
     }
 
-    /// Waits until everything that was retired before the call is freed: a grace period, and then a
-    /// [`collect`](Self::collect).
+    /// Waits until all objects that were retired before the call are freed: waits for a grace
+    /// period, and then does a [`collect`](Self::collect).
     ///
     /// A [`Free`] function must not call it, because it would wait for itself.
     ///
@@ -306,21 +308,22 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
     fn free_until_nothing_old_waits(&self) {
         for list in self.lists() {
             loop {
-                // Acquire: pairs with the release in `free_one`, so that a thread that finds
-                // nothing pending finds the tender that is about to free the object.
+                // Acquire: pairs with the release in `free_one`. So a thread that finds nothing
+                // pending also sees the tender that is about to free the object.
                 let freed = list.freed.load(Ordering::Acquire);
-                // Relaxed: it counts everything that was retired before the call, and, because of
-                // the load above, everything that was freed.
+                // Relaxed: this load counts all retirements before the call. Because of the load
+                // above, it also counts the retirements of all freed objects.
                 let nothing_left = list.retired.load(Ordering::Relaxed) == freed;
-                // Acquire: pairs with the release of the tender, so that it has freed its objects.
+                // Acquire: pairs with the release of the tender, so that the tender has freed its
+                // objects.
                 if nothing_left && list.tender.load(Ordering::Acquire) == 0 {
                     break;
                 }
                 if self.tend(list, true).is_some() {
                     break;
                 }
-                // Another thread tends it, perhaps by an epoch from before the grace period, so the
-                // next round looks again.
+                // Another thread tends the list, perhaps with an epoch from before the grace
+                // period, so the next round tries again.
                 list.wait_for_tender();
             }
         }

@@ -1,6 +1,6 @@
-//! The types that may be sent to another thread, and those that may be shared with one.
+//! The types that may be sent to another thread, and the types that may be shared between threads.
 //!
-//! Compiling this file decides all of it. The tests run nothing.
+//! The compiler decides all of it. The tests run nothing.
 
 use lockyard::kind::{Choice, Kind, RawChosenLock, StaticChoice};
 use lockyard::lock::{Clh, Mcs, PvQueued, PvTicket, Queued, TestAndSet, Ticket};

@@ -1,6 +1,6 @@
-//! Events between two operations of a primitive, in another thread or an interruption of the same
-//! one. A hook chooses the place, so that each of these runs is the one in a million that goes
-//! wrong.
+//! Events between two operations of a primitive, in another thread or in an interruption of the
+//! same thread. A hook chooses the place of the event, so each run here is the rare schedule that
+//! could fail.
 
 #![cfg(all(feature = "std", feature = "hooks"))]
 
@@ -40,7 +40,7 @@ fn stays_frozen_for_a_look_up_that_saw_it_full<V: Conditional>(kind: OperationKi
 #[test]
 fn a_frozen_page_is_not_given_to_a_look_up_that_saw_its_full_count() {
     stays_frozen_for_a_look_up_that_saw_it_full::<Cmpxchg>(OperationKind::Load);
-    // Its first exchange expects one reference, fails, and shows the full count.
+    // The first exchange of this variant expects one reference, fails, and shows the full count.
     stays_frozen_for_a_look_up_that_saw_it_full::<OptimisticCmpxchg>(
         OperationKind::CompareExchange,
     );
@@ -77,7 +77,7 @@ fn an_interruption_that_takes_a_node_loses_no_node_of_a_finished_successor() {
         // SAFETY: taken above.
         unsafe { LEFT.release(held) };
     };
-    // In a thread of its own, because it counts the nodes that its slot has in use.
+    // In a new thread, because the test counts the nodes that its slot has in use.
     let counted = thread::spawn(move || {
         let held = LEFT.acquire();
         let alone = format!("{LEFT:?}");
@@ -100,9 +100,8 @@ fn an_interruption_that_takes_a_node_loses_no_node_of_a_finished_successor() {
     counted.join().unwrap();
 }
 
-/// Takes and releases four CLH locks, whose successors have not yet noticed the releases. Then
-/// calls `run` with a counter of the waits from here on, and the flag that lets the successors
-/// continue.
+/// Takes and releases four CLH locks whose successors have not yet noticed the releases. Then calls
+/// `run` with a counter of the waits after that, and the flag that lets the successors continue.
 #[cfg(unix)]
 fn with_all_nodes_left(run: impl FnOnce(&'static AtomicU32, &'static AtomicBool)) {
     let waits: &'static AtomicU32 = Box::leak(Box::default());
@@ -158,7 +157,7 @@ fn a_thread_whose_nodes_are_all_left_to_successors_waits_for_one() {
             });
         });
     }
-    // Each in a thread of its own, whose nodes no other test has used.
+    // Each in a new thread, whose nodes no other test has used.
     thread::spawn(waits_for_a_node::<Mcs>).join().unwrap();
     thread::spawn(waits_for_a_node::<Clh>).join().unwrap();
 }
@@ -170,7 +169,7 @@ fn in_a_forked_child_nodes_left_to_others_belong_to_the_thread_again() {
         with_all_nodes_left(|_, _| {
             let (mcs, clh) = (RawSpinLock::<Mcs, Host>::new(), RawSpinLock::<Clh, Host>::new());
             let status = forked(|| {
-                // SAFETY: sets a timer whose signal ends the process.
+                // SAFETY: the call sets a timer whose signal ends the process.
                 unsafe { libc::alarm(20) };
                 let both = (mcs.acquire(), clh.acquire());
                 // SAFETY: taken above.
@@ -189,24 +188,24 @@ fn in_a_forked_child_nodes_left_to_others_belong_to_the_thread_again() {
     .unwrap();
 }
 
-/// Changes the count before each compare-exchange of a thread that wants the lock, as a stream of
+/// Changes the count before each compare-exchange of a thread that takes the lock, as a stream of
 /// look-ups could.
 struct Stream;
 
 type Entry = LockRef<Queued, NoTrywait, Hooked<Native, Stream>>;
 
 thread_local! {
-    /// The lockref whose count it changes, and the number of its changes.
+    /// The lockref whose count the hook changes, and the number of its changes.
     static COUNTED: Cell<Option<(&'static Entry, u32)>> = const { Cell::new(None) };
 }
 
-// SAFETY: it changes no operation.
+// SAFETY: the hook changes no operation.
 unsafe impl Hook for Stream {
     fn operation(operation: &mut Operation) -> Effect {
         if operation.kind == OperationKind::CompareExchange
             && let Some((entry, changes)) = COUNTED.take()
         {
-            // No other thread is there, so the count can change whenever the lock is checked.
+            // There is no other thread, so the count can change whenever the lock is checked.
             let changed = !entry.is_locked() && changes < STREAM && entry.get_not_dead();
             COUNTED.set(Some((entry, changes + u32::from(changed))));
         }
@@ -214,7 +213,7 @@ unsafe impl Hook for Stream {
     }
 }
 
-/// Far more than an operation may lose.
+/// Number of changes: far more than the number of exchanges that an operation may lose.
 const STREAM: u32 = 10_000;
 
 #[test]

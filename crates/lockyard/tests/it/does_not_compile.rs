@@ -1,4 +1,4 @@
-//! Code that must not compile does not, and the compiler says why in words.
+//! Code that must not compile, with readable compiler messages.
 
 #[test]
 fn operations_of_a_width_that_a_word_does_not_have() {

@@ -1,4 +1,4 @@
-//! A lost invariant ends the program, even if its standard error is closed.
+//! A broken invariant ends the program, even if its standard error is closed.
 
 #![cfg(all(unix, feature = "std"))]
 
@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 const MESSAGE: &str = "an invariant was lost";
 
-/// Runs `test` of this file again, in its own process, in which [`die_if_child`] ends it.
+/// Runs `test` of this file again, in a separate process that [`die_if_child`] ends.
 fn in_a_child(test: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().expect("this test has a file"));
     command
@@ -51,7 +51,7 @@ fn it_aborts_though_nobody_reads_its_message() {
 fn a_fifth_queue_node_is_fatal_whatever_the_thread_released_before() {
     const TEST: &str = "a_fifth_queue_node_is_fatal_whatever_the_thread_released_before";
     if std::env::var_os("LOCKYARD_DIES").is_some() {
-        // SAFETY: sets a timer whose signal ends the process.
+        // SAFETY: the call sets a timer whose signal ends the process.
         unsafe { libc::alarm(60) };
         let released = RawSpinLock::<Clh>::new();
         let held = released.acquire();

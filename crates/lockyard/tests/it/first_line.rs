@@ -1,4 +1,4 @@
-//! A user's first line: a `let` without a type makes each name at the root.
+//! A user's first line: each name at the crate's root can be constructed by a `let` without a type.
 
 use lockyard::comparators::{ClhLock, McsLock, QSpinLockCmpxchgGrab, TicketLockAsmLoop};
 use lockyard::kind::{Choice, Kind, StaticChoice};
@@ -30,7 +30,7 @@ fn a_comparator() {
     assert_eq!(*mcs.lock() + *clh.lock() + *grab.lock() + *assembly.lock(), 10);
 }
 
-/// A choice must be named, because it decides the kind of the lock.
+/// The choice must be named, because it decides the kind of the lock.
 #[test]
 fn a_lock_of_a_chosen_kind() {
     struct Cache;

@@ -1,10 +1,10 @@
 //! The compiled hot paths: the functions of `examples/hot_paths.rs`, in release mode. They are
-//! compared with the committed listings in `listings/x86_64/`, and with some facts that must hold
-//! for every listing.
+//! compared with the committed listings in `listings/x86_64/`, and checked for properties that
+//! every listing must have.
 //!
-//! `LOCKYARD_BLESS=1 cargo test -p lockyard --test it hot_paths` writes the listings anew. They are
-//! exact for the toolchain of `rust-toolchain.toml` on x86-64. Elsewhere this test reports that it
-//! skipped them.
+//! `LOCKYARD_BLESS=1 cargo test -p lockyard --test it hot_paths` rewrites the listings. They are
+//! exact for the toolchain of `rust-toolchain.toml` on x86-64. On other systems this test reports
+//! that it skipped them.
 
 use lockyard::kind::Kind;
 use std::collections::BTreeMap;
@@ -14,14 +14,14 @@ use std::sync::OnceLock;
 
 const CRATE: &str = env!("CARGO_MANIFEST_DIR");
 
-/// Returns the listings by function, or `None` where they cannot be made.
+/// Returns the listings by function, or `None` on systems that cannot produce them.
 fn listings() -> Option<&'static BTreeMap<String, Vec<String>>> {
     static LISTINGS: OnceLock<Result<BTreeMap<String, Vec<String>>, String>> = OnceLock::new();
     let listings = LISTINGS.get_or_init(compile).as_ref();
     listings.map_err(|why| lockyard_testing::skip!("{why}")).ok()
 }
 
-/// Compiles the example and takes its assembly apart.
+/// Compiles the example and splits its assembly into functions.
 fn compile() -> Result<BTreeMap<String, Vec<String>>, String> {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
         return Err("the listings are of x86-64 Linux".to_owned());
@@ -89,7 +89,8 @@ fn functions(assembly: &str) -> BTreeMap<String, Vec<String>> {
             }
             continue;
         }
-        // Functions with the same instructions are merged. The others are aliases of the first.
+        // The compiler merges functions with the same instructions. The other names are aliases of
+        // the first.
         if let Some((name, same)) = line.split_once(" = ") {
             aliases.push((name.to_owned(), same.to_owned()));
             continue;
@@ -202,7 +203,7 @@ fn hot_paths_match_the_committed_listings() {
     }
 }
 
-/// Describes the first difference of two listings.
+/// Describes the first difference between two listings.
 fn first_difference(committed: &str, now: &str) -> Option<String> {
     let (mut committed, mut now) = (committed.lines(), now.lines());
     (1..)
@@ -260,15 +261,15 @@ fn an_uncontended_queued_lock_is_one_compare_exchange_and_its_unlock_a_plain_sto
     let guard = &listings["queued_guard"];
     assert_eq!(locked(guard), 1, "{guard:#?}");
     assert!(guard.iter().any(|line| line.contains("mov byte ptr [rdi], ")), "{guard:#?}");
-    // Without operations on parts of a word the unlock is a locked instruction.
+    // Without operations on parts of a word, the unlock is a locked instruction.
     let portable = &listings["queued_portable_unlock"];
     assert_eq!(locked(portable), 1, "{portable:#?}");
-    // The way in which the queue's head takes the lock makes no difference to a free lock.
+    // The policy by which the queue's head takes the lock makes no difference to a free lock.
     let other = &listings["queued_cmpxchg_grab_lock"];
     assert_eq!(without_names(other), without_names(lock));
 }
 
-/// The price of parking is a locked unlock. Without it the unlock is the plain lock's.
+/// The price of parking is a locked unlock. Without parking the unlock is that of the plain lock.
 #[test]
 fn an_uncontended_lock_that_parks_is_one_locked_instruction_and_so_is_its_unlock() {
     let Some(listings) = listings() else { return };
@@ -301,7 +302,7 @@ fn an_uncontended_test_and_set_lock_is_one_locked_instruction_and_its_unlock_a_p
 fn a_lock_of_a_chosen_kind_costs_a_load_and_a_jump_more() {
     let Some(listings) = listings() else { return };
     let lock = &listings["chosen_lock"];
-    // One for each kind, of which one is executed. The choice itself is only read.
+    // One for each kind, of which one is executed. The choice is only read.
     for instruction in
         ["lock xadd dword ptr [rdi]", "lock cmpxchg dword ptr [rdi]", "lock bts dword ptr"]
     {
@@ -311,7 +312,7 @@ fn a_lock_of_a_chosen_kind_costs_a_load_and_a_jump_more() {
     let reads = lock.iter().filter(|line| line.contains("CHOSEN"));
     let (loads, others): (Vec<_>, Vec<_>) = reads.partition(|line| line.contains("dword ptr [rip"));
     assert_eq!(loads.len(), 1, "{lock:#?}");
-    // For a choice that is still open: off the path.
+    // These lines handle a choice that is still open, which is off the hot path.
     assert!(others.iter().all(|line| line.trim().starts_with("lea")), "{lock:#?}");
     // Only locks that park are released by a read-modify-write.
     let park = Kind::ALL.iter().filter(|kind| kind.name().starts_with("pv-")).count();
@@ -354,7 +355,7 @@ fn a_lockref_operation_is_one_compare_exchange() {
         let listing = &listings[name];
         let exchange = |line: &&String| line.contains("lock cmpxchg qword ptr [rdi]");
         let exchanges = listing.iter().filter(exchange).count();
-        // A loop may be unrolled once; each round has one exchange.
+        // The compiler may unroll a loop once; each round has one exchange.
         assert!((1..=2).contains(&exchanges), "{name}: {listing:#?}");
         assert_eq!(locked(listing), exchanges, "{name}: {listing:#?}");
     }
@@ -376,7 +377,7 @@ fn a_page_reference_is_taken_by_one_locked_instruction() {
         assert_eq!(locked(listing), 1, "{name}: {listing:#?}");
         assert!(listing.iter().any(|line| line.contains(instruction)), "{name}: {listing:#?}");
     }
-    // The guess saves the load.
+    // The guessed value saves the load.
     let reads = |name: &str| {
         let read = |line: &&String| line.contains("mov") && line.contains(", dword ptr [rdi]");
         listings[name].iter().filter(read).count()
@@ -394,7 +395,8 @@ fn the_platform_costs_nothing() {
     }
 }
 
-/// The slow paths differ, and are out of line. Calls of them are compared without their names.
+/// Removes the names of slow paths from calls. The slow paths differ and are out of line, so calls
+/// of them are compared without names.
 fn without_names(listing: &[String]) -> Vec<String> {
     let calls = |line: &String| {
         let word = line.split_whitespace().next().unwrap_or_default();

@@ -1,5 +1,4 @@
-//! A kind that is chosen when the program runs: once, before the first use, for all locks of the
-//! choice.
+//! A kind that is chosen at run time: once, before the first use, for all locks of the choice.
 
 use lockyard::kind::{Choice, ChoiceError, FixedBy, Kind, RawChosenLock, StaticChoice};
 use lockyard::{ChosenLock, Native};
@@ -113,7 +112,7 @@ fn looking_at_a_lock_does_not_count_as_a_use() {
     assert!(!NUMBER.is_locked());
 }
 
-/// Counts in several threads under a lock of the choice `S`, for which `kind` is chosen.
+/// Several threads count under a lock of the choice `S`, for which `kind` is chosen.
 fn excludes<S: StaticChoice<Native>>(kind: Kind) {
     const ROUNDS: u32 = 2_000;
     S::CHOICE.choose(kind).expect("nobody has used it");

@@ -43,10 +43,10 @@ fn in_a_destructor(after_the_slot: bool, last: impl FnOnce() + Send + 'static) {
     .unwrap();
 }
 
-/// Few rounds: locks that serve in order are slow on busy CPUs.
+/// A small number, because locks that serve in order are slow on busy CPUs.
 const ROUNDS: u32 = 10;
 
-/// Takes the lock in destructors while others hold it, so that the destructor waits too.
+/// Takes the lock in destructors while other threads hold it, so that the destructors also wait.
 fn serves<K: LaneLock<Native>>() {
     for after_the_slot in [false, true] {
         static SECTIONS: AtomicU32 = AtomicU32::new(0);
@@ -71,7 +71,7 @@ fn serves<K: LaneLock<Native>>() {
     }
 }
 
-/// One after the other, because they count in one place.
+/// These run one after the other, because they share one counter.
 #[test]
 fn a_lock_that_needs_no_node_to_be_held_serves_in_a_destructor() {
     serves::<Ticket>();
@@ -83,7 +83,7 @@ fn a_lock_that_needs_no_node_to_be_held_serves_in_a_destructor() {
     serves::<PvQueued>();
 }
 
-/// The comparators need a node while they are held. Without one, a try fails and a wait ends the
+/// The comparators need a node while they are held. Without a node, a try fails and a wait ends the
 /// program with a message.
 fn is_refused<K: LaneLock<Native>>(test: &str) {
     let lock: &'static RawSpinLock<K> = Box::leak(Box::new(RawSpinLock::new()));

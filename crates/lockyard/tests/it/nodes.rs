@@ -23,8 +23,8 @@ fn nodes_in_use() -> u32 {
     Native::queue_node(slot, 0).nodes_in_use()
 }
 
-/// Takes and releases locks until each node of the running thread was left to a successor that has
-/// finished with it.
+/// Takes and releases locks until the running thread has left each of its nodes to a successor, and
+/// all successors have finished.
 fn leave_all_nodes_behind() {
     let locks: [RawClh; LEVELS] = array::from_fn(|_| RawClh::new());
     let (before, others) = (Barrier::new(2), Barrier::new(2));
@@ -43,7 +43,7 @@ fn leave_all_nodes_behind() {
         });
         before.wait();
         for ((lock, held), alone) in locks.iter().zip(held).zip(alone) {
-            // The other has joined behind this thread's node.
+            // The other thread has joined behind this thread's node.
             while state(lock) == alone {
                 thread::yield_now();
             }
@@ -115,14 +115,14 @@ fn the_slot_of_a_thread_that_forgets_a_guard_is_given_to_no_other() {
     assert!(!slot_is_idle::<Native>(slot));
     let next = thread::spawn(move || {
         let own = Native::slot().expect("slots are left");
-        // It has not inherited the guard, so nothing here waits for itself.
+        // The new thread has not inherited the guard, so nothing here waits for itself.
         drop(DOMAIN.enter());
         assert_eq!(DOMAIN.try_synchronize(3), Err(StillRead { slot: Some(slot) }));
         own
     });
     assert_ne!(next.join().unwrap(), slot);
 
-    // A thread that drops all its guards gives its slot back, in any order.
+    // A thread that drops all its guards, in any order, gives its slot back.
     let orderly = thread::spawn(|| {
         let (mut one, two, three) = (DOMAIN.enter(), DOMAIN.enter(), DOMAIN.enter());
         drop(two);
@@ -147,14 +147,14 @@ impl Drop for Late {
     }
 }
 
-/// Keeps a guard until a thread's last destructor runs. Returns its slot, and that of a thread that
-/// comes after the other destructors.
+/// Keeps a guard until a thread's last destructor runs. Returns the slot of that thread, and the
+/// slot of a new thread that starts after the other destructors.
 fn slots_around_the_end_of_a_thread<G: 'static>(lock: fn() -> G) -> (Slot, Slot) {
     thread_local!(static LATE: RefCell<Late> = const { RefCell::new(Late(None)) });
     let (begin, begun) = channel();
     let (go_on, gone_on) = channel::<()>();
     let late = thread::spawn(move || {
-        // Before the lock: destructors run in reverse order.
+        // Initialised before the lock, because destructors run in reverse order.
         LATE.with_borrow(|_| ());
         let guard = lock();
         let slot = Native::slot().expect("slots are left");

@@ -1,5 +1,5 @@
-//! The page reference count against a simple model, at its limits, and on real threads. Operations,
-//! not time, bound the tests.
+//! The page reference count: compared with a simple model, at its limits, and on real threads. The
+//! tests are bounded by operations, not time.
 
 use lockyard::page_ref::{
     Cmpxchg, Conditional, LockedBit, MAX_REFERENCES, OptimisticCmpxchg, PageRef, References,
@@ -9,7 +9,7 @@ use lockyard::platform::{Host, Native, Portable};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
 
-/// Marsaglia's xorshift: any random numbers are good enough if they are the same each time.
+/// Marsaglia's xorshift. Any random numbers suffice if they are the same in each run.
 struct Random(u64);
 
 impl Random {
@@ -56,7 +56,7 @@ fn behaves<V: Conditional, H: Host>(seed: u64) {
             }
             6 if expected == 1 && random.below(20) == 0 => {
                 assert!(page.put(), "the last one, step {step}");
-                // Freed: the owner of a freed page may make it a new one.
+                // The page is freed: its owner may make it a new one.
                 assert!(!page.get_not_zero());
                 (frozen_at, expected) = (Some(0), 0);
             }
@@ -147,13 +147,13 @@ fn an_impossible_number_of_references_is_refused() {
     }
 }
 
-/// Look-ups against an owner that freezes, changes the page, and unfreezes. A look-up with a
-/// reference sees an unchanging page, and no reference is lost.
+/// Runs look-ups against an owner that freezes, changes the page, and unfreezes. Checks that a
+/// look-up with a reference sees an unchanging page, and that no reference is lost.
 fn conserves<V: Conditional, H: Host>() {
     const READERS: u64 = 3;
     const ROUNDS: u64 = 3_000;
     let page = PageRef::<V, H>::from_references(1);
-    // Two halves of the page, equal unless the owner is at work.
+    // Two halves of the page, which are equal unless the owner is changing it.
     let halves = [AtomicU64::new(0), AtomicU64::new(0)];
     let (taken, frozen) = (AtomicU32::new(0), AtomicU32::new(0));
     thread::scope(|scope| {
@@ -205,8 +205,8 @@ fn look_ups_and_freezes_lose_no_reference() {
     conserves::<LockedBit, Portable<Native>>();
 }
 
-/// All threads drop their references, and look the page up meanwhile. One of them is told that it
-/// was the last.
+/// All threads look the page up and drop their references at the same time. Exactly one of them
+/// learns that its reference was the last.
 fn ends_once<V: Conditional>() {
     for _ in 0..300 {
         let page = PageRef::<V>::new(4);

@@ -1,6 +1,6 @@
-//! The locks that park, on real threads: many more than CPUs, locks that are freed at their last
-//! release, signals in the middle of a parked wait. Nothing here measures time. A watchdog ends a
-//! test that hangs.
+//! The locks that park, on real threads: with many more threads than CPUs, locks that are freed at
+//! their last release, and signals in the middle of a parked wait. Nothing here measures time. A
+//! watchdog ends a test that hangs.
 
 #![cfg(all(unix, feature = "std"))]
 
@@ -51,8 +51,8 @@ fn locks_that_park_exclude_many_more_threads_than_there_are_cpus() {
     });
 }
 
-/// Each lock is in memory of its own, which the last of its threads frees at once after its
-/// release.
+/// Checks that a lock may be freed immediately after its last release. Each lock is in separate
+/// memory, which the last of its threads frees.
 fn frees_after_the_last_release<K: LaneLock<Native>>() {
     struct Freed<K: LaneLock<Native>> {
         lock: RawSpinLock<K>,
@@ -68,8 +68,8 @@ fn frees_after_the_last_release<K: LaneLock<Native>>() {
             for _ in 0..THREADS {
                 scope.spawn(move || {
                     let freed = freed as *mut Freed<K>;
-                    // SAFETY: it is not freed before all threads have been inside, and this one has
-                    // not.
+                    // SAFETY: the memory is not freed before all threads have been inside, and this
+                    // thread has not.
                     let shared = unsafe { &*freed };
                     let held = shared.lock.acquire();
                     thread::yield_now();
@@ -79,8 +79,8 @@ fn frees_after_the_last_release<K: LaneLock<Native>>() {
                     // SAFETY: taken above.
                     unsafe { shared.lock.release(held) };
                     if left == 0 {
-                        // SAFETY: all others have released it before, and access nothing of it
-                        // after their release.
+                        // SAFETY: all other threads have already released the lock, and do not
+                        // access the memory after that.
                         drop(unsafe { Box::from_raw(freed) });
                     }
                 });
@@ -110,12 +110,13 @@ fn wait_until(mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// Returns true if a waiter has announced that it parks: `bit` is that of either lock.
+/// Returns true if a waiter has announced that it parks. `bit` is the `parked` bit of one of the
+/// two locks.
 fn is_parked(lock: &impl fmt::Debug, bit: u32) -> bool {
     bits(lock) & bit != 0
 }
 
-/// The handler's lock, and flags for its beginning and end.
+/// The handler's lock, and flags for the start and end of the handler.
 static OTHER: PvTicketLock<u64> = PvTicketLock::new(0);
 static ENTERED: AtomicU64 = AtomicU64::new(0);
 static AS_INTERRUPTION: AtomicBool = AtomicBool::new(false);
@@ -130,7 +131,7 @@ extern "C" fn takes_the_other_lock(_: libc::c_int) {
     if AS_INTERRUPTION.load(Ordering::Relaxed) { Native::interruption(take) } else { take() }
 }
 
-/// Parks a thread for `lock`, whose handler waits for [`OTHER`] meanwhile.
+/// Parks a thread for `lock`, whose signal handler then waits for [`OTHER`].
 fn interrupted_while_parked<R>(lock: &'static lock_api::Mutex<R, u64>, bit: u32)
 where
     R: lock_api::RawMutex + fmt::Debug + Sync,
@@ -142,17 +143,18 @@ where
         let other = OTHER.lock();
         let (sender, receiver) = std::sync::mpsc::channel();
         let waiter = scope.spawn(move || {
-            // SAFETY: it has no preconditions.
+            // SAFETY: the function has no preconditions.
             sender.send(unsafe { libc::pthread_self() } as usize).unwrap();
             *lock.lock() += 1;
         });
         let thread = receiver.recv().unwrap() as libc::pthread_t;
-        // SAFETY: it only reads the bits.
+        // SAFETY: the call only reads the bits.
         wait_until(|| is_parked(unsafe { lock.raw() }, bit));
         // SAFETY: the thread has not been joined yet.
         assert_eq!(unsafe { libc::pthread_kill(thread, libc::SIGUSR2) }, 0);
         wait_until(|| ENTERED.load(Ordering::Relaxed) == entered + 1);
-        // The thread's own lock first: the thread cannot take it while its handler waits.
+        // The thread's own lock is released first. The thread cannot take it while its handler
+        // waits.
         drop(guard);
         thread::yield_now();
         drop(other);
@@ -166,7 +168,8 @@ fn a_signal_handler_may_wait_while_its_thread_is_parked() {
     static TICKET: PvTicketLock<u64> = PvTicketLock::new(0);
     static QUEUED: PvQSpinLock<u64> = PvQSpinLock::new(0);
     // SAFETY: the handler uses atomics and the locks whose behaviour in a handler is under test. A
-    // zeroed `sigaction` has an empty mask and no flags, so a park that it interrupts is over.
+    // zeroed `sigaction` has an empty mask and no flags, so the signal ends the park that it
+    // interrupts.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = takes_the_other_lock as *const () as usize;

@@ -1,6 +1,6 @@
-//! The queued lock on real threads that behave badly: signals in the middle of a wait, more threads
-//! than slots, thread-local destructors, `fork`. Nothing here measures time. A watchdog ends a test
-//! that hangs.
+//! The queued lock on real threads, under signals in the middle of a wait, more threads than slots,
+//! thread-local destructors, and `fork`. Nothing here measures time. A watchdog ends a test that
+//! hangs.
 
 #![cfg(all(unix, feature = "std"))]
 
@@ -89,11 +89,11 @@ fn queueing_locks_exclude_more_threads_than_there_are_cpus() {
     });
 }
 
-/// This machine, as if one thread could have a slot and the others could not.
+/// This machine, simulating a host with a slot for only one thread.
 struct OneSlot;
 
-// SAFETY: slots (without those beyond `SLOTS`), nodes and memory are `Native`'s. The tests have far
-// fewer than 255 threads.
+// SAFETY: slots (except those beyond `SLOTS`), nodes and memory are those of `Native`. The tests
+// have far fewer than 255 threads.
 unsafe impl Host for OneSlot {
     type Atomics = NativeAtomics;
     const SLOTS: u32 = 1;
@@ -123,8 +123,8 @@ fn more_threads_than_slots_come_queue_and_go() {
         let slot = slot.expect("slots are given back");
         assert!(slot.0 < 1000, "slots are given back: {slot:?} is a low one");
     };
-    // A wait in the queue takes three threads and a hand-over. Most threads only lease what it
-    // would lease.
+    // A wait in the queue needs three threads and a hand-over. So most threads here only lease the
+    // slot that such a wait would lease.
     let queue_once = || {
         thread::scope(|scope| {
             let held = LOCK.acquire();
@@ -151,7 +151,7 @@ fn more_threads_than_slots_come_queue_and_go() {
     });
 }
 
-/// Takes a lock in its destructor, while others take it too.
+/// Takes a lock in its destructor, while other threads also take it.
 struct LocksLate(&'static QSpinLock<u64>);
 
 impl Drop for LocksLate {
@@ -215,13 +215,13 @@ fn send(thread: libc::pthread_t, signal: libc::c_int) {
     assert_eq!(unsafe { libc::pthread_kill(thread, signal) }, 0);
 }
 
-/// Returns the running thread, for signals.
+/// Returns the running thread, as a target for signals.
 fn me() -> libc::pthread_t {
-    // SAFETY: it has no preconditions.
+    // SAFETY: the function has no preconditions.
     unsafe { libc::pthread_self() }
 }
 
-/// One test for both, because the handler's lock and counters belong to the process.
+/// One test covers both locks, because the handler's lock and counters belong to the process.
 #[test]
 fn a_signal_handler_may_wait_while_its_thread_waits() {
     on_signal(libc::SIGUSR1, takes_the_other_lock);
@@ -233,7 +233,7 @@ fn a_signal_handler_may_wait_while_its_thread_waits() {
 
 fn handler_queues_while_its_thread_queues() {
     static LOCK: QSpinLock<u64> = QSpinLock::new(0);
-    // SAFETY: it only reads the bits.
+    // SAFETY: the call only reads the bits.
     let (raw, other) = unsafe { (LOCK.raw(), OTHER.raw()) };
     thread::scope(|scope| {
         let guard = LOCK.lock();
@@ -254,11 +254,12 @@ fn handler_queues_while_its_thread_queues() {
         send(thread, libc::SIGUSR1);
         wait_until(|| has_queue(other));
         assert_eq!(ENTERED.load(Ordering::Relaxed), 1, "the handler waits");
-        // Both wait, in nodes of one slot.
+        // The thread and its handler wait in nodes of the same slot.
         let (tail, other_tail) = (bits(raw) >> 16, bits(other) >> 16);
         assert_eq!(tail & !3, other_tail & !3, "one slot");
         assert_eq!((tail & 3, other_tail & 3), (0, 1), "two levels");
-        // The thread's own lock first: the thread cannot take it while its handler waits.
+        // The thread's own lock is released first. The thread cannot take it while its handler
+        // waits.
         drop(guard);
         assert_eq!(LEFT.load(Ordering::Relaxed), 0);
         drop(other_guard);
@@ -338,10 +339,10 @@ fn after_a_fork_the_child_keeps_its_slot_and_locks_of_others_are_lost() {
         });
         assert!(libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0, "{status}");
 
-        // The holder and the waiters are not in the child, so a wait for their locks never ends.
+        // The child has neither the holder nor the waiters, so a wait for their locks never ends.
         for lock in [&HELD, &QUEUED] {
             let status = forked(|| {
-                // SAFETY: sets a timer whose signal ends the process.
+                // SAFETY: the call sets a timer whose signal ends the process.
                 unsafe { libc::alarm(1) };
                 take_and_release(lock);
                 true
@@ -361,7 +362,7 @@ fn after_a_fork_the_child_keeps_its_slot_and_locks_of_others_are_lost() {
     });
 }
 
-/// The counters belong to the process, so it checks a lower bound.
+/// The counters belong to the process, so the test checks a lower bound.
 #[cfg(feature = "events")]
 #[test]
 fn events_are_counted() {
@@ -383,8 +384,8 @@ fn events_are_counted() {
                     wait_until(|| is_pending(&LOCK));
                 }
             }
-            // One of the two others may have the slot, and the lock is free only when all three are
-            // there.
+            // One of the two other threads may have the slot, and the lock is free only after all
+            // three have arrived.
             wait_until(|| {
                 count(Event::NoNode) > before[2] && count(Event::Slowpath) >= before[1] + 3
             });

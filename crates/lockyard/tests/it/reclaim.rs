@@ -1,6 +1,6 @@
-//! Reclamation on real threads: nothing is freed under a reader, and nothing is lost. Some tests
-//! make something go wrong: no memory, no slot, a reader that never leaves, a panic in the middle,
-//! a signal. Operations, not time, bound the tests.
+//! Reclamation on real threads: no object is freed while a reader has it, and no object is lost.
+//! Some tests inject failures: no memory, no slot, a reader that never leaves, a panic in the
+//! middle, a signal. The tests are bounded by operations, not time.
 
 #![cfg(feature = "std")]
 
@@ -14,7 +14,7 @@ use std::thread;
 
 use crate::support::failing::Failing;
 
-/// A value that counts its live instances, and recognises itself when it is read.
+/// A value that counts its live instances, and checks its identity when it is read.
 struct Counted {
     value: u64,
     check: u64,
@@ -56,7 +56,7 @@ impl Place {
     fn replace(&self, value: u64) {
         let new = Owned::new(Counted::new(value, &self.alive)).ok().unwrap().into_bits();
         let old = self.bits.swap(new, Ordering::AcqRel);
-        // SAFETY: the exchange took it out of reach, for this thread alone.
+        // SAFETY: the exchange took the object out of reach, and only this thread has it.
         unsafe { self.domain.retire_owned(Owned::<Counted>::from_bits(old)) };
     }
 
@@ -78,7 +78,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // SAFETY: nobody reads any more.
+        // SAFETY: no thread reads it any more.
         drop(unsafe { Owned::<Counted>::from_bits(self.bits.get()) });
     }
 }
@@ -128,7 +128,7 @@ fn waiting_objects_are_bounded_while_readers_leave() {
 #[test]
 fn objects_that_a_thread_leaves_behind_are_freed_by_others() {
     let place = Place::new();
-    // At the same time, so that they have different slots.
+    // The threads run at the same time, so they have different slots.
     let together = Barrier::new(8);
     thread::scope(|scope| {
         for thread in 0..8 {
@@ -223,7 +223,7 @@ fn a_quiescent_state_releases_earlier_reads() {
         assert!(place.domain.pending() <= 192);
     }
     {
-        // Inside another guard it has no effect.
+        // A quiescent state inside another guard has no effect.
         let outer = place.domain.enter();
         place.domain.collect();
         guard.pass_quiescent_state();
@@ -248,7 +248,7 @@ fn waiting_objects_are_freed_with_their_domain() {
     assert_eq!(alive.load(Ordering::Relaxed), 0);
 }
 
-/// An object with a header in its middle, which frees itself as told.
+/// An object with a header in its middle, and an action to run when it is freed.
 #[repr(C)]
 struct Told {
     header: Header,
@@ -274,7 +274,7 @@ fn a_panic_while_freeing_loses_nothing() {
     drop(domain.enter());
     for index in 0..10 {
         let then: fn() = if index == 5 { || panic!("on purpose") } else { || () };
-        // SAFETY: nobody reads it.
+        // SAFETY: no thread reads it.
         unsafe { domain.retire_later(told(&FREED, then), free_told) };
     }
     domain.synchronize();
@@ -284,10 +284,10 @@ fn a_panic_while_freeing_loses_nothing() {
     domain.barrier();
     assert_eq!((FREED.load(Ordering::Relaxed), domain.pending()), (10, 0));
 
-    // The same when the domain is dropped.
+    // The same checks when the domain is dropped.
     for index in 0..10 {
         let then: fn() = if index == 5 { || panic!("on purpose") } else { || () };
-        // SAFETY: nobody reads it.
+        // SAFETY: no thread reads it.
         unsafe { domain.retire_later(told(&FREED, then), free_told) };
     }
     assert!(catch_unwind(AssertUnwindSafe(|| drop(domain))).is_err());
@@ -301,7 +301,7 @@ static CHAIN_FREED: AtomicU64 = AtomicU64::new(0);
 fn a_free_function_may_retire() {
     fn again() {
         if CHAIN_FREED.load(Ordering::Relaxed) < 1_000 {
-            // SAFETY: nobody reads it.
+            // SAFETY: no thread reads it.
             unsafe { CHAIN.retire(told(&CHAIN_FREED, again), free_told) };
         }
     }
@@ -322,7 +322,7 @@ fn a_guard_that_outlives_its_threads_slot_leaves_when_dropped() {
     for first in [true, false] {
         thread::spawn(move || {
             if first {
-                // Its destructor runs after that of the slot.
+                // The destructor of `KEPT` runs after that of the slot.
                 KEPT.with(|_| ());
             }
             let guard = DOMAIN.enter();
@@ -384,7 +384,7 @@ fn retiring_needs_no_memory() {
     let owned: Vec<_> = (0..1_000).map(|n| Owned::<u64, Failing>::allocate(n, None)).collect();
     let ((), failed) = Failing::after(0, || {
         for owned in owned {
-            // SAFETY: nobody reads it.
+            // SAFETY: no thread reads it.
             unsafe { domain.retire_owned(Some(owned.unwrap())) };
         }
         domain.barrier();
@@ -416,7 +416,7 @@ mod signals {
 
     #[test]
     fn a_signal_handler_may_read_wherever_it_interrupts() {
-        // SAFETY: the handler only loads and stores, which handlers may.
+        // SAFETY: the handler only loads and stores, which is allowed in handlers.
         unsafe {
             let handler: extern "C" fn(libc::c_int) = handler;
             libc::signal(libc::SIGVTALRM, handler as *const () as libc::sighandler_t);
@@ -426,7 +426,7 @@ mod signals {
         thread::scope(|scope| {
             let reader = scope.spawn(move || {
                 Native::slot();
-                // SAFETY: it names this thread, which outlives the sender.
+                // SAFETY: the call returns this thread, which outlives the sender.
                 sender.send(unsafe { libc::pthread_self() } as usize).unwrap();
                 while !STOP.load(Ordering::Relaxed) {
                     let outer = DOMAIN.enter();
@@ -451,7 +451,7 @@ mod signals {
                     thread::yield_now();
                 }
             }
-            // At least one arrives while the thread is there.
+            // At least one signal must arrive during the life of the thread.
             while HANDLED.load(Ordering::Relaxed) == 0 {
                 thread::yield_now();
             }

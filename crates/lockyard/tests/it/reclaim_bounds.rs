@@ -1,5 +1,5 @@
-//! Bounds of the objects that wait to be freed, for every way of retiring them. Also the wait of a
-//! thread for another one that frees.
+//! Bounds on the number of objects that wait to be freed, for every way of retiring them. Also the
+//! case of a thread that waits while another thread frees.
 
 #![cfg(feature = "std")]
 
@@ -26,23 +26,23 @@ fn new<H: HostWithSlots>() -> NonNull<Header<H>> {
 }
 
 fn retire<H: HostWithSlots>(domain: &Domain<H>) {
-    // SAFETY: nobody reads it.
+    // SAFETY: no thread reads it.
     unsafe { domain.retire(new(), free) }
 }
 
 fn retire_later<H: HostWithSlots>(domain: &Domain<H>) {
-    // SAFETY: nobody reads it.
+    // SAFETY: no thread reads it.
     unsafe { domain.retire_later(new(), free) }
 }
 
 /// Maximum number of objects that wait in one slot, with `later` calls of `retire_later` between
-/// two of `retire`.
+/// two calls of `retire`.
 fn bound(later: u64) -> u64 {
     3 * (64 + later)
 }
 
-/// Numbers of calls of `retire_later` before each `retire`. With one, the length of the list is odd
-/// whenever it could be scanned.
+/// Numbers of calls of `retire_later` before each `retire`. With one call, the length of the list
+/// is odd whenever it could be scanned.
 const MIXES: [u64; 7] = [0, 1, 2, 3, 63, 64, 200];
 
 fn mixed<H: HostWithSlots>(domain: &Domain<H>, later: u64, rounds: u64) -> u64 {
@@ -76,7 +76,7 @@ fn retirements_without_a_record_are_bounded_too() {
     }
 }
 
-/// The threads take turns, so that none is kept from its list by another that has no CPU.
+/// The threads take turns. So a thread without a CPU cannot keep another from tending its list.
 #[test]
 fn retirements_of_several_threads_are_bounded_for_each() {
     let domain: lockyard::Domain = Domain::new();
@@ -113,7 +113,7 @@ fn later_retirements_wait_for_an_ordinary_one() {
     for _ in 0..10_000 {
         retire_later(&domain);
     }
-    // Threads that retire in other slots tend a list that is left behind.
+    // Threads that retire in other slots tend an abandoned list.
     thread::scope(|scope| {
         scope.spawn(|| {
             drop(domain.enter());
@@ -127,7 +127,7 @@ fn later_retirements_wait_for_an_ordinary_one() {
 fn more_guards_nest_than_a_record_counts() {
     let domain: lockyard::Domain = Domain::new();
     let guards = || (0..5_000).map(|_| domain.enter()).collect::<Vec<_>>();
-    // The last of them keeps the object that it found, in whatever order they are dropped.
+    // The last guard keeps the object that it found, in any order of dropping.
     let mut newest_first = guards();
     let mut oldest_first = guards();
     oldest_first.reverse();
@@ -136,13 +136,13 @@ fn more_guards_nest_than_a_record_counts() {
         assert!(domain.try_synchronize(3).is_err());
     }
     drop(newest_first);
-    // It counts with threads without a record.
+    // The guard is counted with threads without a record.
     assert_eq!(domain.try_synchronize(3), Err(StillRead { slot: None }));
     drop(oldest_first);
     assert_eq!(domain.try_synchronize(1), Ok(()));
 }
 
-/// Frees slowly: it ends when another thread has parked to wait for it.
+/// The free function is slow: it returns after another thread has parked to wait for it.
 #[test]
 fn a_barrier_parks_while_another_thread_frees() {
     static BARRIER: Counts = Counts::new();
@@ -159,7 +159,7 @@ fn a_barrier_parks_while_another_thread_frees() {
     }
     let domain: Domain<Counting> = Domain::default();
     drop(domain.enter());
-    // SAFETY: nobody reads it.
+    // SAFETY: no thread reads it.
     unsafe { domain.retire(new(), slow) };
     domain.synchronize();
     watched(|| {

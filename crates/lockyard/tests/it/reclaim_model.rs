@@ -1,16 +1,16 @@
-//! Reclamation against a simple model, by random sequences of all operations. Guards nest, are
-//! dropped in any order and pass quiescent states, in slots and without one. There are retirements,
-//! collections, attempts to wait, and records that cannot be allocated.
+//! Reclamation compared with a simple model, by random sequences of all operations. Guards nest,
+//! are dropped in any order and pass quiescent states, with and without slots. The operations also
+//! include retirements, collections, attempts to wait, and failed allocations of records.
 //!
-//! One thread plays all readers, by setting its slot. So after each operation it is known what may
-//! be freed and what must not:
+//! One thread plays all readers, by setting its slot. So after each operation the model knows which
+//! objects may be freed and which must not:
 //!
-//! - An object is freed once, and not while a guard lives that existed at its retirement and has
-//!   not been quiescent since.
+//! - An object is freed once. It is not freed while a guard exists that was made before its
+//!   retirement and has not been quiescent since.
 //! - An object that was retired and not freed is pending.
-//! - An attempt to wait succeeds if and only if nobody is inside.
-//! - When nobody is inside, two ends of an epoch and a collection free everything: every grace
-//!   period ends.
+//! - An attempt to wait succeeds if and only if no reader is inside.
+//! - When no reader is inside, two ends of an epoch and a collection free everything, so every
+//!   grace period ends.
 
 use lockyard::Native;
 use lockyard::platform::{Host, HostWithSlots, NativeAtomics, NativeU32, QueueNode, Slot};
@@ -21,10 +21,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ptr::NonNull;
 use std::time::Duration;
 
-/// Readers with a slot.
+/// Number of readers with a slot.
 const SLOTS: u32 = 20;
 
-/// A host whose one thread sets its slot, and whether there is memory.
+/// A host whose one thread sets its own slot, and decides if there is memory.
 struct Many;
 
 thread_local! {
@@ -34,8 +34,8 @@ thread_local! {
     static FREED: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
 }
 
-// SAFETY: there is one thread, and everything else is the native host's. A guard is left in the
-// record in which it was made, regardless of the slot that the thread has set.
+// SAFETY: there is one thread, and the native host provides everything else. A guard leaves the
+// record in which it was made, even if the thread has set another slot.
 unsafe impl Host for Many {
     type Atomics = NativeAtomics;
     const SLOTS: u32 = SLOTS;
@@ -77,7 +77,7 @@ struct Object {
 }
 
 unsafe fn free(header: NonNull<Header<Many>>) {
-    // SAFETY: `retire` made it from a box, and it is freed once (the model checks that).
+    // SAFETY: `retire` made the header from a box, and it is freed once (the model checks that).
     let object = unsafe { Box::from_raw(header.cast::<Object>().as_ptr()) };
     FREED.with_borrow_mut(|freed| freed.push(object.number));
 }
@@ -151,7 +151,7 @@ impl<'d> Model<'d> {
         let (number, slot, _) = self.guards[index];
         let alone = slot.is_none() || self.guards.iter().filter(|g| g.1 == slot).count() == 1;
         self.guards[index].2.pass_quiescent_state();
-        // Inside another guard of its slot it has no effect.
+        // A quiescent state inside another guard of the slot has no effect.
         if alone {
             self.quiescent += 1;
             self.lets_go(number);
@@ -163,7 +163,8 @@ impl<'d> Model<'d> {
         let readers = self.guards.iter().map(|(reader, ..)| *reader).collect();
         self.waiting.insert(number, readers);
         let object = Box::leak(Box::new(Object { header: Header::new(), number }));
-        // SAFETY: nobody reads it, and `free` frees it. The test checks that it does so once.
+        // SAFETY: no thread reads the object, and `free` frees it. The test checks that it is freed
+        // once.
         unsafe {
             if later {
                 self.domain.retire_later(NonNull::from(object).cast(), free);
@@ -193,7 +194,7 @@ impl<'d> Model<'d> {
         }
     }
 
-    /// Checks that everything is freed when nobody is inside.
+    /// Checks that everything is freed when no reader is inside.
     fn end(&mut self, at: &str) {
         for _ in 0..2 {
             assert_eq!(self.domain.try_advance(), Ok(()), "{at}: nobody is inside");
@@ -250,7 +251,7 @@ fn every_object_is_freed_once_and_not_too_early() {
         "{} objects freed; {} guards without a record; {} quiescent states",
         all.0, all.1, all.2
     );
-    // Enough happened for the test to mean something.
+    // The sequences are long enough to test something.
     assert!(all.0 > 50_000 && all.1 > 10_000 && all.2 > 10_000, "{all:?}");
 }
 

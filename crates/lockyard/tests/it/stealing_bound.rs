@@ -1,7 +1,7 @@
-//! The passes of a waiter of the queued lock that parks, counted on a host of one thread whose
-//! clock and parks are this test's. A thief acts while the waiter is parked: it releases the lock
-//! and takes it again at once, as long as it may. So the waiter finds the lock free only when
-//! stealing has ended.
+//! The number of times that a waiter is passed in the queued lock that parks. The test has a host
+//! of one thread, whose clock and parks it controls. A thief acts while the waiter is parked: it
+//! releases the lock and immediately takes it again, as long as it may. So the waiter finds the
+//! lock free only when stealing has ended.
 
 use lockyard::RawSpinLock;
 use lockyard::lock::PvQueued;
@@ -13,7 +13,7 @@ use lockyard::platform::{
 use std::cell::{Cell, RefCell};
 use std::time::Duration;
 
-/// This machine for one thread, with a clock that advances when the thread parks.
+/// This machine with only one thread, and a clock that advances when the thread parks.
 struct Alone;
 
 /// The action of the other thread while this one waits.
@@ -32,14 +32,15 @@ thread_local! {
 
 fn passes(time: Duration) {
     NOW.set(NOW.get() + time);
-    // Taken out meanwhile: the thief does not wait, so it does not call itself.
+    // The thief is taken out of its place while it runs. It does not wait, so it does not call
+    // itself.
     if let Some(mut thief) = THIEF.take() {
         thief();
         THIEF.set(Some(thief));
     }
 }
 
-// SAFETY: all but time and parking is `Native`'s. A park may return spuriously.
+// SAFETY: `Native` provides everything except time and parking. A park may return spuriously.
 unsafe impl Host for Alone {
     type Atomics = NativeAtomics;
     const SLOTS: u32 = Native::SLOTS;
@@ -63,7 +64,7 @@ unsafe impl Host for Alone {
         NOW.get()
     }
     fn park(_word: &NativeU32, _expected: u32, timeout: Option<Duration>) {
-        // Without a timeout it is kicked at once.
+        // A park without a timeout is kicked immediately.
         passes(timeout.map_or(Duration::ZERO, |timeout| timeout.min(PARK.get())));
     }
     fn unpark(_word: *const NativeU32, _count: u32) {}
@@ -94,8 +95,8 @@ struct Waited {
     time: Duration,
 }
 
-/// Waits, by its own clock, while a thief takes the lock `times` times, or as often as it may,
-/// whenever the thread parks. During the first `keeps` parks the thief keeps the lock.
+/// Makes a thread wait, on the test's clock. Whenever the thread parks, a thief takes the lock
+/// `times` times, or as often as it may. During the first `keeps` parks the thief keeps the lock.
 fn wait_beside_a_thief<P: Hooks>(times: u32, park: Duration, keeps: u32) -> Waited {
     let lock: &'static RawSpinLock<PvQueued<P>, Alone> = Box::leak(Box::new(RawSpinLock::new()));
     let mut held = Some(lock.acquire());
@@ -105,7 +106,7 @@ fn wait_beside_a_thief<P: Hooks>(times: u32, park: Duration, keeps: u32) -> Wait
         }
         for _ in 0..times {
             let Some(taken) = held.take() else { return };
-            // SAFETY: it came from this lock.
+            // SAFETY: `taken` came from this lock.
             unsafe { lock.release(taken) };
             held = lock.try_acquire();
         }
@@ -157,8 +158,8 @@ fn a_policy_may_lower_the_bound() {
 #[test]
 fn a_waiter_that_has_queued_for_a_millisecond_is_next_after_fewer_passes() {
     NOW.set(Duration::from_secs(1));
-    // Seven parks of 150 us, in each of which it is passed ten times, except in the last, which
-    // begins when its time is over.
+    // Seven parks of at most 150 us, with ten passes each. An eighth park, after the time limit,
+    // has none.
     let waited = wait_beside_a_thief::<Parks>(10, Duration::from_micros(150), 0);
     assert_eq!((waited.steals, waited.parks), (70, 8));
     assert_eq!(waited.time, Parks::LONGEST_PASSED, "it parked only until its time was over");
@@ -186,7 +187,7 @@ fn a_fair_release_is_not_stolen() {
     let thief = move || {
         // As soon as a thread waits in the queue.
         if held.is_some() && format!("{lock:?}").split("bits: ").nth(1).is_some_and(has_tail) {
-            // SAFETY: it came from this lock.
+            // SAFETY: `held` came from this lock.
             unsafe { lock.release_fair(held.take().expect("it is held")) };
             assert!(lock.try_acquire().is_none(), "the waiter is next");
         }
@@ -200,7 +201,7 @@ fn a_fair_release_is_not_stolen() {
     assert!(!lock.is_held());
 }
 
-/// Returns true if the number at the beginning of `text` has a bit in its upper half.
+/// Returns true if the number at the start of `text` has a bit in its upper half.
 fn has_tail(text: &str) -> bool {
     let digits: String = text.chars().take_while(char::is_ascii_digit).collect();
     digits.parse::<u32>().expect("a number") >> 16 != 0

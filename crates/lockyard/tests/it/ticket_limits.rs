@@ -1,4 +1,5 @@
-//! The limits of a ticket lock's counters: the wrap of both widths, and one contender too many.
+//! The limits of a ticket lock's counters: the wrap of both widths, and one contender above the
+//! limit.
 
 use lockyard::lock::{PlainLoop, Ticket};
 use lockyard::on::RawTicketLock8;
@@ -12,7 +13,7 @@ use std::time::Duration;
 
 thread_local! {
     /// True if this thread gives up instead of waiting, and abandons its ticket. No real host may
-    /// do that: it makes a contender without a thread.
+    /// do that, because it makes a contender without a thread.
     static GIVES_UP: Cell<bool> = const { Cell::new(false) };
 }
 
@@ -26,8 +27,9 @@ enum Outcome {
 /// This machine, for at most 255 of its threads.
 struct Few;
 
-// SAFETY: slots (without those beyond `SLOTS`), nodes and memory are `Native`'s. If contenders give
-// up, or are more than 255, `fatal` and `wait_until` unwind, and the lock guards nothing.
+// SAFETY: slots (except those beyond `SLOTS`), nodes and memory are those of `Native`. If
+// contenders give up, or are more than 255, `fatal` and `wait_until` unwind, and the lock protects
+// nothing.
 unsafe impl Host for Few {
     type Atomics = NativeAtomics;
     const SLOTS: u32 = 255;
@@ -42,7 +44,7 @@ unsafe impl Host for Few {
         Native::queue_node(slot, level)
     }
     fn relax() {
-        // There may be fewer CPUs than contenders, of which only one is next.
+        // There may be fewer CPUs than contenders, and only one contender is next.
         Native::yield_now();
     }
     fn now() -> Duration {
@@ -131,8 +133,8 @@ fn a_small_lock_survives_the_wrap_of_its_counters() {
     assert!(!lock.is_held());
 }
 
-/// Hands the lock over among waiting threads while the counters wrap. The plain counter loses a
-/// step if two threads are inside.
+/// Passes the lock among waiting threads while the counters wrap. The plain counter loses a step if
+/// two threads are inside.
 fn hands_over_across_the_wrap<W: Width>(rounds: u32) {
     const THREADS: u32 = 4;
     let lock = Lock::<W>::new();

@@ -1,5 +1,5 @@
-//! Timed waits: they park if the lock's waiters do, are woken, and leave nothing behind. Their cost
-//! is counted, not timed.
+//! Timed waits: they park if the lock's waiters do, are woken, and leave nothing behind. The tests
+//! count their cost and do not time it.
 
 #![cfg(all(unix, feature = "std"))]
 
@@ -15,7 +15,7 @@ use std::time::Duration;
 type Parking = RawSpinLock<PvQueued, Counting>;
 type Queueing = RawSpinLock<Mcs, Counting>;
 const HOUR: Duration = Duration::from_secs(3600);
-/// Polls between two checks of the time.
+/// Number of polls between two checks of the time.
 const SLICE: u64 = 64;
 
 fn in_time<K: TimedLock<H>, H: Host>(
@@ -26,11 +26,11 @@ fn in_time<K: TimedLock<H>, H: Host>(
 }
 
 fn release<K: LaneLock<H>, H: Host>(lock: &RawSpinLock<K, H>, held: Held<RawSpinLock<K, H>>) {
-    // SAFETY: each caller has taken it from this lock.
+    // SAFETY: each caller has taken `held` from this lock.
     unsafe { lock.release(held) };
 }
 
-/// Takes the lock and returns true if nothing is left in it: the next acquisition clears what a
+/// Takes the lock and returns true if nothing is left in it. The next acquisition clears what a
 /// timed-out wait leaves.
 fn is_as_new(lock: &Parking) -> bool {
     let held = lock.try_acquire().expect("it is free");
@@ -38,13 +38,14 @@ fn is_as_new(lock: &Parking) -> bool {
     format!("{lock:?}") == format!("{:?}", Parking::new())
 }
 
-/// Number of nodes of the running thread's slot in use. A former thread of the slot may have left
+/// Number of nodes in use in the running thread's slot. A former thread of the slot may have left
 /// some to successors of CLH locks, so tests compare it with an earlier value.
 fn nodes_in_use() -> u32 {
     Native::queue_node(Native::slot().expect("slots are left"), 0).nodes_in_use()
 }
 
-/// Checks the counts of a wait that parks: no yield, and polls in proportion to its parks.
+/// Checks the counts of a wait that parks: it never yields, and its polls are proportional to its
+/// parks.
 fn assert_parked(counts: &Counts) {
     let (parks, pauses) = (counts.parks(), counts.pauses());
     assert!(parks > 0, "it did not park");
@@ -98,7 +99,7 @@ fn a_wait_is_woken_by_a_release() {
     assert_parked(&COUNTS);
 }
 
-/// More waiters than the table has room for: the others poll and yield.
+/// There are more waiters than places in the table. The others poll and yield.
 #[test]
 fn all_timed_waiters_are_woken() {
     const WAITERS: u64 = 12;
@@ -167,7 +168,7 @@ fn waits_that_time_out_and_waits_that_do_not_coexist() {
     assert!(is_as_new(&lock), "{lock:?}");
 }
 
-/// Each lock is in memory of its own, which the last of its threads frees at once after its
+/// Each lock is in separate memory, which the last of its threads frees immediately after its
 /// release.
 #[test]
 fn a_lock_may_be_freed_when_the_last_holder_has_released_it() {
@@ -184,8 +185,8 @@ fn a_lock_may_be_freed_when_the_last_holder_has_released_it() {
                 for thread in 0..THREADS {
                     scope.spawn(move || {
                         let freed = freed as *mut Freed;
-                        // SAFETY: it is not freed before all threads have been inside, and this one
-                        // has not.
+                        // SAFETY: the memory is not freed before all threads have been inside, and
+                        // this thread has not.
                         let shared = unsafe { &*freed };
                         let held = match thread % 2 {
                             0 => shared.lock.acquire(),
@@ -197,8 +198,8 @@ fn a_lock_may_be_freed_when_the_last_holder_has_released_it() {
                         shared.left.store(left, Ordering::Relaxed);
                         release(&shared.lock, held);
                         if left == 0 {
-                            // SAFETY: all others have released it, and access nothing of it after
-                            // that.
+                            // SAFETY: all other threads have released the lock, and do not access
+                            // the memory after that.
                             drop(unsafe { Box::from_raw(freed) });
                         }
                     });
@@ -252,7 +253,8 @@ fn a_timed_wait_counts_its_slow_path_and_a_missing_node_once() {
             assert!(in_time(&yields, SHORT).is_none(), "it is held");
             assert_eq!(events(), (2, 0));
 
-            // These use all its nodes. (They wait for any that its slot has left to successors.)
+            // These locks use all nodes of the thread. (They wait for nodes that its slot has left
+            // to successors.)
             let locks = [(); NEST_LEVELS as usize].map(|()| Queueing::new());
             let held = locks.each_ref().map(|lock| lock.acquire());
             assert!(in_time(&parks, SHORT).is_none(), "it is held");

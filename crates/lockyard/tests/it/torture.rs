@@ -1,5 +1,5 @@
-//! The primitives on real threads: mutual exclusion, nothing lost, wrap-around. Operations, not
-//! time, bound the tests. The stamps add shared traffic, so nothing here is a measurement.
+//! The primitives on real threads: mutual exclusion, nothing lost, wrap-around. The tests are
+//! bounded by operations, not time. The stamps add shared traffic, so the tests measure nothing.
 
 use lockyard::comparators::TicketLockAsmLoop;
 use lockyard::lock::{LaneLock, PvQueued, PvTicket, TestAndSet, Ticket, TicketAsmLoop};
@@ -10,13 +10,13 @@ use lockyard::{RawSpinLock, TestAndSetLock, TicketLock};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
 
-/// More threads than most machines that run this have CPUs. First-come-first-served spinlocks are
-/// slow then, so the loops are short and yield.
+/// More threads than CPUs on most machines that run this test. First-come-first-served spinlocks
+/// are then slow, so the loops are short and yield.
 const THREADS: u64 = 4;
 const ROUNDS: u64 = 2_000;
 
-/// Checks mutual exclusion from inside: an owner stamp that no other thread may set, and a sequence
-/// without gaps.
+/// Checks mutual exclusion from inside the lock: an owner stamp that no other thread may set, and a
+/// sequence without gaps.
 #[derive(Default)]
 struct Inside {
     owner: AtomicU64,
@@ -111,7 +111,8 @@ fn a_ticket_lock_survives_the_wrap_of_its_counters() {
     assert!(!lock.is_held());
 }
 
-/// Threads get and put in all ways while others take the lock. Every count must come back.
+/// Threads get and put in all ways while other threads take the lock. At the end the count must be
+/// the same as before.
 fn conserves<K: LaneLock<H>, P: Policy, H: lockyard::platform::Host>() {
     let lockref = LockRef::<K, P, H>::from_count(1);
     let inside = Inside::default();
@@ -170,7 +171,8 @@ fn a_lockref_loses_no_reference_with_any_lock_and_policy() {
     conserves::<TestAndSet, Standard, Portable<Native>>();
 }
 
-/// 2^17 acquisitions and releases: the ticket counters in the upper half wrap twice.
+/// Makes 2^17 acquisitions and releases, so the ticket counters in the upper half wrap twice. They
+/// must not change the count.
 fn leaves_the_count_alone<K: LaneLock<Native>>() {
     let pass = |lockref: &LockRef<K, Standard>| {
         let before = lockref.count();

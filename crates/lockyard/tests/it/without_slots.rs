@@ -1,5 +1,5 @@
-//! Threads without a slot on a host that has slots: threads that come when all slots are taken, and
-//! late destructors of thread-locals. They exclude as other threads do, and are counted.
+//! Threads without a slot on a host that has slots: threads that come when all slots are in use,
+//! and late destructors of thread-locals. They exclude as other threads do, and are counted.
 
 use lockyard::comparators::McsLock;
 use lockyard::platform::{Host, Native};
@@ -16,7 +16,7 @@ fn counted() -> u64 {
     native_events().iter().find(|(event, _)| *event == Event::NoSlot).map_or(0, |(_, n)| *n)
 }
 
-/// A number behind any lock.
+/// A number protected by any lock.
 trait Number: Sync {
     fn add_one(&self, meanwhile: impl FnOnce());
     fn is(&self, expected: u64) -> bool;
@@ -38,7 +38,7 @@ macro_rules! number {
 }
 number!(QSpinLock, PvQSpinLock, PvTicketLock);
 
-/// Threads without a slot wait for each other, and lose nothing.
+/// Checks that threads without a slot exclude each other, and lose no increment.
 fn threads_without_a_slot_exclude(number: &impl Number) {
     const THREADS: u64 = 4;
     const ROUNDS: u64 = 200;
@@ -49,7 +49,7 @@ fn threads_without_a_slot_exclude(number: &impl Number) {
                 assert_eq!(Native::slot(), None, "all slots are taken");
                 together.wait();
                 for _ in 0..ROUNDS {
-                    // Long enough for the others to come and find the lock held.
+                    // Long enough for the other threads to come and find the lock held.
                     number.add_one(thread::yield_now);
                 }
             });
@@ -58,10 +58,10 @@ fn threads_without_a_slot_exclude(number: &impl Number) {
     assert!(number.is(THREADS * ROUNDS));
 }
 
-/// Set in the process that has no slot left.
+/// Set in the environment of the process that has no slot left.
 const EXHAUSTED: &str = "LOCKYARD_TEST_EXHAUSTED";
 
-/// In its own process: no other test could have a slot afterwards.
+/// In a separate process, because no other test could get a slot afterwards.
 #[test]
 fn the_thread_after_the_last_slot_waits_outside_the_queue() {
     if std::env::var_os(EXHAUSTED).is_some() {
@@ -121,7 +121,7 @@ fn a_destructor_that_runs_after_the_slot_was_given_back_takes_its_locks() {
         fn drop(&mut self) {
             assert_eq!(Native::slot(), None, "the slot was given back before");
             LATE_IS_THERE.store(true, Ordering::Release);
-            // Another thread holds it, so this is a wait.
+            // Another thread holds the lock, so this acquisition waits.
             *LOCK.lock() += 1;
         }
     }
@@ -140,12 +140,12 @@ fn a_destructor_that_runs_after_the_slot_was_given_back_takes_its_locks() {
             while !HELD.load(Ordering::Acquire) {
                 thread::yield_now();
             }
-            // Destructors run in reverse order: first the slot's, then this one.
+            // Destructors run in reverse order: first that of the slot, then this one.
             LATE.with(|_| ());
             assert!(Native::slot().is_some());
         });
         holder.join().expect("it releases");
-        // A join, unlike the end of the scope, waits for destructors.
+        // A join waits for destructors; the end of the scope does not.
         late.join().expect("its destructor has run");
     });
     assert_eq!(*LOCK.lock(), 2);

@@ -1,4 +1,4 @@
-//! Safe code that erases a parked waiter's announcement: its wake-up would be lost.
+//! Safe code that erases a parked waiter's announcement, which would lose its wake-up.
 
 use lockyard::platform::{Host, Native, Ordering, Word};
 

@@ -1,4 +1,4 @@
-//! Two threads that change a lockref's count through one guard: they would not exclude each other.
+//! Two threads that change a lockref's count through one guard: nothing would exclude them.
 
 use lockyard::LockRef;
 

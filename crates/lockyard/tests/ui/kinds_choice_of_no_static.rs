@@ -1,4 +1,4 @@
-//! A choice that is not a `static`: each use of a constant could be another one.
+//! A choice that is not a `static`: each use of a constant could be a separate choice.
 
 use lockyard::kind::{Choice, Kind, StaticChoice};
 

@@ -18,7 +18,7 @@ impl StaticChoice for Table {
 fn main() {
     let (cache, table) = (RawChosenLock::<Cache>::new(), RawChosenLock::<Table>::new());
     let ticket = RawTicketLock::new();
-    // SAFETY: none of it compiles.
+    // SAFETY: none of this compiles.
     unsafe {
         cache.release(table.acquire());
         cache.release(ticket.acquire());

@@ -1,4 +1,4 @@
-//! The result of acquiring one type of lock, given back to another; some have equal token types.
+//! The result of acquiring one type of lock, given back to another. Some have equal token types.
 
 use lockyard::lock::{CmpxchgGrab, Queued, TicketAsmLoop};
 use lockyard::platform::Portable;
@@ -8,7 +8,7 @@ use lockyard::{
 
 fn main() {
     let (ticket, queued) = (RawTicketLock::new(), RawQSpinLock::new());
-    // SAFETY: none of it compiles.
+    // SAFETY: none of this compiles.
     unsafe {
         queued.release(ticket.acquire());
         RawTestAndSetLock::new().release(queued.acquire());

@@ -1,4 +1,4 @@
-//! A lock released twice, data or a guard used too late, a lock freed while it is held.
+//! A lock released twice, data or a guard used too late, and a lock freed while it is held.
 
 use lockyard::{QSpinLock, RawQSpinLock, TicketLock, TicketLockGuard};
 
@@ -10,7 +10,7 @@ fn outlives<'a>() -> TicketLockGuard<'a, u32> {
 fn main() {
     let raw = RawQSpinLock::new();
     let held = raw.acquire();
-    // SAFETY: acquired above; the second time it does not compile.
+    // SAFETY: acquired above. The second release does not compile.
     unsafe {
         raw.release(held);
         raw.release(held);

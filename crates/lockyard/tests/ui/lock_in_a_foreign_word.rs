@@ -1,4 +1,4 @@
-//! An algorithm applied, in safe code, to a foreign word: its bits may name another thread's node.
+//! An algorithm applied, in safe code, to any word: its bits may name another thread's node.
 
 use lockyard::Native;
 use lockyard::lane::Whole;

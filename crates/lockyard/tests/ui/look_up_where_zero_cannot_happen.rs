@@ -1,4 +1,4 @@
-//! The variant for counts that cannot be zero has no way to refuse.
+//! The variant for counts that cannot be zero has no `get_not_zero`.
 
 use lockyard::page_ref::{PageRef, Xadd};
 

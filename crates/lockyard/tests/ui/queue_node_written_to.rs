@@ -1,4 +1,4 @@
-//! Safe code that writes to a queue node: it could end another thread's wait for a lock.
+//! Safe code that writes to a queue node, which could end another thread's wait for a lock.
 
 use lockyard::Native;
 use lockyard::platform::{Host, Ordering, Slot, Word};

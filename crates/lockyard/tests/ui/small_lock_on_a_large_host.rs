@@ -1,5 +1,5 @@
 //! A lock with 8-bit counters on a host with more than 255 slots: a 257th contender would enter
-//! beside the holder.
+//! while the lock is held.
 
 use lockyard::Native;
 use lockyard::on::RawTicketLock8;

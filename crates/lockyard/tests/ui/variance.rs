@@ -1,7 +1,7 @@
-//! Safe code that takes a lock for one with other parameters: one word, two meanings.
+//! Safe code that uses a lock as one with other parameters: one word, two meanings.
 //!
-//! `for<'a> fn(&'a ())` is a subtype of `fn(&'static ())`. So a type that is covariant in a
-//! parameter would pass for one whose parameter implements the same trait in another way. Each
+//! `for<'a> fn(&'a ())` is a subtype of `fn(&'static ())`. So a lock that is covariant in a
+//! parameter would pass for one whose parameter implements the same trait differently. Each
 //! function below is one type that must refuse it.
 #![forbid(unsafe_code)]
 #![allow(coherence_leak_check)]

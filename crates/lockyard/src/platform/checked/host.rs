@@ -12,19 +12,19 @@ use std::cell::{Cell, RefCell};
 use std::thread::panicking;
 use std::vec::Vec;
 
-/// The host of a model: its threads are loom's.
+/// The host of a model, whose threads are loom's threads.
 ///
-/// Threads get slots in the order in which they ask, from 0, and keep them to their end. There is
-/// one NUMA node. There is no clock, except through [`with_clock`]. [`fatal`](Host::fatal) panics,
-/// which is how a model fails.
+/// Threads get slots in the order in which they ask, from 0, and keep them until they end. There is
+/// one NUMA node. There is no clock, except under [`with_clock`]. [`fatal`](Host::fatal) panics,
+/// which makes the model fail.
 #[derive(Debug)]
 pub struct Checked(());
 
 /// Number of slots: loom's maximum number of threads.
 const SLOTS: u32 = loom::MAX_THREADS as u32;
 
-/// Number of places for announcements: fewer than loom has threads, so that models reach a full
-/// table. A host with a clock has one more, so that two waiters beside a queue can announce
+/// Number of places for announcements. It is less than loom's number of threads, so models reach a
+/// full table. A host with a clock has one more place, so that two timed waiters can announce
 /// themselves.
 const ANNOUNCEMENTS: usize = 2;
 
@@ -35,18 +35,19 @@ struct Parked {
     woken: bool,
 }
 
-/// The state of one execution that is not part of the modelled memory, except where it says so.
+/// The state of one execution. It is outside the modelled memory, except where a field says
+/// otherwise.
 struct World {
     nodes: Vec<QueueNode<CheckedAtomics>>,
     announcements: Vec<Announcement<CheckedAtomics>>,
     next_slot: Cell<u32>,
     parked: RefCell<Vec<Parked>>,
-    /// Slots whose thread has returned from a park spuriously.
+    /// Slots in which a park has already returned spuriously.
     returned_once: RefCell<Vec<Slot>>,
     /// The time, if there is a clock.
     clock: Cell<Duration>,
     /// A word of modelled memory that every park and unpark changes, so that loom explores both
-    /// orders of the two. Relaxed, so that it orders nothing else.
+    /// orders of the two. It is relaxed, and so orders nothing else.
     parking: U32<Checked>,
 }
 
@@ -74,12 +75,12 @@ loom::thread_local! {
 /// The behaviour of [`Host::park`] in a model.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Parking {
-    /// It returns only when the thread is unparked.
+    /// The park returns only when the thread is unparked.
     Exact,
-    /// It always returns at once: a spurious return, which its contract allows. For waits that do
-    /// not depend on it.
+    /// The park always returns immediately. The contract of `park` allows such a spurious return.
+    /// For waits that do not depend on parking.
     Spurious,
-    /// The first park of each thread returns at once. Later ones are exact.
+    /// The first park of each thread returns immediately. Later parks are exact.
     SpuriousOnce,
 }
 
@@ -89,8 +90,8 @@ std::thread_local! {
     static ALLOCATIONS_BEFORE_FAILURE: Cell<Option<u32>> = const { Cell::new(None) };
 }
 
-/// Runs `check` (a call of loom's `check`) with parks as `parking` says. Elsewhere they are
-/// [`Parking::Exact`]. A primitive that parks is checked both ways.
+/// Runs `check` (a call of loom's `check`) with the given behaviour of parks. Outside this call,
+/// parks are [`Parking::Exact`]. A primitive that parks is checked both ways.
 pub fn with_parking<R>(parking: Parking, check: impl FnOnce() -> R) -> R {
     struct Restore(Parking);
     impl Drop for Restore {
@@ -102,11 +103,12 @@ pub fn with_parking<R>(parking: Parking, check: impl FnOnce() -> R) -> R {
     check()
 }
 
-/// Runs `check` (a call of loom's `check`) on a host with a clock. Elsewhere there is none.
+/// Runs `check` (a call of loom's `check`) on a host with a clock. Outside this call there is no
+/// clock.
 ///
-/// The clock advances only by timeouts. A park with a timeout of at most `short` returns at once,
-/// and the clock has advanced by that. A park with a longer timeout lasts until it is woken. So
-/// waits that give up and waits that must be woken can meet in one model.
+/// Only timeouts advance the clock. A park with a timeout of at most `short` returns immediately,
+/// and advances the clock by that timeout. A park with a longer timeout lasts until it is woken. So
+/// one model can contain waits that give up and waits that must be woken.
 pub fn with_clock<R>(short: Duration, check: impl FnOnce() -> R) -> R {
     struct Restore(Option<Duration>);
     impl Drop for Restore {
@@ -118,16 +120,16 @@ pub fn with_clock<R>(short: Duration, check: impl FnOnce() -> R) -> R {
     check()
 }
 
-/// Makes the allocation after the next `successes` ones fail, once. Call it inside the model, at
-/// its start.
+/// Makes one allocation fail, after `successes` successful ones. Call it inside the model, at its
+/// start.
 pub fn fail_allocation(successes: u32) {
     ALLOCATIONS_BEFORE_FAILURE.set(Some(successes));
 }
 
 impl Checked {
-    /// Creates what an execution needs, in the calling thread. Call it at the start of a model
-    /// whose threads use slots, queue nodes or parking. Otherwise the first thread that needs them
-    /// creates them. That would order this thread before all later users, and hide a missing
+    /// Creates the state of an execution, in the calling thread. Call it at the start of a model
+    /// whose threads use slots, queue nodes or parking. Otherwise the first thread that needs the
+    /// state creates it. That would order this thread before all later users, and hide a missing
     /// ordering.
     pub fn begin() {
         ALLOCATIONS_BEFORE_FAILURE.set(None);
@@ -136,17 +138,17 @@ impl Checked {
     }
 }
 
-// SAFETY: a slot goes to one thread of an execution. There is one queue node for each slot and
+// SAFETY: each slot goes to one thread of an execution. There is one queue node for each slot and
 // level, and it lives until loom drops its statics, after all threads have ended. Memory comes from
-// the global allocator. `fatal` unwinds, and so ends the model: from then on nothing in it is
-// shared or guarded.
+// the global allocator. `fatal` unwinds and so ends the model, and after that nothing in the model
+// is shared or guarded.
 unsafe impl Host for Checked {
     type Atomics = CheckedAtomics;
     const SLOTS: u32 = SLOTS;
     const GIVES_SLOTS_BACK: bool = false;
 
     fn slot() -> Option<Slot> {
-        // A failed check drops guards when the execution is gone.
+        // A failed check drops guards after the execution is gone.
         if panicking() { None } else { SLOT.try_with(|&slot| slot).ok() }
     }
 
@@ -169,8 +171,8 @@ unsafe impl Host for Checked {
         &world.announcements[..ANNOUNCEMENTS + usize::from(SHORT.get().is_some())]
     }
 
-    /// Does nothing. A pause orders nothing, and a thread that continues at once is one of the
-    /// schedules to explore.
+    /// Does nothing. A pause orders nothing, and loom explores the schedule in which the thread
+    /// continues immediately.
     fn relax() {}
 
     fn yield_now() {
@@ -187,8 +189,8 @@ unsafe impl Host for Checked {
         world.clock.get()
     }
 
-    /// With a timeout it returns at once, because the time may have passed. Under [`with_clock`]
-    /// the timeout decides.
+    /// With a timeout the park may return immediately, because the time may have passed. Under
+    /// [`with_clock`] the timeout decides.
     fn park(word: &U32<Self>, expected: u32, timeout: Option<Duration>) {
         if panicking() || PARKING.get() == Parking::Spurious {
             return;
@@ -205,7 +207,7 @@ unsafe impl Host for Checked {
             world.returned_once.borrow_mut().push(slot);
             return;
         }
-        // Registered before the comparison, so that no unpark after the comparison can miss it.
+        // Registered before the comparison, so that an unpark after the comparison finds it.
         // Relaxed: parking orders nothing.
         world.parking.fetch_add(1, Ordering::Relaxed);
         world.parked.borrow_mut().push(Parked { slot, word, woken: false });
@@ -214,8 +216,8 @@ unsafe impl Host for Checked {
             let place = parked.iter().position(|p| p.slot == slot);
             parked.swap_remove(place.expect("a parked thread removes itself"));
         };
-        // A futex compares the newest value, and later loads of the thread return no older one.
-        // Relaxed: it orders nothing.
+        // A futex compares the newest value, and later loads of the thread return no older value.
+        // Relaxed: the load orders nothing.
         let value = waiting::wait(
             || true,
             || {
@@ -228,7 +230,8 @@ unsafe impl Host for Checked {
         }
         let woken = || world.parked.borrow().iter().any(|p| p.slot == slot && p.woken);
         waiting::wait(woken, || {
-            // Relaxed: a transition of the model, so that its order with unparks is explored.
+            // Relaxed: this load is a transition of the model, so loom explores its order with
+            // unparks.
             world.parking.load(Ordering::Relaxed);
             woken().then_some(())
         });
@@ -267,7 +270,7 @@ unsafe impl Host for Checked {
     }
 
     unsafe fn deallocate(memory: NonNull<u8>, layout: Layout) {
-        // SAFETY: the caller says that `allocate` returned the memory for this layout.
+        // SAFETY: the caller promises that `allocate` returned the memory for this layout.
         unsafe { std::alloc::dealloc(memory.as_ptr(), layout) }
     }
 
@@ -275,7 +278,7 @@ unsafe impl Host for Checked {
         let _ = event;
     }
 
-    /// Waits without yielding: a yield orders nothing.
+    /// Waits without yielding, because a yield orders nothing.
     fn wait_yielding<W: Word>(
         word: &W,
         order: Ordering,

@@ -2,17 +2,18 @@
 //!
 //! An operation on a part of a word is one masked read-modify-write: one transition of the model.
 //!
-//! A load is two transitions. The first is a relaxed store to a word of its own, which orders
-//! nothing; the second is the load. The reason is in loom 0.7, which finds schedules to explore by
-//! comparing each operation with only the *last* access of its object. Two loads do not depend on
-//! each other. Suppose that thread A loads, B loads, and B stores. The store is compared with B's
-//! own load, so the schedule in which B's store comes before A's load is never explored. The extra
-//! store makes loads of one word depend on each other, and loom finds that schedule from their
-//! order. (A test in the crate `lockyard-check` shows it with loom alone and with these words.)
+//! A load is two transitions: first a relaxed store to a separate word, which orders nothing, and
+//! then the load. The reason is a limit of loom 0.7. It finds schedules to explore by comparing
+//! each operation with only the *last* access of its object, and treats two loads as independent.
+//! Suppose that thread A loads, B loads, and B stores. loom compares the store with B's own load,
+//! so it never explores the schedule in which B's store comes before A's load. The extra store
+//! makes loads of one word depend on each other, so loom tries their other order and finds that
+//! schedule. (A test in the crate `lockyard-check` shows the problem with loom's atomics and with
+//! these words.)
 //!
 //! While a panic unwinds, the words do nothing and the cells are not tracked. A failed check drops
 //! the stacks of its threads after the execution is gone, and their guards release locks. An access
-//! to loom would then be a panic within a panic.
+//! to loom would then panic inside a panic.
 
 use super::super::{
     Atomics, Budget, BudgetSpent, DataCell, Int, Ordering, Part, Word, part_of, store_part_by_rmw,
@@ -33,10 +34,10 @@ macro_rules! checked_word {
         #[derive(Debug)]
         pub struct $name {
             word: $atomic,
-            /// Written by every load; see the module.
+            /// Every load writes this word; see the module documentation.
             reads: loom::sync::atomic::AtomicU8,
-            /// The newest value, outside the model. No other thread is scheduled between an
-            /// operation and the note of its effect.
+            /// The newest value, outside the model. loom schedules no other thread between an
+            /// operation and the update of this value.
             newest: $plain,
         }
 
@@ -143,8 +144,8 @@ macro_rules! checked_word {
                 self.note(before & value);
                 before
             }
-            /// It does not call `relax`, which orders nothing. A bounded wait is one poll: a longer
-            /// one ends in a state in which this one can end too.
+            /// Does not call `relax`, which orders nothing. A bounded wait is one poll: each state
+            /// in which a longer wait can end is also an end state of this one.
             fn wait_until(
                 &self,
                 order: Ordering,
@@ -202,10 +203,10 @@ checked_word!(
 /// Exchanges a part by one masked read-modify-write.
 ///
 /// loom has no read-modify-write with a caller's function, so this is a compare-exchange that
-/// expects the newest value. It fails if another thread was scheduled at the transition itself and
-/// changed the word. Then the second exchange *is* the read-modify-write, after that change. A
-/// second failure is the same again. A schedule in which the first exchange failed later reaches
-/// it, so it is not explored further.
+/// expects the newest value. It fails only if loom scheduled another thread at the transition
+/// itself, and that thread changed the word. Then the second exchange *is* the read-modify-write,
+/// after that change. If the second also fails, loom need not explore that schedule further: the
+/// one in which the first exchange failed later leads to the same state.
 #[track_caller]
 fn swap_part<W: Newest, P: Int>(word: &W, index: usize, new: P, order: Ordering) -> P {
     let mut seen = word.newest();
@@ -244,18 +245,17 @@ checked_part!(CheckedU64, u8);
 checked_part!(CheckedU64, u16);
 checked_part!(CheckedU64, u32);
 
-/// A cell of checked memory: loom reports accesses that are not ordered against each other.
+/// A cell of checked memory: loom reports accesses that have no order between them.
 ///
-/// The data are beside loom's cell, not in it, so that destructors can use them while a panic
-/// unwinds.
+/// The data are next to loom's cell, not in it, so destructors can use them while a panic unwinds.
 #[derive(Debug)]
 pub struct CheckedCell<T> {
     accesses: loom::cell::UnsafeCell<()>,
     data: core::cell::UnsafeCell<T>,
 }
 
-// SAFETY: the cell hands out only raw pointers. Code that dereferences them argues exclusion (see
-// `DataCell`), and loom checks the argument.
+// SAFETY: the cell returns only raw pointers. Code that dereferences them must ensure exclusion
+// (see `DataCell`), and loom checks that.
 unsafe impl<T: Send> Sync for CheckedCell<T> {}
 // SAFETY: the data are `Send`, and loom's part of the cell is an index.
 unsafe impl<T: Send> Send for CheckedCell<T> {}

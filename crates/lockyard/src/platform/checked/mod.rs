@@ -2,12 +2,12 @@
 //!
 //! Words are loom's atomics and cells are loom's cells. So a check explores every interleaving (up
 //! to a stated number of preemptions) and, for each load, every value that the memory model allows.
-//! An access to a [`Cell`](super::Cell) that is not ordered against another one is reported as a
-//! race. loom's types are used directly: there is no `cfg(loom)`, and a check is an ordinary test.
+//! If two accesses to a [`Cell`](super::Cell) have no order between them, the check reports a race.
+//! loom's types are used directly: there is no `cfg(loom)`, and a check is an ordinary test.
 //!
 //! # Checking your own code
 //!
-//! Write it over a [`Host`](super::Host), and check it with [`Checked`] in place of
+//! Write the code for any [`Host`](super::Host), and check it with [`Checked`] in place of
 //! [`Native`](crate::Native). Use raw locks: `lock_api`'s mutex needs a constant initial value, and
 //! loom's atomics have none.
 //!
@@ -56,18 +56,18 @@
 //! });
 //! ```
 //!
-//! Create every object inside the model's closure: loom's objects die with each execution. A model
-//! has at most five threads ([`loom::MAX_THREADS`]), including its main thread.
+//! Create every object inside the model's closure, because loom's objects end with each execution.
+//! A model has at most five threads ([`loom::MAX_THREADS`]), including its main thread.
 //!
 //! # What it does not see
 //!
-//! - Sequential consistency of *accesses*: loom treats a `SeqCst` access as `AcqRel`. For this
-//!   reason it may report a correct program, but never misses a wrong one. `SeqCst` *fences* are
-//!   modelled, and primitives use fences where they need sequential consistency.
+//! - Sequential consistency of *accesses*: loom treats a `SeqCst` access as `AcqRel`. So it may
+//!   report a correct program, but never misses a wrong one. `SeqCst` *fences* are modelled, and
+//!   primitives use fences where they need sequential consistency.
 //! - Spurious failures of a weak compare-exchange: it is checked as a strong one. A caller that
-//!   retries then reaches the state of a successful exchange. So only one path is lost: a bounded
-//!   number of failures that spurious ones use up.
-//! - Values overwritten more than seven stores ago: loom's history is that long.
+//!   retries then reaches the state of a successful exchange. So only one path is lost: spurious
+//!   failures that use up a bounded number of retries.
+//! - Values overwritten more than seven stores ago, because loom's history is that long.
 
 mod host;
 mod memory;

@@ -1,4 +1,4 @@
-//! Hooks: what a hook sees of an operation, and what it may decide.
+//! Hooks: the operations that a hook sees, and the decisions that it makes.
 
 use crate::platform::Ordering;
 use core::alloc::Layout;
@@ -36,10 +36,8 @@ pub enum OperationKind {
     StorePart,
     /// [`Part::swap_part`](crate::platform::Part::swap_part).
     SwapPart,
-    /// [`Word::wait_until`] without a bound, and
-    /// [`Part::wait_part_assembly`]. The ordering of the latter
-    /// (acquire) is in its assembly and cannot be changed there, so with another ordering it runs
-    /// as a plain loop.
+    /// [`Word::wait_until`] without a bound, and [`Part::wait_part_assembly`]. The assembly has a
+    /// fixed ordering (acquire), so with another ordering that wait runs as a plain loop.
     ///
     /// [`Word::wait_until`]: crate::platform::Word::wait_until
     /// [`Part::wait_part_assembly`]: crate::platform::Part::wait_part_assembly
@@ -54,14 +52,14 @@ pub enum OperationKind {
 /// One operation, before it is performed.
 #[derive(Clone, Copy, Debug)]
 pub struct Operation {
-    /// Its kind.
+    /// The kind of the operation.
     pub kind: OperationKind,
-    /// The place of its call in the source of the primitive. (Platform functions and lanes pass on
-    /// their callers' places.)
+    /// The source location of the call in the primitive. (Platform functions and lanes pass on
+    /// their callers' locations.)
     pub place: &'static Location<'static>,
     /// The address of the word, or 0 for a fence.
     pub address: usize,
-    /// Its ordering. For a compare-exchange, that of success.
+    /// The ordering. For a compare-exchange, the success ordering.
     pub order: Ordering,
     /// The failure ordering of a compare-exchange; `None` for every other kind.
     pub failure: Option<Ordering>,
@@ -70,31 +68,32 @@ pub struct Operation {
 /// The effect that a hook allows an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// It is performed.
+    /// The operation is performed.
     Performed,
-    /// It changes nothing and is reported as done. A store is dropped. A read-modify-write returns
-    /// the value that it found. A compare-exchange that found the expected value returns `Ok`. A
-    /// wait returns the value that it found, whether its predicate is true or not. A fence orders
-    /// nothing. A load has no effect to lose, so it is performed.
+    /// The operation changes nothing and is reported as done. A store is dropped. A
+    /// read-modify-write returns the value that it found. A compare-exchange that found the
+    /// expected value returns `Ok`. A wait returns the value that it found, even if its predicate
+    /// is false. A fence orders nothing. A load has no effect to lose, so it is performed.
     Pretended,
 }
 
-/// A decision about each operation of a [`Hooked`] platform.
+/// Code that decides about each operation of a [`Hooked`] platform.
 ///
 /// # Safety
 ///
-/// A primitive over [`Hooked`] keeps its promises only while the hook changes nothing. A hook may
-/// weaken orderings, or have operations [pretended](Effect::Pretended). Its implementer then
-/// ensures that no primitive over it guards anything that must not be accessed without it. (The
-/// checks of this project guard atomics and cells of a model.)
+/// A primitive on [`Hooked`] keeps its guarantees only while the hook changes nothing. A hook may
+/// weaken orderings, or [pretend](Effect::Pretended) operations. The implementer of such a hook
+/// must ensure that primitives on it protect nothing that would be unsound to access unprotected.
+/// (The checks of this project protect atomics and cells of a model.)
 ///
 /// [`Hooked`]: super::Hooked
 pub unsafe trait Hook: 'static {
-    /// True if unbounded waits are cut into slices, so that [`waiting`](Self::waiting) is called.
+    /// True if unbounded waits are cut into slices. After each slice the platform calls
+    /// [`waiting`](Self::waiting).
     const WATCHES_WAITS: bool = false;
 
-    /// Sees an operation before it is performed, and decides its effect. It may change the
-    /// orderings, to ones that the kind of operation can have.
+    /// Sees an operation before it is performed, and decides its effect. It may replace the
+    /// orderings with others that the kind of operation allows.
     fn operation(operation: &mut Operation) -> Effect;
 
     /// Sees an operation after it was performed or pretended, with the orderings that it had.
@@ -102,9 +101,10 @@ pub unsafe trait Hook: 'static {
         let _ = operation;
     }
 
-    /// Sees a wait that is not over, after each [`SLICE`] polls, and after each [`PARKED_SLICE`] of
-    /// a park. `slices` is the length of this wait in slices of polls. A slice of a park counts as
-    /// many slices of polls. It may yield. It may panic, to end a wait that will never end.
+    /// Sees an unfinished wait, after each [`SLICE`] polls, and after each [`PARKED_SLICE`] of a
+    /// park. `slices` is the length of this wait so far, in slices of polls. A slice of a park
+    /// counts as a fixed number of slices of polls. The hook may yield. It may panic, to end a wait
+    /// that would never end.
     fn waiting(slices: u64) {
         let _ = slices;
     }
@@ -128,7 +128,7 @@ pub unsafe trait Hook: 'static {
     }
 }
 
-/// Polls between two calls of [`Hook::waiting`].
+/// Number of polls between two calls of [`Hook::waiting`].
 pub const SLICE: u32 = 64;
 
 /// Duration of a watched park between two calls of [`Hook::waiting`].

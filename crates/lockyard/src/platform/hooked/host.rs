@@ -1,5 +1,5 @@
-//! The hooked host: everything is the inner host's, except that its memory asks the hook, and that
-//! waits and allocations pass through it.
+//! The hooked host. It forwards everything to the inner host, except that memory operations, waits
+//! and allocations pass through the hook.
 
 use super::hook::{Hook, PARKED_SLICE};
 use super::memory::HookedAtomics;
@@ -13,10 +13,10 @@ use core::fmt;
 use core::ptr::NonNull;
 use core::time::Duration;
 
-/// Slices of polls that one slice of a park counts as.
+/// Number of slices of polls that one slice of a park counts as.
 const SLICES_PARKED: u64 = 100;
 
-/// The host `H` with its operations passing through `K`.
+/// The host `H`, with its operations passing through `K`.
 pub struct Hooked<H, K>(Invariant<(H, K)>);
 
 impl<H, K> fmt::Debug for Hooked<H, K> {
@@ -25,8 +25,8 @@ impl<H, K> fmt::Debug for Hooked<H, K> {
     }
 }
 
-// SAFETY: everything is `H`'s. A queue node of `HookedAtomics<A, K>` has the layout of one of `A`:
-// `HookedWord` is transparent and `QueueNode` is `repr(C)`.
+// SAFETY: `H` provides everything. A queue node of `HookedAtomics<A, K>` has the layout of one of
+// `A`: `HookedWord` is transparent and `QueueNode` is `repr(C)`.
 unsafe impl<H: Host, K: Hook> Host for Hooked<H, K> {
     type Atomics = HookedAtomics<H::Atomics, K>;
     const SLOTS: u32 = H::SLOTS;
@@ -40,8 +40,8 @@ unsafe impl<H: Host, K: Hook> Host for Hooked<H, K> {
     }
     fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<Self::Atomics> {
         let node: *const QueueNode<H::Atomics> = H::queue_node(slot, level);
-        // SAFETY: the same layout, as argued at the `impl`. The reference lives as long as the
-        // original.
+        // SAFETY: the layout is the same, as shown at the `impl`. The reference lives as long as
+        // the original.
         unsafe { &*node.cast() }
     }
     fn announcements(lock: usize, turn: u32) -> &'static [Announcement<Self::Atomics>] {
@@ -59,7 +59,7 @@ unsafe impl<H: Host, K: Hook> Host for Hooked<H, K> {
     fn now() -> Duration {
         H::now()
     }
-    /// If waits are watched, a park without a timeout is a sequence of parks of [`PARKED_SLICE`],
+    /// If waits are watched, a park without a timeout becomes repeated parks of [`PARKED_SLICE`],
     /// while the word keeps its value.
     fn park(word: &U32<Self>, expected: u32, timeout: Option<Duration>) {
         if timeout.is_some() || !K::WATCHES_WAITS {
@@ -73,7 +73,7 @@ unsafe impl<H: Host, K: Hook> Host for Hooked<H, K> {
         }
     }
     fn unpark(word: *const U32<Self>, count: u32) {
-        // `HookedWord` is transparent: the address is the inner word's.
+        // `HookedWord` is transparent, so the address is that of the inner word.
         H::unpark(word.cast(), count)
     }
     fn allocate(layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
@@ -86,7 +86,7 @@ unsafe impl<H: Host, K: Hook> Host for Hooked<H, K> {
     }
     unsafe fn deallocate(memory: NonNull<u8>, layout: Layout) {
         K::freed(memory, layout);
-        // SAFETY: the caller's promise is `H`'s.
+        // SAFETY: the caller's promise is the same as for `H`.
         unsafe { H::deallocate(memory, layout) }
     }
     fn count(event: Event) {

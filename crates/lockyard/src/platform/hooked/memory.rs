@@ -9,7 +9,7 @@ use core::fmt;
 use core::marker::PhantomData;
 use core::panic::Location;
 
-/// The memory `A` with its operations passing through `K`.
+/// The memory `A`, with its operations passing through `K`.
 pub struct HookedAtomics<A, K>(Invariant<(A, K)>);
 
 /// A word of memory whose operations pass through `K`.
@@ -64,7 +64,7 @@ fn ask<K: Hook>(
     Answer { operation, performed, _hook: PhantomData }
 }
 
-/// Returns the reading half of an ordering, for the load that stands for a pretended operation.
+/// Returns the reading half of an ordering, for the load that replaces a pretended operation.
 fn of_load(order: Ordering) -> Ordering {
     match order {
         Ordering::Release => Ordering::Relaxed,
@@ -85,14 +85,14 @@ impl<W: Word, K: Hook> HookedWord<W, K> {
         self.0.load(of_load(answer.order()))
     }
 
-    /// Performs a compare-exchange that compares and stores nothing.
+    /// Compares as a compare-exchange does, and stores nothing.
     #[track_caller]
     fn compare_only(&self, current: W::Int, answer: &Answer<K>) -> Result<W::Int, W::Int> {
         let found = self.found(answer);
         if found == current { Ok(found) } else { Err(found) }
     }
 
-    /// Waits without a bound, in slices that are each followed by a call of the hook.
+    /// Waits without a bound, in slices, and calls the hook after each slice.
     #[track_caller]
     fn wait_watched(
         &self,
@@ -264,8 +264,9 @@ impl<P: Int, W: Part<P>, K: Hook> Part<P> for HookedWord<W, K> {
     }
 }
 
-// SAFETY: the words are `A`'s. A hook that changes operations breaks what the trait promises, on
-// purpose. Its user expects the primitives above to fail, and judges them by what they do.
+// SAFETY: the words are those of `A`. A hook that changes operations deliberately breaks the
+// promises of the trait. Its user expects the primitives on it to fail, and judges them by their
+// behaviour.
 unsafe impl<A: Atomics, K: Hook> Atomics for HookedAtomics<A, K> {
     type U16 = HookedWord<A::U16, K>;
     type U32 = HookedWord<A::U32, K>;
@@ -274,7 +275,7 @@ unsafe impl<A: Atomics, K: Hook> Atomics for HookedAtomics<A, K> {
 
     fn fence(order: Ordering) {
         let answer = ask::<K>(OperationKind::Fence, 0, order, None);
-        // Weakened to relaxed it is no fence: `core` has none of that ordering.
+        // An ordering weakened to relaxed means no fence, because `core` has no relaxed fence.
         if answer.performed && answer.order() != Ordering::Relaxed {
             A::fence(answer.order());
         }
@@ -309,7 +310,7 @@ mod tests {
     struct Counted;
     static LATE: AtomicU32 = AtomicU32::new(0);
 
-    // SAFETY: everything is the native memory's.
+    // SAFETY: the native memory provides everything.
     unsafe impl Atomics for Counted {
         type U16 = NativeU16;
         type U32 = NativeU32;
@@ -325,7 +326,7 @@ mod tests {
         }
     }
 
-    /// Makes every fence relaxed if `WEAK`, and counts the fences that are asked about.
+    /// Makes every fence relaxed if `WEAK`, and counts the fences that reach the hook.
     struct Weakens<const WEAK: bool>;
     static FENCES: AtomicU32 = AtomicU32::new(0);
 

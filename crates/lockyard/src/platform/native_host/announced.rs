@@ -1,6 +1,6 @@
-//! The native host's table of parked waiters: lines of eight words, in static memory, found by lock
-//! and turn. It is 32 KiB of zeros, linked only into programs with a lock that parks. Only pages
-//! that are used take memory.
+//! The native host's table of parked waiters: lines of eight words, in static memory, indexed by
+//! lock and turn. The table is 32 KiB of zeros, and is linked only into programs with a lock that
+//! parks. Only pages that are used take memory.
 
 use super::super::{Announcement, NativeAtomics, spread};
 
@@ -30,7 +30,7 @@ mod tests {
             let lines = all.map(|(lock, turn)| line(lock, turn).as_ptr() as usize);
             lines.collect::<HashSet<_>>().len()
         };
-        // Of 512 lines, 512 random choices hit 324.
+        // 512 random choices among 512 lines hit 324 lines on average.
         assert!(lines(&mut (0..512).map(|n| (0x7f00_0000_1000, 2 * n))) > 280);
         assert!(lines(&mut (0..512).map(|n| (0x7f00_0000_1000 + 64 * n, 0))) > 280);
     }

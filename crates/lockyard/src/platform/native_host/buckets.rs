@@ -1,8 +1,8 @@
-//! Parking where there is no futex: a table of mutexes and condition variables, by address.
+//! Parking without a futex: a table of mutexes and condition variables, indexed by address.
 //!
-//! All words that hash to a bucket share it, so an unpark wakes all its threads. Threads that wait
-//! for another word then return spuriously, which is allowed. The comparison and the beginning of
-//! the wait are one step, because an unparker holds the bucket's mutex when it notifies.
+//! All words that hash to a bucket share it, so an unpark wakes all threads of the bucket. Threads
+//! that wait for another word then return spuriously, which is allowed. An unparker holds the
+//! bucket's mutex when it notifies, so the comparison and the start of the wait are one step.
 
 use super::super::{NativeU32, Ordering, Word};
 use core::time::Duration;
@@ -58,7 +58,7 @@ mod tests {
     use crate::RawSpinLock;
     use crate::lock::{LaneLock, PvQueued, PvTicket};
 
-    /// Both ways of parking keep what `Host` promises.
+    /// Both ways of parking must keep the promises of `Host`.
     fn hands_over_without_losing_a_wake_up(
         park: fn(&NativeU32, u32, Option<Duration>),
         unpark: fn(*const NativeU32, u32),
@@ -115,7 +115,7 @@ mod tests {
     /// This machine, parking in buckets.
     struct InBuckets;
 
-    // SAFETY: all but parking is `Native`'s.
+    // SAFETY: `Native` provides everything except parking.
     unsafe impl Host for InBuckets {
         type Atomics = NativeAtomics;
         const SLOTS: u32 = Native::SLOTS;
@@ -166,7 +166,7 @@ mod tests {
                     for _ in 0..100 {
                         let held = lock.acquire();
                         assert_eq!(inside.swap(1, Ordering::Relaxed), 0, "two are inside");
-                        // Others come meanwhile, and find that it lasts.
+                        // Other threads come in this time, and find the lock held.
                         std::thread::sleep(Duration::from_micros(20));
                         inside.store(0, Ordering::Relaxed);
                         // SAFETY: taken above.

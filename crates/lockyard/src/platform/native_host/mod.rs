@@ -1,7 +1,7 @@
-//! The native host: threads of an operating system (feature `std`), or a host without slots and
+//! The native host: threads of an operating system (feature `std`), or a host without slots or a
 //! clock.
 //!
-//! | file | what |
+//! | file | contents |
 //! | --- | --- |
 //! | `slots.rs` | the slots of threads |
 //! | `nodes.rs` | the queue nodes of all slots, in static memory |
@@ -13,27 +13,28 @@
 //!
 //! # After a `fork`
 //!
-//! The child has one thread, which keeps the slot of the thread that forked. The parent's other
-//! threads leave their traces in memory, and no thread continues their work:
+//! The child has one thread, which keeps the slot of the thread that forked. The state of the
+//! parent's other threads remains in memory, and no thread continues their work:
 //!
-//! - Locks that they held or queued for stay so for ever. The child must not wait for them.
+//! - Locks that they held or queued for stay in that state for ever. The child must not wait for
+//!   them.
 //! - Their slots stay leased.
-//! - Nodes that the forking thread had left to them ([`Clh`](crate::lock::Clh)) are its own again:
+//! - Nodes that the forking thread had left to them ([`Clh`](crate::lock::Clh)) belong to it again:
 //!   a handler registered with `pthread_atfork` takes them back. (A fork by a bare system call runs
-//!   no handlers, so they are lost. With four of them lost, the thread's next `McsLock` or
+//!   no handlers, so these nodes are lost. If four are lost, the thread's next `McsLock` or
 //!   `ClhLock` waits for ever.)
 //! - Their guards of a [`reclaim::Domain`](crate::reclaim::Domain) are readers that never leave.
-//!   Nothing retired to it is freed any more, and `synchronize` waits for ever (`try_synchronize`
-//!   does not).
+//!   Objects retired to that domain are never freed, and `synchronize` waits for ever
+//!   (`try_synchronize` does not).
 //!
-//! So a child that runs for long without `exec` should make tables and domains of its own.
+//! So a child that runs for long without `exec` should create new tables and domains.
 //!
 //! # Signal handlers
 //!
 //! A signal handler may use slots and nodes, the clock and the counters. On Linux it may also wake
-//! threads. Allocation may meet a mutex that the interrupted thread holds, and so may waking on
-//! other systems. So may the thread's first request for its slot, for which the standard library
-//! may allocate. A thread whose handlers queue should have a slot before (`Native::slot()` leases
+//! threads. Three actions may need a mutex that the interrupted thread holds: allocation, waking on
+//! other systems, and the thread's first request for its slot, for which the standard library may
+//! allocate. So a thread whose handlers queue should have a slot before (`Native::slot()` leases
 //! it).
 
 mod announced;
@@ -68,8 +69,8 @@ use core::time::Duration;
 
 #[cfg(feature = "std")]
 std::thread_local! {
-    /// Number of [`Native::interruption`]s that the thread is in. Handlers read it: for them it is
-    /// atomic.
+    /// Number of nested [`Native::interruption`] calls of the thread. It is atomic because signal
+    /// handlers read it.
     static INTERRUPTIONS: AtomicU32 = const { AtomicU32::new(0) };
 }
 
@@ -96,16 +97,16 @@ impl Native {
 ///
 /// With the feature `std`, a thread leases a slot when a lock first asks for one, and gives it back
 /// when it ends. Parking is a futex on Linux, and a mutex and condition variable elsewhere. Without
-/// `std` it is no [host with slots](super::HostWithSlots), and [`park`](Host::park) returns at
-/// once.
+/// `std` this is not a [host with slots](super::HostWithSlots), and [`park`](Host::park) returns
+/// immediately.
 ///
-/// A thread has no slot while 16,383 others have theirs, and in thread-locals' destructors that run
-/// after its slot was given back. [`HostWithSlots`](super::HostWithSlots) says what then happens.
+/// A thread has no slot if 16,383 other threads have one, and in thread-local destructors that run
+/// after it gave its slot back. [`HostWithSlots`](super::HostWithSlots) describes the consequences.
 #[derive(Debug)]
 pub struct Native(());
 
 // SAFETY: a slot is leased to one thread at a time (`slots.rs`; without `std` there are none).
-// Nodes are distinct statics. Memory is the global allocator's.
+// Nodes are distinct statics. Memory comes from the global allocator.
 unsafe impl Host for Native {
     type Atomics = NativeAtomics;
     const SLOTS: u32 = nodes::SLOTS;
@@ -148,8 +149,8 @@ unsafe impl Host for Native {
     }
 
     fn now() -> Duration {
-        // No static that is initialised at first use: a waiter may be a signal handler that
-        // interrupted the initialisation.
+        // No static with lazy initialisation: the waiter may be a signal handler that interrupted
+        // the initialisation.
         #[cfg(all(feature = "std", unix))]
         {
             let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
@@ -198,7 +199,7 @@ unsafe impl Host for Native {
     unsafe fn deallocate(memory: NonNull<u8>, layout: Layout) {
         #[cfg(feature = "alloc")]
         if layout.size() != 0 {
-            // SAFETY: the caller says that `memory` came from `allocate` with this layout.
+            // SAFETY: the caller promises that `memory` came from `allocate` with this layout.
             unsafe { alloc::alloc::dealloc(memory.as_ptr(), layout) }
         }
         #[cfg(not(feature = "alloc"))]
@@ -227,13 +228,13 @@ unsafe impl Host for Native {
         #[cfg(feature = "std")]
         {
             use std::io::Write;
-            // `eprintln` would panic, and unwind, if nothing reads the stream.
+            // `eprintln` would panic, and so unwind, if nothing reads the stream.
             let _ = std::writeln!(std::io::stderr(), "lockyard: {message}");
             std::process::abort()
         }
         #[cfg(not(feature = "std"))]
         {
-            // A panic while a panic unwinds aborts. A panic that does not unwind does not return.
+            // A panic during unwinding aborts. A panic that does not unwind does not return.
             struct Abort;
             impl Drop for Abort {
                 fn drop(&mut self) {

@@ -1,11 +1,11 @@
 //! The queue nodes of the native host: a line of four for each slot, in static memory. They are a
-//! megabyte of zeros, linked only into programs with a lock that queues. Only pages that are used
-//! take memory.
+//! megabyte of zeros, and are linked only into programs with a lock that queues. Only pages that
+//! are used take memory.
 
 use super::super::{NEST_LEVELS, NativeAtomics, QueueNode, Slot};
 
-/// Number of slots: the threads that may wait for queued locks at the same time. A queued lock's
-/// tail has 14 bits for them, in which 0 names nobody.
+/// Number of slots: the number of threads that may wait for queued locks at the same time. A queued
+/// lock's tail has 14 bits for the slot, in which 0 means no thread.
 pub(super) const SLOTS: u32 = 16_383;
 
 #[repr(C, align(64))]

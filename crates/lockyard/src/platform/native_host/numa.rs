@@ -1,32 +1,32 @@
 //! The NUMA node on which the caller runs, on Linux.
 //!
-//! A system call gives the answer, but costs more than the work that needs it (an update of a
-//! counter, say). The C library knows the CPU without a system call, and a CPU does not change its
-//! node. So the kernel is asked once for each CPU, and the answer is kept. It is a hint, and orders
-//! nothing.
+//! A system call gives the answer, but costs more than the work that needs it (for example, an
+//! update of a counter). The C library knows the CPU without a system call, and a CPU never moves
+//! to another node. So this code asks the kernel once for each CPU, and keeps the answer. The
+//! answer is a hint, and orders nothing.
 
 use core::sync::atomic::{AtomicU16, Ordering};
 
-/// CPUs whose node is kept. On higher ones the kernel is asked each time.
+/// Number of CPUs whose node is kept. For higher CPU numbers the kernel is asked each time.
 const CPUS: usize = 4096;
 
-/// For each CPU: its node plus one, or 0 while that is unknown.
+/// Node of each CPU plus one, or 0 while it is unknown.
 static NODE: [AtomicU16; CPUS] = [const { AtomicU16::new(0) }; CPUS];
 
-/// See [`Host::numa_node`](super::super::Host::numa_node). 0 if the kernel does not say.
+/// See [`Host::numa_node`](super::super::Host::numa_node). Returns 0 if the kernel gives no answer.
 #[inline]
 pub(super) fn current_node() -> u32 {
-    // SAFETY: it takes no argument and touches no memory of ours.
+    // SAFETY: the call takes no argument and touches no memory of ours.
     let cpu = unsafe { libc::sched_getcpu() };
-    // A negative answer (an error) is beyond the table too.
+    // A negative answer (an error) is also outside the table.
     match NODE.get(cpu as usize).map(|node| node.load(Ordering::Relaxed)) {
         Some(node) if node != 0 => u32::from(node) - 1,
         _ => ask(),
     }
 }
 
-/// Asks the kernel, and keeps the answer for the CPU that it names. The caller may be on another by
-/// now.
+/// Asks the kernel, and keeps the answer for the CPU that it names. The caller may already run on
+/// another CPU.
 #[cold]
 #[inline(never)]
 fn ask() -> u32 {
@@ -56,7 +56,8 @@ mod tests {
 
     #[test]
     fn the_kept_node_is_the_one_that_the_kernel_reports() {
-        // Threads may move in between, so it tries several times. On one node it agrees anyway.
+        // Threads may move in between, so the test tries several times. With only one node the two
+        // always agree.
         let agree = (0..100).any(|_| ask() == current_node());
         assert!(agree);
         // SAFETY: no argument, and no memory of ours.

@@ -1,14 +1,14 @@
 //! Slots: small numbers for running threads.
 //!
 //! When a thread first asks, it leases the lowest free slot by setting its bit in a static bitmap.
-//! The destructor of its thread-local gives the slot back, unless the slot is still in use. It may
-//! be: the guard of an `McsLock` or a `ClhLock`, which uses a node, may be dropped later (in
-//! another thread-local's destructor) or never. So may a guard of a reclamation domain. Such a slot
-//! stays leased for good.
+//! The destructor of its thread-local gives the slot back, unless the slot is still in use. The
+//! guard of an `McsLock` or a `ClhLock`, which uses a node, may be dropped later (in another
+//! thread-local's destructor) or never. The same is true of a guard of a reclamation domain. Such a
+//! slot stays leased for good.
 //!
 //! A signal handler that interrupts the lease sees a thread without a slot and gets `None`. Nothing
-//! here waits for another thread. But a thread's first lease registers the destructor, for which
-//! the standard library may allocate, and the allocator may have a mutex. So threads whose handlers
+//! here waits for another thread. But a thread's first lease registers the destructor. For that the
+//! standard library may allocate, and the allocator may have a mutex. So threads whose handlers
 //! take queued locks should have a slot before.
 
 use super::super::Slot;
@@ -22,10 +22,10 @@ use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
 
 const WORDS: usize = (SLOTS as usize).div_ceil(64);
 
-/// A set bit is a leased slot.
+/// Each set bit is a leased slot.
 static LEASED: [AtomicU64; WORDS] = [const { AtomicU64::new(0) }; WORDS];
 
-/// No slot yet.
+/// The thread has no slot yet.
 const NONE: u32 = u32::MAX;
 /// The thread is asking for a slot (and a signal handler interrupted it), or its destructors run.
 const CLOSED: u32 = u32::MAX - 1;
@@ -33,10 +33,11 @@ const CLOSED: u32 = u32::MAX - 1;
 std::thread_local! {
     /// A copy of the lease's slot, for fast reads.
     ///
-    /// If the system has thread-local variables, it has no destructor and can be read at any time
-    /// in a thread's life. If the standard library makes them of keys, it is destroyed before or
-    /// after the lease, and made anew when it is read again. One thread uses it, and the signal
-    /// handlers that interrupt it. For them it is atomic.
+    /// On systems with thread-local variables, this copy has no destructor and can be read at any
+    /// time in a thread's life. If the standard library implements thread-locals with keys, it is
+    /// destroyed before or after the lease, and made anew when it is read again. Only one thread
+    /// uses it, together with the signal handlers that interrupt that thread. It is atomic because
+    /// of these handlers.
     static SLOT: AtomicU32 = const { AtomicU32::new(NONE) };
     /// The lease itself, whose destructor gives the slot back.
     static LEASE: Lease = const { Lease(AtomicU32::new(NONE)) };
@@ -48,11 +49,11 @@ struct Lease(AtomicU32);
 impl Drop for Lease {
     fn drop(&mut self) {
         let slot = *self.0.get_mut();
-        // A slot with a node or guard in use stays the thread's. Its next thread would otherwise
-        // change which nodes are in use at the same time as the node's holder, or change the state
-        // of a domain's record.
+        // A slot with a node or guard in use stays with its thread. Otherwise its next thread could
+        // change the in-use bits at the same time as the node's holder, or change the state of a
+        // domain's record.
         if slot < SLOTS && is_idle(|level| nodes::node(Slot(slot), level)) {
-            // If it fails, no later destructor can read it either.
+            // If this fails, later destructors cannot read the copy either.
             let _ = SLOT.try_with(|copy| copy.store(CLOSED, Ordering::Relaxed));
             give_back(slot);
         }
@@ -68,21 +69,21 @@ pub(super) fn current() -> Option<Slot> {
 
 #[cold]
 fn lease() -> Option<Slot> {
-    // In one step. A signal handler that asked before it has already leased a slot for this thread.
-    // One that asks after it is refused.
+    // In one step. A signal handler that asked before this exchange has already leased a slot for
+    // this thread. A handler that asks after it is refused.
     let closed =
         SLOT.with(|slot| slot.compare_exchange(NONE, CLOSED, Ordering::Relaxed, Ordering::Relaxed));
     if let Err(slot) = closed {
         return (slot < SLOTS).then_some(Slot(slot));
     }
-    // The code that follows must not move before the closing, where a handler could still lease.
+    // The code below must not move before the closing, where a handler could still lease.
     compiler_fence(Ordering::SeqCst);
     #[cfg(unix)]
     watch_forks();
     // Registers the destructor. It fails while the thread's destructors run. Then nothing would
-    // give the slot back, so the thread remains without one.
+    // give the slot back, so the thread gets none.
     let leased = LEASE.try_with(|lease| {
-        // There is one already if only the copy was destroyed.
+        // The lease already has a slot if only the copy was destroyed.
         if lease.0.load(Ordering::Relaxed) == NONE {
             lease.0.store(take().unwrap_or(NONE), Ordering::Relaxed);
         }
@@ -93,20 +94,21 @@ fn lease() -> Option<Slot> {
     (slot < SLOTS).then_some(Slot(slot))
 }
 
-/// Registers [`forked`] to be called in the children of this process.
+/// Registers [`forked`] to run in the children of this process.
 #[cfg(unix)]
 fn watch_forks() {
     static WATCHED: AtomicBool = AtomicBool::new(false);
-    // Relaxed, both: two threads may register it, and then it runs twice.
+    // Relaxed, both: if two threads register it, it runs twice, which is harmless.
     if !WATCHED.load(Ordering::Relaxed) {
-        // SAFETY: the handler is a function that may be called at any time in a child. If it cannot
-        // be registered (there is no memory), the child is as it would be without it.
+        // SAFETY: the handler is a function that may be called at any time in a child. If
+        // registration fails (out of memory), the child behaves as it would without the handler.
         unsafe { libc::pthread_atfork(None, None, Some(forked)) };
         WATCHED.store(true, Ordering::Relaxed);
     }
 }
 
-/// Runs in the child of a `fork`, in its one thread: the threads that it left nodes to are gone.
+/// Runs in the child of a `fork`, in its one thread. The threads to which this thread left nodes
+/// are gone.
 #[cfg(unix)]
 unsafe extern "C" fn forked() {
     let slot = SLOT.try_with(|slot| slot.load(Ordering::Relaxed)).unwrap_or(NONE);
@@ -125,8 +127,8 @@ fn take() -> Option<u32> {
             if slot >= SLOTS {
                 return None;
             }
-            // Acquire: pairs with the release in `give_back`, so that what the former thread did to
-            // the slot's nodes is seen.
+            // Acquire: pairs with the release in `give_back`, so that this thread sees the former
+            // thread's changes to the slot's nodes.
             match word.compare_exchange_weak(
                 seen,
                 seen | 1 << bit,
@@ -185,7 +187,8 @@ mod tests {
     fn a_thread_keeps_its_slot_though_the_copy_of_its_number_is_destroyed() {
         let slot = current();
         assert!(slot.is_some());
-        // As if made anew, where thread-locals are made of keys.
+        // Simulates a copy that was made anew, as on systems that implement thread-locals with
+        // keys.
         SLOT.with(|copy| copy.store(NONE, Ordering::Relaxed));
         assert_eq!(current(), slot);
     }

@@ -1,18 +1,19 @@
-//! A host that does something between two operations of a primitive, at a place that a test names.
+//! A host that runs an action between two operations of a primitive, at a place that a test
+//! chooses.
 
 use lockyard::platform::Native;
 use lockyard::platform::hooked::{Effect, Hook, Hooked, Operation, OperationKind};
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// A hook that runs the action of [`after_next`] after the operation for which it was given.
+/// A hook that runs the action of [`after_next`] after the chosen operation.
 pub(crate) struct Between;
 
 type Then = Box<dyn FnOnce()>;
 
 thread_local! {
     static THEN: RefCell<Option<(OperationKind, Then)>> = const { RefCell::new(None) };
-    /// The counter of the waits that the thread begins.
+    /// The counter of waits that the thread starts.
     pub(crate) static WAITS: Cell<Option<&'static AtomicU32>> = const { Cell::new(None) };
 }
 
@@ -21,7 +22,7 @@ pub(crate) fn after_next(kind: OperationKind, then: impl FnOnce() + 'static) {
     THEN.set(Some((kind, Box::new(then))));
 }
 
-// SAFETY: it changes no operation.
+// SAFETY: the hook changes no operation.
 unsafe impl Hook for Between {
     fn operation(operation: &mut Operation) -> Effect {
         if operation.kind == OperationKind::Wait

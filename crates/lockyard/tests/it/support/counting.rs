@@ -29,7 +29,7 @@ impl Counts {
         }
     }
 
-    /// Counts the actions of the calling thread from here on.
+    /// Counts the actions of the calling thread from now on.
     pub(crate) fn watch(&'static self) {
         WATCHED.set(Some(self));
     }
@@ -66,7 +66,7 @@ type Lines = BTreeMap<(usize, u32), &'static [Announcement<NativeAtomics>]>;
 #[derive(Debug)]
 pub(crate) struct Counting(());
 
-// SAFETY: everything is `Native`'s.
+// SAFETY: `Native` provides everything.
 unsafe impl Host for Counting {
     type Atomics = NativeAtomics;
     const SLOTS: u32 = Native::SLOTS;
@@ -80,7 +80,7 @@ unsafe impl Host for Counting {
         Native::queue_node(slot, level)
     }
     fn announcements(lock: usize, turn: u32) -> &'static [Announcement<NativeAtomics>] {
-        // A line for each lock and turn: no other test fills it.
+        // Each lock and turn has a separate line, so no other test can fill it.
         static LINES: Mutex<Lines> = Mutex::new(BTreeMap::new());
         let mut lines = LINES.lock().unwrap_or_else(PoisonError::into_inner);
         lines

@@ -18,8 +18,8 @@ thread_local! {
 }
 
 impl Failing {
-    /// Lets the calling thread's allocation after the next `successes` fail, once. Returns, beside
-    /// the result of `run`, true if an allocation failed.
+    /// Makes the calling thread's allocation after the next `successes` fail, once. Returns the
+    /// result of `run`, and true if an allocation failed.
     pub(crate) fn after<R>(successes: u32, run: impl FnOnce() -> R) -> (R, bool) {
         BEFORE_FAILURE.set(Some(successes));
         let result = run();
@@ -35,7 +35,7 @@ impl Failing {
     }
 }
 
-// SAFETY: everything is the native host's, or refused, which a host may do.
+// SAFETY: the native host provides everything, or the request is refused, which is allowed.
 unsafe impl Host for Failing {
     type Atomics = <Native as Host>::Atomics;
     const SLOTS: u32 = Native::SLOTS;

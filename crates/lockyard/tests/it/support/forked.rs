@@ -1,14 +1,14 @@
-//! A child process that is a copy of the test's.
+//! A child process that is a copy of the test process.
 
 /// Runs `child` in a forked process, and returns its wait status.
 pub(crate) fn forked(child: impl FnOnce() -> bool) -> libc::c_int {
     // SAFETY: the child runs `child`, which takes and releases locks in static memory and makes
-    // system calls. Then it ends without returning here. It allocates nothing.
+    // system calls. Then it ends without returning from this function. It allocates nothing.
     let pid = unsafe { libc::fork() };
     assert!(pid >= 0, "fork fails");
     if pid == 0 {
         let right = child();
-        // SAFETY: ends the process at once.
+        // SAFETY: the call ends the process immediately.
         unsafe { libc::_exit(i32::from(!right)) };
     }
     let mut status = 0;

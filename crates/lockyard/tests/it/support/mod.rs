@@ -1,4 +1,4 @@
-//! Hosts that do something on demand, and what tests of threads and processes share.
+//! Hosts with test hooks, and code that tests of threads and processes share.
 
 #[cfg(feature = "hooks")]
 pub(crate) mod between;

@@ -1,6 +1,6 @@
-//! Statements about the traits of a type, decided when the test is compiled.
+//! Assertions about the traits of a type, checked when the test is compiled.
 
-// Each binary of tests uses what it needs of this.
+// Not every test binary uses all of this file.
 #![allow(unused_macros)]
 
 /// Compiles if the type has the traits.
@@ -13,7 +13,8 @@ macro_rules! has {
     };
 }
 
-/// Compiles if the type does not have the trait: with it, two implementations would fit.
+/// Compiles if the type does not have the trait. If it has the trait, two implementations fit, and
+/// the code does not compile.
 macro_rules! lacks {
     ($trait:path; $($type:ty),* $(,)?) => {$(
         const _: () = {
