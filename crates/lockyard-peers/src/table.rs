@@ -3,12 +3,12 @@
 //!
 //! A row has these fields:
 //! - `name`: the variant's name in results and in `--peers=NAME`.
-//!   - `from`, `licence`: as stated by its package.
+//! - `from`, `licence`: as stated by its package.
 //! - `what`: a description in one line.
-//!   - `fifo`: true if threads get the lock in the order of arrival; `false` if in doubt.
+//! - `fifo`: true if threads get the lock in the order of arrival; `false` if in doubt.
 //! - `control`: true for yardsticks.
-//!   - `lock`: its type. `make` makes a free lock in its place. `locked` takes and releases the
-//!     lock around `body`. `is_held` returns true if the lock is held.
+//! - `lock`: its type. `make` makes a free lock in its place. `locked` takes and releases the lock
+//!   around `body`. `is_held` returns true if the lock is held.
 //!
 //! The tests of this crate run every row.
 

@@ -57,8 +57,8 @@ fn lock<P: Primitive<Op = LockOp>>() -> Vec<Check> {
     ]
 }
 
-/// Returns the checks of the queued lock. In addition to the usual ones, waiters have no node, or
-/// waits are nested.
+/// Returns the checks of the queued lock: those of every lock, checks where waiters have no node,
+/// and checks with nested waits.
 fn queued() -> Vec<Check> {
     use NestedOp::{First, Holding, Interrupted, Second};
     type P = QueuedStore;
@@ -94,8 +94,8 @@ fn timed<P: Program>(ops: &[P::Op], bounds: Bounds) -> Check {
     Check { name: format!("{name}, with a clock"), run: Box::new(move || with_clock(SHORT, &run)) }
 }
 
-/// Returns the checks of the parking queued lock. In addition to the usual ones, releases are fair,
-/// or waits have a timeout.
+/// Returns the checks of the parking queued lock: those of every parking lock, checks with fair
+/// releases, and checks with timed waits.
 fn pv_queued() -> Vec<Check> {
     use FairOp::{Fair, GivesUp, Timed, Usual, Woken};
     type P = FairProgram<PvQueued, Host>;

@@ -61,10 +61,10 @@ const DEFAULT: Kind = Kind::Ticket;
 /// Threads that use one lock while its kind is chosen.
 ///
 /// Checked, in addition to the checks of every lock:
-///   - All threads use the lock as one kind: the chosen one if a choice succeeded, otherwise the
-///     default.
+/// - All threads use the lock as one kind: the chosen one if a choice succeeded, otherwise the
+///   default.
 /// - At most one choice succeeds.
-///   - A thread whose choice is refused, or that patches, learns the kind in force.
+/// - A thread whose choice is refused, or that patches, learns the kind in force.
 pub struct ChoiceProgram<H: HostWithSlots> {
     choice: Choice<H>,
     lock: ChosenSpinLock<OfProgram, H>,

@@ -128,8 +128,8 @@ fn a_cache_behind_a_lock_that_does_not_exclude_is_noticed() {
     }
 }
 
-/// Two threads create the shards and insert, in every order. Nothing leaks, and only one of the two
-/// arrays remains.
+/// Two threads create the shards and insert, in every order. Nothing leaks, and only one array is
+/// allocated.
 #[test]
 fn two_first_misses_make_the_shards_once() {
     type H = Hooked<Checked, Rationed>;

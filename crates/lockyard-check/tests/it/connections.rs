@@ -115,8 +115,8 @@ fn tuple(number: u32) -> Tuple {
     Tuple { protocol: 17, source: end(1, number as u16), destination: end(2, 53) }
 }
 
-/// Two threads create the buckets and insert, in every order. Nothing leaks, and only one of the
-/// two arrays remains.
+/// Two threads create the buckets and insert, in every order. Nothing leaks, and only one array is
+/// allocated.
 #[test]
 fn two_first_insertions_make_the_buckets_once() {
     type H = Hooked<Checked, Rationed>;

@@ -3,12 +3,12 @@
 //!
 //! The checks:
 //!
-//!   - The count is the sum of the operations on it. While a thread holds the lock, no other thread
-//!     changes the count.
-//!   - A dead object stays dead. A look-up returns only an object that is published and not
-//!     destroyed.
-//!   - A thread that drops the last reference sees everything written before the other references
-//!     were dropped.
+//! - The count is the sum of the operations on it. While a thread holds the lock, no other thread
+//!   changes the count.
+//! - A dead object stays dead. A look-up returns only an object that is published and not
+//!   destroyed.
+//! - A thread that drops the last reference sees everything written before the other references
+//!   were dropped.
 
 use lockyard::lock::{LaneLock, Queued, TestAndSet, Ticket};
 use lockyard::lockref::policy::{NoTrywait, Standard};
@@ -138,9 +138,9 @@ fn every_three_operations_hold_over_a_queued_lock() {
 
 #[test]
 fn four_threads_hold_over_a_queued_lock() {
-    // Mixes with a thread that sets the count under the lock do not end. Each compare-exchange of
-    // the half reads the word first, and every such read is a branch. `locks.rs` has four threads
-    // that lock a whole word.
+    // Mixes that set the count under the lock take too long to explore. Each compare-exchange of
+    // half the word reads the word first, and every such read is a branch. `locks.rs` has four
+    // threads that lock a separate word.
     four_threads::<Queued>(QUEUED, &[[PutOrLock, PutReturn, GetNotZero, GetNotDead]]);
 }
 

@@ -4,10 +4,10 @@
 //! The checks:
 //!
 //! - The count is the sum of the operations on it.
-//!   - While a thread with a reference reads the page, no thread changes or destroys it.
-//!   - A thread that freezes the page, or drops the last reference, has exclusive access. It sees
-//!     the other threads' writes from before they dropped their references.
-//!   - Exactly one thread learns that it dropped the last reference.
+//! - While a thread with a reference reads the page, no thread changes or destroys it.
+//! - A thread that freezes the page, or drops the last reference, has exclusive access. It sees the
+//!   other threads' writes from before they dropped their references.
+//! - Exactly one thread learns that it dropped the last reference.
 
 use lockyard::page_ref::PageRef;
 use lockyard::page_ref::{Cmpxchg, LockedBit, OptimisticCmpxchg, Xadd};

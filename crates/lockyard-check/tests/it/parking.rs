@@ -2,8 +2,8 @@
 //!
 //! The checks, in addition to those of all spinlocks in `locks.rs`:
 //!
-//!   - No thread is parked for ever, even if parks return for no reason. The same is true if the
-//!     table of announcements is full. In a model that table has room for two.
+//! - No thread is parked for ever, even if parks return for no reason. The same is true if the
+//!   table of announcements is full. In a model that table has room for two.
 //! - A release does not touch the lock after its read-modify-write, because the last holder frees
 //!   it.
 

@@ -2,11 +2,10 @@
 //! [`Waits::SteppingBack`]). These tests compare both with the full exploration of two threads,
 //! where the full exploration ends.
 //!
-//!   - On correct programs all explorations reach the same set of outcomes: what each thread saw,
-//!     and what remained. This is tested for every primitive and every pair of operations that
-//!     waits.
-//!   - Both find seeded bugs: a waiter that misses a wake-up, and each acquire and release of the
-//!     locks weakened to relaxed.
+//! - On correct programs all explorations reach the same set of outcomes: what each thread saw, and
+//!   what remained. This is tested for every primitive and every pair of operations that waits.
+//! - Both find seeded bugs: a waiter that misses a wake-up, and each acquire and release of the
+//!   locks weakened to relaxed.
 //!
 //! [`Waits::UntilTrue`]: lockyard::platform::checked::Waits::UntilTrue
 //! [`Waits::SteppingBack`]: lockyard::platform::checked::Waits::SteppingBack

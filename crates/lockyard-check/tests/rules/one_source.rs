@@ -1,13 +1,13 @@
 //! Each primitive has only one source.
 //!
 //! The tests read the sources, without comments, strings and test modules:
-//!   - `lockyard-sim` and `lockyard-scenarios` contain no lock algorithm. Such an algorithm needs
-//!     an operation that decides between threads: a read-modify-write, a store of a part, a wait,
-//!     an implementation of `LaneLock`, or an atomic or a lock of the standard library. The sources
-//!     name none of these, except in the files below. Each exception has its operations and a
-//!     reason, and an unneeded one fails too.
-//!   - In `lockyard` and `lockyard-tables`, only the platform's modules name a concrete atomic or
-//!     `UnsafeCell`.
+//! - `lockyard-sim` and `lockyard-scenarios` contain no lock algorithm. Such an algorithm needs an
+//!   operation that decides between threads: a read-modify-write, a store of a part, a wait, an
+//!   implementation of `LaneLock`, or an atomic or a lock of the standard library. The sources name
+//!   none of these, except in the files below. Each exception has its operations and a reason, and
+//!   an unneeded one fails too.
+//! - In `lockyard` and `lockyard-tables`, only the platform's modules name a concrete atomic or
+//!   `UnsafeCell`.
 
 use lockyard_check::sources::sources;
 

@@ -22,13 +22,12 @@
 //! goes on and misses nothing that stays in the list. Let *E* be a removed buffer, and *R* a
 //! look-up that reaches it.
 //!
-//!   - *R* entered the domain before *E* left the list. *R* followed a link to *E*, of one of two
-//!     kinds. A link that was in the list at that moment, as a sentinel's always is, cannot lead to
-//!     *E* after *E* has left. A link of another removed buffer was there because that buffer left
-//!     before *E* did. *R* entered before that buffer left, by the same argument, back to a
-//!     sentinel.
-//!   - *E* is retired after it has left. The grace period that begins then therefore waits for *R*.
-//!     Nothing that *R* reads is freed.
+//! - *R* entered the domain before *E* left the list. *R* followed a link to *E*, of one of two
+//!   kinds. A link that was in the list at that moment, as a sentinel's always is, cannot lead to
+//!   *E* after *E* has left. A link of another removed buffer was there because that buffer left
+//!   before *E* did. *R* entered before that buffer left, by the same argument, back to a sentinel.
+//! - *E* is retired after it has left. The grace period that begins then therefore waits for *R*.
+//!   Nothing that *R* reads is freed.
 //! - *R* gets *E* only if it can take a reference, and none can be taken once *E* is dead.
 //!
 //! Sentinels are never removed, and their memory is freed with the cache.
@@ -228,7 +227,7 @@ unsafe fn gap<H: Host>(mut link: &Links<H>, place: u64) -> (&Links<H>, u64) {
 ///
 /// # Safety
 ///
-/// As there.
+/// As for that function.
 #[inline(always)]
 pub(super) unsafe fn find<O: Order, T: Send, K: LaneLock<H>, H: Host, C: Context>(
     shards: &Shards<K, H, C>,
@@ -268,7 +267,7 @@ pub(super) unsafe fn find<O: Order, T: Send, K: LaneLock<H>, H: Host, C: Context
 ///
 /// # Safety
 ///
-/// As there.
+/// As for that function.
 pub(super) unsafe fn insert<O: Order, T: Send, K: LaneLock<H>, H: Host, C: Context>(
     shards: &Shards<K, H, C>,
     shard: &Shard<K, H, C>,
@@ -292,7 +291,7 @@ pub(super) unsafe fn insert<O: Order, T: Send, K: LaneLock<H>, H: Host, C: Conte
 ///
 /// # Safety
 ///
-/// As there.
+/// As for that function.
 pub(super) unsafe fn remove<O: Order, T: Send, K: LaneLock<H>, H: Host, C: Context>(
     shards: &Shards<K, H, C>,
     shard: &Shard<K, H, C>,

@@ -214,7 +214,7 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
         entry: NonNull<EntryOf<T, S, H, C>>,
         prepare: impl FnOnce() -> Result<(), E>,
     ) -> Result<Option<Buffer<'_, T, S, H, C>>, E> {
-        // SAFETY: published shards are there as long as the cache.
+        // SAFETY: published shards live as long as the cache.
         let Part { shard, all } = unsafe { self.part(shards, wanted) };
         let there = shard.locked(|| {
             // SAFETY: the shard is that of the key, and its lock is held. Nothing is removed
@@ -247,7 +247,7 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
         mem::forget((spare, place));
         // SAFETY: this is the other reference of the new buffer.
         let new = unsafe { Buffer::new(self, entry) };
-        // SAFETY: published shards are there as long as the cache.
+        // SAFETY: published shards live as long as the cache.
         S::Index::grow(unsafe { shards.as_ref() }, self.living.load(Ordering::Relaxed));
         new
     }

@@ -17,31 +17,29 @@
 //!
 //! Each switch is a type, chosen independently by [`With`]. The defaults are in bold.
 //!
-//!   - **When memory is allocated**: **[`OnMiss`]**, or on [`EveryCall`], before the caller knows
-//!     that it needs memory.
-//!   - **Where the contents are made**: **[`Outside`]** all locks, so only callers that want the
-//!     buffer wait. Or [`UnderLock`] of the chain or tree, so all its callers wait.
-//!   - **What a hit writes**: **[`ReferencedBit`]**, unless it is set; or [`MoveToFront`] of a
-//!     list, under its lock.
-//!   - **How buffers are found**: **[`WideHash`]**, which grows with use and is read without a
-//!     lock. Or [`Hash256`], 256 chains, each with a lock. Or [`TreePerGroup`], trees, each with a
-//!     lock.
+//! - **When memory is allocated**: **[`OnMiss`]**, or on [`EveryCall`], before the caller knows
+//!   that it needs memory.
+//! - **Where the contents are made**: **[`Outside`]** all locks, so only callers that want the
+//!   buffer wait. Or [`UnderLock`] of the chain or tree, so all its callers wait.
+//! - **What a hit writes**: **[`ReferencedBit`]**, unless it is set; or [`MoveToFront`] of a list,
+//!   under its lock.
+//! - **How buffers are found**: **[`WideHash`]**, which grows with use and is read without a lock.
+//!   Or [`Hash256`], 256 chains, each with a lock. Or [`TreePerGroup`], trees, each with a lock.
 //!
 //! The other choices are there for comparison: earlier caches of this kind had them. [`Before`]
 //! selects all of them.
 //!
 //! # What each operation costs
 //!
-//!   - **Look-up, hit**: the fence of [entering](lockyard::reclaim) (or the shard's lock), a line
-//!     of the index, one or two lines for each buffer on the way, a compare-exchange of the
-//!     lockref.
-//!   - **Dropping the buffer**: a compare-exchange of the lockref.
+//! - **Look-up, hit**: the fence of [entering](lockyard::reclaim) (or the shard's lock), a line of
+//!   the index, one or two lines for each buffer on the way, a compare-exchange of the lockref.
+//! - **Dropping the buffer**: a compare-exchange of the lockref.
 //! - **Miss**: an allocation, a read-modify-write of the number of buffers, the shard's lock; the
 //!   filling.
 //! - **Removal**: the shard's lock.
-//!   - **Reclaim**: a shard's lock for every 16 buffers examined, a locked instruction for each
-//!     buffer taken.
-//!   - **Growth**: an occasional allocation by a thread that inserts; nobody waits for it.
+//! - **Reclaim**: a shard's lock for every 16 buffers examined, a locked instruction for each
+//!   buffer taken.
+//! - **Growth**: an occasional allocation by a thread that inserts; nobody waits for it.
 //!
 //! # Ordering
 //!
@@ -59,21 +57,20 @@
 //!
 //! # Faults
 //!
-//!   - **No memory for the cache or a buffer**: [`GetError::NoMemory`]; the cache is unchanged.
-//!     Look-ups, removals and reclaim need no memory.
-//!   - **No memory for more chains**: the existing chains become longer; the next insertion tries
-//!     again.
-//!   - **The limit is reached**: an unused buffer is reclaimed. If there is none,
-//!     [`GetError::Full`].
-//!   - **The caller's function fails, or panics**: the caller gets the error, or the panic; the
-//!     buffer is not in the cache. Callers that waited for the buffer start over. The first of them
-//!     fills it with its own function.
-//!   - **A value's destructor panics**: the panic leaves the drop of the last reference, or
-//!     reclaim. The memory is still freed.
-//!   - **A handle is forgotten**: the buffer counts as referenced for ever. It can be removed from
-//!     the cache. Otherwise it is freed with the cache.
-//!   - **2^30 references to a buffer**: the count saturates. The buffer is never reclaimed, and
-//!     leaks if it is removed.
+//! - **No memory for the cache or a buffer**: [`GetError::NoMemory`]; the cache is unchanged.
+//!   Look-ups, removals and reclaim need no memory.
+//! - **No memory for more chains**: the existing chains become longer; the next insertion tries
+//!   again.
+//! - **The limit is reached**: an unused buffer is reclaimed. If there is none, [`GetError::Full`].
+//! - **The caller's function fails, or panics**: the caller gets the error, or the panic; the
+//!   buffer is not in the cache. Callers that waited for the buffer start over. The first of them
+//!   fills it with its own function.
+//! - **A value's destructor panics**: the panic leaves the drop of the last reference, or reclaim.
+//!   The memory is still freed.
+//! - **A handle is forgotten**: the buffer counts as referenced for ever. It can be removed from
+//!   the cache. Otherwise it is freed with the cache.
+//! - **2^30 references to a buffer**: the count saturates. The buffer is never reclaimed, and leaks
+//!   if it is removed.
 //!
 //! # Source
 //!

@@ -44,7 +44,7 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
     #[cold]
     pub(super) fn reclaim_some(&self, buffers: usize) -> usize {
         let Some(shards) = self.shards() else { return 0 };
-        // SAFETY: published shards are there as long as the cache.
+        // SAFETY: published shards live as long as the cache.
         let number = unsafe { shards.as_ref() }.number();
         // The first pass takes evenly, the second takes all it can get. Second chances make a third
         // pass necessary, which spares only referenced buffers. Without it, a buffer that is found
@@ -133,7 +133,7 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
     /// for diagnosis: it holds each shard's lock while it reads all of the shard's buffers.
     pub fn referenced(&self) -> usize {
         let Some(shards) = self.shards() else { return 0 };
-        // SAFETY: published shards are there as long as the cache.
+        // SAFETY: published shards live as long as the cache.
         let number = unsafe { shards.as_ref() }.number();
         (0..number)
             .map(|index| {

@@ -91,8 +91,8 @@ impl<K: LaneLock<H>, H: Host, C: Context> Bucket<K, H, C> {
     ///
     /// # Safety
     ///
-    /// The caller holds the lock and passes a reference to the chain. The entry has the chain's
-    /// type and is in no chain.
+    /// The caller holds the lock, and gives the chain a reference. The entry has the chain's type
+    /// and is in no chain.
     pub(super) unsafe fn push<T: Send, D>(&self, entry: NonNull<Entry<T, H, D>>) {
         // Relaxed: written only by holders of the lock.
         let first = self.first.load(Ordering::Relaxed);

@@ -5,15 +5,15 @@
 //! so the look-up goes on and misses nothing that stays in the chain. Let *E* be a removed entry,
 //! and *R* a look-up that reaches it.
 //!
-//!   - *R* entered the domain before *E* left the chain. *R* followed a link to *E*, of one of two
-//!     kinds. A link that was in the chain at that moment cannot lead to *E* after *E* has left. A
-//!     link of another removed entry was there because that entry left before *E* did. *R* entered
-//!     before that entry left, by the same argument, back to the front.
-//!   - *E* is retired after it has left. The grace period that begins then therefore waits for *R*.
-//!     Nothing that *R* reads is freed.
-//!   - *R* gets *E* only if it can take a reference, and none can be taken after the last was
-//!     dropped. A connection that left during the look-up may still be found, as if *R* had come
-//!     earlier.
+//! - *R* entered the domain before *E* left the chain. *R* followed a link to *E*, of one of two
+//!   kinds. A link that was in the chain at that moment cannot lead to *E* after *E* has left. A
+//!   link of another removed entry was there because that entry left before *E* did. *R* entered
+//!   before that entry left, by the same argument, back to the front.
+//! - *E* is retired after it has left. The grace period that begins then therefore waits for *R*.
+//!   Nothing that *R* reads is freed.
+//! - *R* gets *E* only if it can take a reference, and none can be taken after the last was
+//!   dropped. A connection that left during the look-up may still be found, as if *R* had come
+//!   earlier.
 
 use super::bucket::Bucket;
 use crate::memory::Invariant;

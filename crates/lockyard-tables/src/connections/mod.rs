@@ -36,35 +36,35 @@
 //!
 //! # What each operation costs
 //!
-//!   - **Look-up**: the hash (nine rounds of SipHash), the bucket's line, one or two lines for each
-//!     entry of the chain up to the wanted one, a read-modify-write of the reference count.
-//!   - **Dropping the connection**: a read-modify-write of the reference count.
-//!   - **Renewal**: a load, and a read-modify-write if the deadline moves. A caller that renews in
-//!     large steps rarely pays for the second.
-//!   - **Insertion, removal**: at most one allocation, the bucket's lock, a walk along its chain.
-//!   - **Expiry**: for each bucket, its lock and a walk along its chain.
+//! - **Look-up**: the hash (nine rounds of SipHash), the bucket's line, one or two lines for each
+//!   entry of the chain up to the wanted one, a read-modify-write of the reference count.
+//! - **Dropping the connection**: a read-modify-write of the reference count.
+//! - **Renewal**: a load, and a read-modify-write if the deadline moves. A caller that renews in
+//!   large steps rarely pays for the second.
+//! - **Insertion, removal**: at most one allocation, the bucket's lock, a walk along its chain.
+//! - **Expiry**: for each bucket, its lock and a walk along its chain.
 //!
 //! # Faults
 //!
-//!   - **`bits` out of range, in a program, or in [`Settings`] as text**: refused with the valid
-//!     range ([`BitsError`], [`SettingsError`]); the table is unchanged.
-//!   - **A choice of `bits` or of the seed after the first insertion**: refused ([`AlreadyInUse`]);
-//!     the table is unchanged.
-//!   - **No memory for the buckets or an entry**: the insertion is refused and returns the value
-//!     ([`Refused`]); the table is unchanged. Look-ups, removals and expiry need no memory.
-//!   - **The caller's function panics in
-//!     [`get_or_insert_with`](ConnectionTable::get_or_insert_with)**: the table is unchanged.
-//!   - **The caller's function panics in [`expire`](ConnectionTable::expire)**: its connection, and
-//!     at most 15 that were removed with it, are out of the table and dropped; all others are still
-//!     there.
-//!   - **A value's destructor panics**: the panic leaves the drop of the last reference; the memory
-//!     is still freed.
-//!   - **A look-up never ends ([`Rcu`]: its thread stops in the middle, for good)**: the table
-//!     keeps working, and values are dropped. Entries that leave the table from then on keep their
-//!     memory, [this many bytes](ConnectionTable::bytes_of_a_connection) each;
-//!     [`waiting`](ConnectionTable::waiting) counts them.
-//!   - **A handle is forgotten**: the connection is never freed. Removal and expiry still take it
-//!     out of the table.
+//! - **`bits` out of range, in a program, or in [`Settings`] as text**: refused with the valid
+//!   range ([`BitsError`], [`SettingsError`]); the table is unchanged.
+//! - **A choice of `bits` or of the seed after the first insertion**: refused ([`AlreadyInUse`]);
+//!   the table is unchanged.
+//! - **No memory for the buckets or an entry**: the insertion is refused and returns the value
+//!   ([`Refused`]); the table is unchanged. Look-ups, removals and expiry need no memory.
+//! - **The caller's function panics in
+//!   [`get_or_insert_with`](ConnectionTable::get_or_insert_with)**: the table is unchanged.
+//! - **The caller's function panics in [`expire`](ConnectionTable::expire)**: its connection, and
+//!   at most 15 that were removed with it, are out of the table and dropped; all others are still
+//!   there.
+//! - **A value's destructor panics**: the panic leaves the drop of the last reference; the memory
+//!   is still freed.
+//! - **A look-up never ends ([`Rcu`]: its thread stops in the middle, for good)**: the table keeps
+//!   working, and values are dropped. Entries that leave the table from then on keep their memory,
+//!   [this many bytes](ConnectionTable::bytes_of_a_connection) each;
+//!   [`waiting`](ConnectionTable::waiting) counts them.
+//! - **A handle is forgotten**: the connection is never freed. Removal and expiry still take it out
+//!   of the table.
 //!
 //! # Source
 //!

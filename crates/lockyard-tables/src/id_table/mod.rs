@@ -18,11 +18,11 @@
 //!
 //! # Variants
 //!
-//!   - **[`Rcu`], the default**: takes no lock of the table. It
-//!     [enters](lockyard::reclaim::Domain::enter), reads two pointers, takes the object's lock, and
-//!     checks that the object is still in the table.
-//!   - **[`Locked`]**: takes the table's only spinlock, finds the object, takes its lock, and
-//!     releases the table's lock.
+//! - **[`Rcu`], the default**: takes no lock of the table. It
+//!   [enters](lockyard::reclaim::Domain::enter), reads two pointers, takes the object's lock, and
+//!   checks that the object is still in the table.
+//! - **[`Locked`]**: takes the table's only spinlock, finds the object, takes its lock, and
+//!   releases the table's lock.
 //!
 //! `Locked` is the earlier design, and `Rcu` the later one. With `Locked` every look-up moves the
 //! line of the table's lock to its CPU, and look-ups wait for each other. With `Rcu`, look-ups of
@@ -36,20 +36,20 @@
 //!
 //! # Faults
 //!
-//!   - **No identifier below the [limit](IdTable::with_limit) is free**:
-//!     [`InsertError::Exhausted`], with the object; the table is unchanged.
-//!   - **No memory, for the object or for the table's growth**: [`InsertError::OutOfMemory`], with
-//!     the object; the table is unchanged. Look-up and removal need no memory.
-//!   - **A panic while an [`Entry`] is held**: the object's lock is released. The object stays in
-//!     the table as the panic left it: there is no poisoning.
-//!   - **A panic in an object's destructor**: only the caller's code drops objects, outside all
-//!     locks. If it happens while the table is dropped, the other objects are still dropped.
-//!   - **A thread that holds an `Entry` and calls the same table**: with `Rcu` this is allowed, but
-//!     the thread waits for ever for an object that it holds itself. With `Locked` it may wait for
-//!     ever.
-//!   - **A reader that never leaves the table's domain**: look-ups, insertions and removals
-//!     continue. The memory of removed objects is not freed (the objects themselves are returned by
-//!     [`remove`](IdTable::remove)): see [reclamation](lockyard::reclaim).
+//! - **No identifier below the [limit](IdTable::with_limit) is free**: [`InsertError::Exhausted`],
+//!   with the object; the table is unchanged.
+//! - **No memory, for the object or for the table's growth**: [`InsertError::OutOfMemory`], with
+//!   the object; the table is unchanged. Look-up and removal need no memory.
+//! - **A panic while an [`Entry`] is held**: the object's lock is released. The object stays in the
+//!   table as the panic left it: there is no poisoning.
+//! - **A panic in an object's destructor**: only the caller's code drops objects, outside all
+//!   locks. If it happens while the table is dropped, the other objects are still dropped.
+//! - **A thread that holds an `Entry` and calls the same table**: with `Rcu` this is allowed, but
+//!   the thread waits for ever for an object that it holds itself. With `Locked` it may wait for
+//!   ever.
+//! - **A reader that never leaves the table's domain**: look-ups, insertions and removals continue.
+//!   The memory of removed objects is not freed (the objects themselves are returned by
+//!   [`remove`](IdTable::remove)): see [reclamation](lockyard::reclaim).
 //!
 //! # Memory
 //!

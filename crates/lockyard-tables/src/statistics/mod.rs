@@ -20,18 +20,18 @@
 //!
 //! # Guarantees
 //!
-//!   - Nothing is lost: every update is added to exactly one record. A reading is the sum of the
-//!     records.
-//!   - Each record is read under its lock, so it is consistent: its packets and bytes belong
-//!     together. The records are read one after another. A reading includes every update that ended
-//!     before the reading began. It may include updates that run at the same time.
-//!   - If only one node ever updates, only the first record is allocated. No node ever has two.
-//!   - A record for a further node is allocated [without blocking and without
-//!     reserves](Host::allocate). If that fails, the update goes to the first record, and the
-//!     node's next update tries again. After creation nothing here can fail.
-//!   - Nothing blocks except on a record's lock, which is held for a few instructions. An interrupt
-//!     or a signal handler may update statistics whose update it interrupted. The lock's
-//!     [`Context`] must keep such a handler out.
+//! - Nothing is lost: every update is added to exactly one record. A reading is the sum of the
+//!   records.
+//! - Each record is read under its lock, so it is consistent: its packets and bytes belong
+//!   together. The records are read one after another. A reading includes every update that ended
+//!   before the reading began. It may include updates that run at the same time.
+//! - If only one node ever updates, only the first record is allocated. No node ever has two.
+//! - A record for a further node is allocated [without blocking and without
+//!   reserves](Host::allocate). If that fails, the update goes to the first record, and the node's
+//!   next update tries again. After creation nothing here can fail.
+//! - Nothing blocks except on a record's lock, which is held for a few instructions. An interrupt
+//!   or a signal handler may interrupt an update and then update the same statistics. The lock's
+//!   [`Context`] must keep such a handler out.
 //!
 //! The idea and the rule of the last writer come from J. Rajahalme, "openvswitch: Per NUMA node
 //! flow stats", dev@openvswitch.org and netdev mailing lists, 2014. This code was written from the

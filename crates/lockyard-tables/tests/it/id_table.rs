@@ -228,8 +228,8 @@ impl Drop for Tracked {
 /// Threads insert, look up and remove identifiers, including those of other threads, at random.
 fn torture<V: Variant>(ids: u64) {
     const THREADS: u64 = 3;
-    // The lock is first come, first served, on a machine with fewer CPUs than threads: every
-    // hand-over may cost a scheduler's time slice.
+    // The lock is first come, first served. On a machine with fewer CPUs than threads, every
+    // hand-over may cost a time slice.
     const ROUNDS: u64 = 600;
     let alive = Arc::new(AtomicUsize::new(0));
     let (inserted, removed, visits) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));

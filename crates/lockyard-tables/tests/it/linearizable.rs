@@ -54,8 +54,8 @@ fn beside_each_other(
     look: impl Fn() -> Option<u64> + Sync,
     noise: impl Fn(u64) + Sync,
 ) {
-    // The lock is first come, first served, on a machine with fewer CPUs than threads: every
-    // hand-over may cost a scheduler's time slice.
+    // The lock is first come, first served. On a machine with fewer CPUs than threads, every
+    // hand-over may cost a time slice.
     const CHANGES: u64 = 10_000;
     let history = History(AtomicU64::new(0));
     let over = AtomicBool::new(false);
