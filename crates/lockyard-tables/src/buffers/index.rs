@@ -109,7 +109,7 @@ pub trait Index<H: Host>: Sealed + 'static {
 #[derive(Debug)]
 pub struct FixedHash<const BITS: u32, K = Queued>(Invariant<K>);
 
-/// Always 256 chains, as in file systems of the time when 200 buffers shared a chain.
+/// Always 256 chains, as in old file systems, where 200 buffers shared a chain.
 pub type Hash256<K = Queued> = FixedHash<8, K>;
 
 /// A search tree for each [group](super::Key::group), each with its own lock. It is a treap, and

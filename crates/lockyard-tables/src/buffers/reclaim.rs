@@ -46,9 +46,9 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
         let Some(shards) = self.shards() else { return 0 };
         // SAFETY: published shards live as long as the cache.
         let number = unsafe { shards.as_ref() }.number();
-        // The first pass takes evenly, the second takes all it can get. Second chances make a third
-        // pass necessary, which spares only referenced buffers. Without it, a buffer that is found
-        // between any two passes would never be taken.
+        // The first pass takes evenly, and the second takes all it can get. The third also takes
+        // buffers with a second chance, and spares only referenced ones. Without it, a buffer that
+        // is found between any two passes would never be taken.
         let passes = if S::Promote::MOVES { 2 } else { 3 };
         // Relaxed: the start of a sweep orders nothing.
         let mut hand = self.hand.load(Ordering::Relaxed) as usize;
