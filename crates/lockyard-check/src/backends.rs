@@ -14,10 +14,10 @@ use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 
-/// Verdict of a harness on a program.
+/// Result of running a program on a back-end.
 #[derive(Clone, Debug)]
 pub struct Verdict {
-    /// The violation that it found; `None` if it found none.
+    /// The violation found; `None` if there was none.
     pub caught: Option<Caught>,
     /// Number of runs of the program: executions of the model, attempts with threads, simulated
     /// runs.
@@ -36,7 +36,7 @@ impl Verdict {
 ///
 /// # Panics
 ///
-/// If the finding is another one.
+/// Panics if the finding is not an expected one.
 #[track_caller]
 pub fn says(title: &str, verdict: &Verdict, expected: &[Finding]) {
     let found = verdict.caught.as_ref().map_or("nothing".into(), |caught| caught.to_string());
@@ -47,7 +47,7 @@ pub fn says(title: &str, verdict: &Verdict, expected: &[Finding]) {
     }
 }
 
-/// Explores program `P` with one thread for each of `ops`, once each, within `bounds`. Also returns
+/// Explores program `P` within `bounds`. Each of `ops` runs once, in its own thread. Also returns
 /// the outcomes of all executions.
 ///
 /// # Errors
@@ -83,7 +83,7 @@ pub fn model<P: Program>(
     Ok((explored, outcomes))
 }
 
-/// Checks primitive `P` with fault `F` in a model, with at most two preemptions. The search is
+/// Checks primitive `P` with fault `F` in a model, with at most two preemptions. The `Search` is
 /// ignored, because the check is exhaustive within that bound.
 pub fn check_model<P: Primitive, F: Fault>(_search: Search) -> Verdict {
     verdict(model::<P::Program<Hooked<Checked, Faulty<F>>>>(P::MIX, Bounds::preemptions(2)))
@@ -97,9 +97,8 @@ pub fn verdict(result: Result<(Explored, BTreeSet<Left>), Failed>) -> Verdict {
     }
 }
 
-/// Runs program `P` on threads of the host, for `rounds` each. Repeats that until it finds a
-/// violation, at most `attempts` times. `P` must be on a host that is [`Watched`], so that every
-/// wait ends.
+/// Runs program `P` on threads of the host, for `rounds` rounds each. Repeats this until it finds a
+/// violation, at most `attempts` times. `P` must be on a [`Watched`] host, so that every wait ends.
 pub fn native<P: Program>(ops: &[P::Op], rounds: u32, attempts: u64) -> Verdict {
     for attempt in 1..=attempts {
         if let Some(caught) = attempt_natively::<P>(ops, rounds, attempt) {
@@ -139,7 +138,7 @@ fn attempt_natively<P: Program>(ops: &[P::Op], rounds: u32, attempt: u64) -> Opt
     if caught.is_empty() {
         return catching(AssertUnwindSafe(|| program.finish())).err();
     }
-    // A thread that panics while it holds the lock leaves the others stuck. So its own finding
+    // A thread that panics while it holds the lock leaves the others stuck, so its own finding
     // comes first.
     caught.sort_by_key(|caught| caught.finding == Finding::Stuck);
     caught.into_iter().next()
@@ -166,20 +165,20 @@ impl Search {
     }
 }
 
-/// Checks primitive `P` with fault `F` natively.
+/// Checks primitive `P` with fault `F` on threads of the host.
 pub fn check_natively<P: Primitive, F: Fault>(search: Search) -> Verdict {
     native::<P::Program<Hooked<Native, Watched<F>>>>(P::MIX, NATIVE_ROUNDS, search.attempts())
 }
 
 /// The machine of simulated checks.
 const MACHINE: &str = "cascade-lake-2s24c2t";
-/// Number of events after which a simulated run counts as making no progress. It is a hundred times
-/// that of the longest run without a fault.
+/// Number of events after which a simulated run counts as making no progress. The longest run
+/// without a fault needs a hundredth of it.
 const MOST_EVENTS: u64 = 20_000_000;
 
-/// Runs program `P` on a simulated machine, for `rounds` each. Each attempt has another random
-/// order of service. It stops at the first violation, or after `attempts`. Threads are placed on
-/// cores of both sockets.
+/// Runs program `P` on a simulated machine, for `rounds` rounds each. Each attempt uses another
+/// random order of service. The search ends at the first violation, or after `attempts`. Threads
+/// are placed on cores of both sockets.
 ///
 /// # Panics
 ///

@@ -1,7 +1,8 @@
-//! Negative controls: reference counts and reclamation that are wrong on purpose, and a lock with
-//! an ordering that is not needed. Locks with wrong behaviour are in `lockyard-controls`.
+//! Negative controls: wrong reference counts, wrong reclamation, and a lock with a needlessly
+//! strong ordering. `lockyard-controls` has the locks with wrong behaviour.
 //!
-//! Each is wrong in one step that the correct ones handle, and runs in the same programs.
+//! Each control makes one mistake that the correct primitive does not make, and runs in the same
+//! programs.
 
 use crate::program::{PageCount, Reclaims, RefCount, forward_reclamation, linger};
 use lockyard::lane::{FourBytes, Lane};
@@ -19,7 +20,7 @@ fn bits<L: Lane>(bits: u64) -> L::Bits {
     L::Bits::truncate(bits)
 }
 
-/// A test-and-set lock whose acquisition has a stronger ordering than it needs.
+/// A test-and-set lock whose acquisition has a needlessly strong ordering.
 #[derive(Debug)]
 pub struct TooStrong;
 
@@ -73,14 +74,15 @@ impl<H: HostWithSlots> RefCount<H> for Reviving<H> {
     }
 
     fn put(&self) -> bool {
-        // Release: pairs with the acquire of the last put, which is this one's own acquire.
+        // Release: pairs with the acquire of the thread that drops the last reference, also in this
+        // operation.
         self.0.fetch_sub(1, Ordering::AcqRel) == 1
     }
 }
 
 /// A page reference count whose frozen state is a bit. A thread that finds the bit undoes its
-/// addition, and that is wrong. It adds one, the owner unfreezes to one reference, and the undo
-/// takes that reference away.
+/// addition, which is wrong: after the addition the owner may unfreeze to one reference, and the
+/// undo then takes that reference away.
 pub struct Undoing<H: HostWithSlots>(U32<H>);
 
 const FROZEN: u32 = 1 << 31;
@@ -160,8 +162,8 @@ impl<H: HostWithSlots> Reclaims<H> for OneEpoch<H> {
         // The mistake: only one epoch ends here.
         if self.domain.try_advance().is_ok() {
             for Waiting(object, free) in waiting {
-                // SAFETY: the object lives until its program ends. The checks look for its early
-                // freeing.
+                // SAFETY: the object lives until its program ends. The checks look for a free that
+                // comes too early.
                 unsafe { free(object) };
             }
         } else {

@@ -34,7 +34,7 @@ impl Bounds {
     /// Every execution, with every failed poll of every wait.
     pub const EVERYTHING: Bounds = Bounds { preemptions: None, waits: Waits::Everything };
 
-    /// Up to `preemptions` preemptions. A waiting thread that steps back adds none.
+    /// Up to `preemptions` preemptions. Waiting threads that step back do not count as preempted.
     pub const fn stepping_back(preemptions: usize) -> Bounds {
         Bounds { preemptions: Some(preemptions), waits: Waits::SteppingBack }
     }

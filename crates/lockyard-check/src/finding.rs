@@ -1,7 +1,8 @@
 //! Kinds of violations that a harness finds.
 //!
-//! Programs report a violation by a panic whose message begins with a name from this file. So one
-//! violation is the same finding in a thread of the host, in a simulated thread and in a model.
+//! Programs report a violation by a panic whose message begins with a name from this file. The same
+//! violation is therefore the same finding in a thread of the host, in a simulated thread and in a
+//! model.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -16,7 +17,7 @@ pub enum Finding {
     Stuck,
     /// Two holders of one lock, shown by the stamp of each.
     Exclusion,
-    /// Accesses to plain data with no order between them.
+    /// Unordered accesses to plain data.
     Race,
     /// A sum or a reference count that differs from the operations on it.
     Count,
@@ -28,18 +29,18 @@ pub enum Finding {
     Assertion,
 }
 
-/// Begins the message of [`Finding::Stuck`].
+/// Prefix of the message of [`Finding::Stuck`].
 pub const STUCK: &str = "stuck: ";
-/// Begins the message of [`Finding::Exclusion`].
+/// Prefix of the message of [`Finding::Exclusion`].
 pub const EXCLUSION: &str = "exclusion: ";
-/// Begins the message of [`Finding::Count`].
+/// Prefix of the message of [`Finding::Count`].
 pub const COUNT: &str = "count: ";
-/// Begins the message of [`Finding::Freed`].
+/// Prefix of the message of [`Finding::Freed`].
 pub const FREED: &str = "freed: ";
-/// Begins the message of [`Finding::Kinds`].
+/// Prefix of the message of [`Finding::Kinds`].
 pub const KINDS: &str = "kinds: ";
 
-/// Messages of loom, and their findings.
+/// Messages of loom, with their findings.
 const OF_LOOM: [(&str, Finding); 3] = [
     ("Model exceeded maximum number of branches", Finding::Stuck),
     ("deadlock; threads", Finding::Stuck),
@@ -94,7 +95,7 @@ fn message_of(payload: &(dyn Any + Send)) -> String {
     }
 }
 
-/// Runs `run`. Returns a panic as a value, and does not print it. If unwinding causes further
+/// Runs `run`. Returns a panic as a value instead of printing it. If unwinding causes further
 /// panics, the first one counts.
 ///
 /// # Errors

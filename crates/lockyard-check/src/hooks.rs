@@ -17,11 +17,12 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering as Plain};
 
-/// One wrong step, made wherever a primitive makes the correct one.
+/// One wrong step that replaces every correct one of its kind in a primitive.
 pub trait Fault: 'static {
     /// Name in tables.
     const NAME: &'static str;
-    /// Returns true if this operation goes wrong. It then changes nothing, and is reported as done.
+    /// Returns true if this operation goes wrong. Such an operation changes nothing, but is
+    /// reported as done.
     fn strikes(operation: &Operation) -> bool;
 }
 
@@ -46,7 +47,7 @@ impl Fault for LostRelease {
     }
 }
 
-/// Waits return at once.
+/// Waits return immediately.
 #[derive(Debug)]
 pub struct SkippedWait;
 impl Fault for SkippedWait {
@@ -86,7 +87,7 @@ impl Fault for LostExchange {
     }
 }
 
-/// A choice of a lock's kind is lost: the thread that makes it believes that its kind is in force.
+/// The choice of a lock's kind is lost, but the choosing thread believes that its kind is in force.
 #[derive(Debug)]
 pub struct LostChoice;
 impl Fault for LostChoice {
@@ -110,15 +111,15 @@ impl Fault for LostFence {
 /// The hook that injects fault `F`.
 #[derive(Debug)]
 pub struct Faulty<F>(PhantomData<F>);
-// SAFETY: used only in the tests of this crate. Their programs leave only atomics unguarded, and a
-// counter in a cell. The tests look for the loss of that counter's updates.
+// SAFETY: used only in the tests of this crate. If a lock fails, their programs share only atomics
+// and a counter in a cell. The tests look for lost updates of that counter.
 unsafe impl<F: Fault> Hook for Faulty<F> {
     fn operation(operation: &mut Operation) -> Effect {
         if F::strikes(operation) { Effect::Pretended } else { Effect::Performed }
     }
 }
 
-/// [`Faulty`] in a model. Operations on freed memory are reported as [`Scripted`] does.
+/// [`Faulty`] in a model. Reports operations on freed memory, as [`Scripted`] does.
 #[derive(Debug)]
 pub struct FaultyAndFreed<F>(PhantomData<F>);
 // SAFETY: as for `Faulty`.
@@ -137,7 +138,7 @@ unsafe impl<F: Fault> Hook for FaultyAndFreed<F> {
 pub struct Watched<F>(PhantomData<F>);
 
 /// Number of slices after which a wait counts as endless. Each slice ends with a yield to the
-/// operating system. Other threads run in each yield, so a busy machine makes a wait longer, but
+/// operating system, in which other threads run. A busy machine therefore makes a wait longer, but
 /// not more likely to count as endless.
 pub const PATIENCE: u64 = 200_000;
 
@@ -161,7 +162,8 @@ unsafe impl<F: Fault> Hook for Watched<F> {
         let random = RANDOM.get().wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         RANDOM.set(random);
         if random >> 60 == 0 {
-            // One operation in 16 yields. So threads are preempted anywhere, also on a single CPU.
+            // One operation in 16 yields, so that threads are preempted anywhere, even on a single
+            // CPU.
             std::thread::yield_now();
         }
         Faulty::<F>::operation(operation)
@@ -209,8 +211,8 @@ std::thread_local! {
 /// Code that runs in the middle of another operation of the same thread.
 type Interruption = Rc<dyn Fn()>;
 
-/// Interrupts the running thread of a model at its next wait, before the first poll. A signal
-/// handler in the middle of a wait does that. It is for models that use [`Scripted`].
+/// Interrupts the running thread of a model at its next wait, before the first poll, as a signal
+/// handler would. For models that use [`Scripted`].
 pub fn interrupt_next_wait(handler: Interruption) {
     let thread = loom::thread::current().id();
     INTERRUPTIONS.with_borrow_mut(|all| all.push((thread, handler)));
@@ -250,8 +252,8 @@ pub fn ordered_sites<R>(run: impl FnOnce() -> R) -> (R, BTreeSet<Ordered>) {
     (result, SEEN.take().unwrap_or_default())
 }
 
-/// Notes that the memory in `range` is freed. In the models of this OS thread that use
-/// [`Scripted`], every later operation on a word in it fails.
+/// Records that the memory in `range` is freed. In the models of this OS thread that use
+/// [`Scripted`], every later operation on a word in that memory fails.
 pub fn free(range: Range<usize>) {
     FREED_RANGES.with_borrow_mut(|ranges| ranges.push(range));
 }
@@ -307,7 +309,7 @@ unsafe impl Hook for Scripted {
         }
         Effect::Performed
     }
-    /// Not before the operation: threads are scheduled at its beginning.
+    /// Runs after the operation, because threads are scheduled at an operation's beginning.
     fn done(operation: &Operation) {
         let freed = FREED_RANGES
             .with_borrow(|ranges| ranges.iter().any(|range| range.contains(&operation.address)))

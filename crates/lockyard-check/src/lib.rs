@@ -1,15 +1,16 @@
 //! Checks of the primitives: under weak memory, on three back-ends, and with one step made wrong.
 //!
-//! - [`program`]: small concurrent clients of each primitive, written once over the platform.
-//! - [`backends`]: runs them in a model checker, on the simulated machine, in threads of the host.
+//! - [`program`]: small concurrent clients of each primitive, each written once for all platforms.
+//! - [`backends`]: run the programs in a model checker, on the simulated machine, and in threads of
+//!   the host.
 //! - [`explore`]: one model, its bounds, and its number of executions.
 //! - [`depth`]: everyday checks, and deeper ones before a release.
 //! - [`hooks`]: wrong steps and weakened orderings, injected through the platform.
-//! - [`ration`]: memory that is counted, and allocations that fail on demand.
-//! - [`primitives`]: the table of primitives that are checked.
-//! - [`matrix`]: every operation against every other, generated.
-//! - [`mutation`]: every ordering weakened, one at a time; a check must notice.
-//! - [`quarantine`]: a host whose freed memory is watched.
+//! - [`ration`]: memory that is counted, with allocations that fail on demand.
+//! - [`primitives`]: the table of the checked primitives.
+//! - [`matrix`]: every operation against every other operation, generated.
+//! - [`mutation`]: every ordering weakened, one at a time; a check must notice each.
+//! - [`quarantine`]: a host that detects accesses to freed memory.
 //! - [`sources`]: reads the source files.
 //! - [`controls`]: primitives that are wrong on purpose; every harness must catch them.
 //!

@@ -12,8 +12,8 @@ use std::fmt::Debug;
 ///
 /// # Panics
 ///
-/// If the model fails, or if it has a single execution in spite of several threads. Such a program
-/// has no race and checks nothing.
+/// Panics if the model fails. Also panics if a program with several threads has a single execution:
+/// it has no race and checks nothing.
 pub fn must_hold<P: Program>(title: &str, ops: &[P::Op], bounds: Bounds) -> Explored {
     match model::<P>(ops, bounds) {
         Ok((explored, outcomes)) => {
@@ -33,7 +33,7 @@ pub fn pairs<O: Copy>(ops: &[O]) -> impl Iterator<Item = (O, O)> {
 }
 
 /// Checks every pair of `ops` by `check`, unless `reason` gives a reason to skip it. `check`
-/// returns the number of executions, which the printed matrix shows in each cell.
+/// returns the number of executions, which the printed matrix shows.
 pub fn check_pairs<O: Copy + PartialEq + Debug>(
     title: &str,
     ops: &[O],

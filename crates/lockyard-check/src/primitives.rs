@@ -1,5 +1,5 @@
-//! The primitives that are checked. Each is a type that makes a program on any host. All tests of
-//! this crate use this one table.
+//! The checked primitives. Each is a type that makes a program on any host. All tests of this crate
+//! use this one table.
 
 use crate::few_slots::FewSlots;
 use crate::program::{
@@ -19,7 +19,7 @@ impl Hooks for Soon {
     const NEWCOMER_SPINS: u32 = 3;
 }
 
-/// Waiters park soon, and the first waiter is passed at most once.
+/// Waiters park soon, and the first waiter is overtaken at most once.
 #[derive(Debug)]
 pub struct PassedOnce;
 impl Hooks for PassedOnce {
@@ -68,7 +68,7 @@ primitive!(
     Ticket8, "ticket 8+8", LockOp, |H| LockProgram<lockyard::lock::Ticket8, FewSlots<H>>, LOCKS
 );
 primitive!(
-    /// The ticket lock with its waiting loop in assembly (natively).
+    /// The ticket lock with its waiting loop in assembly (on the native host).
     TicketAsm, "ticket asm-loop", LockOp, |H| LockProgram<TicketAsmLoop, H>, LOCKS
 );
 primitive!(
@@ -117,7 +117,7 @@ primitive!(
     PvQueuedLock, "pv-queued", LockOp, |H| LockProgram<PvQueued<Soon>, H>, LOCKS
 );
 primitive!(
-    /// The queued lock whose waiters park, and whose first waiter is passed at most once.
+    /// The queued lock whose waiters park, and whose first waiter is overtaken at most once.
     PvQueuedOnce, "pv-queued, passed once", LockOp,
     |H| LockProgram<PvQueued<PassedOnce>, H>, LOCKS
 );
@@ -128,15 +128,15 @@ primitive!(
     |H| LockProgram<PvQueued, FewSlots<H, 1>>, LOCKS
 );
 primitive!(
-    /// The lockref over a queued lock.
+    /// The lockref with a queued lock.
     LockrefQueued, "lockref(queued)", CountOp, |H| CountProgram<Queued, H>, COUNTS
 );
 primitive!(
-    /// The lockref over a ticket lock.
+    /// The lockref with a ticket lock.
     LockrefTicket, "lockref(ticket)", CountOp, |H| CountProgram<Ticket, H>, COUNTS
 );
 primitive!(
-    /// The lockref over a test-and-set lock.
+    /// The lockref with a test-and-set lock.
     LockrefTas, "lockref(test-and-set)", CountOp, |H| CountProgram<TestAndSet, H>, COUNTS
 );
 primitive!(

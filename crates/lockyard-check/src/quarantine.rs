@@ -1,6 +1,6 @@
 //! A host that does not reuse freed memory before the next execution of a model. Every operation on
-//! a word in freed memory is a finding. So a primitive that touches memory it has freed is caught,
-//! instead of causing undefined behaviour.
+//! a word in freed memory is a finding. A primitive that touches memory it has freed is thus
+//! caught, instead of causing undefined behaviour.
 
 use crate::{hooks, ration};
 use core::alloc::Layout;
@@ -13,27 +13,27 @@ use std::cell::RefCell;
 #[derive(Debug)]
 pub struct Quarantine<H>(PhantomData<fn() -> H>);
 
-/// Deallocated memory, each with its layout and the function that gives it back.
+/// Deallocated memory, each piece with its layout and the function that returns it to the host.
 type Kept = Vec<(NonNull<u8>, Layout, unsafe fn(NonNull<u8>, Layout))>;
 
 std::thread_local! {
     static KEPT: RefCell<Kept> = const { RefCell::new(Vec::new()) };
 }
 
-/// Begins an execution: gives back the memory that the previous one freed, and forgets it. Programs
-/// that allocate call it when they are made.
+/// Begins an execution: returns the memory that the previous execution freed to the host. Programs
+/// that allocate call this when they are created.
 pub fn begin() {
     hooks::free_nothing();
     for (memory, layout, give_back) in KEPT.take() {
-        // SAFETY: it came from the same host, with this layout. The execution in which it was used
+        // SAFETY: the memory came from the same host, with this layout. The execution that used it
         // is over.
         unsafe { give_back(memory, layout) };
     }
-    // The ration has noted the memory as freed.
+    // The ration has recorded the memory as freed.
     ration::begin();
 }
 
-// SAFETY: everything is `H`'s. Memory is given back later.
+// SAFETY: every call goes to `H`. Freed memory is returned to `H` later.
 unsafe impl<H: Host> Host for Quarantine<H> {
     type Atomics = H::Atomics;
     const SLOTS: u32 = H::SLOTS;

@@ -1,8 +1,8 @@
 //! Memory that is counted, and whose allocations fail on demand. It is for tests in which each
 //! allocation fails in turn, and for tests that nothing leaks.
 //!
-//! All counts are those of the calling OS thread. A model or a simulated run has one OS thread, and
-//! a test of threads gives each its own ration.
+//! All counts are for the calling OS thread. A model or a simulated run has one OS thread. In a
+//! test with threads, each thread has its own ration.
 
 use lockyard::platform::hooked::{Effect, Hook, Operation};
 use std::alloc::Layout;
@@ -14,12 +14,11 @@ std::thread_local! {
     static FAILS: Cell<Option<u64>> = const { Cell::new(None) };
     static ASKED: Cell<u64> = const { Cell::new(0) };
     static BYTES: Cell<i64> = const { Cell::new(0) };
-    /// Memory that was freed and not allocated again: from the first byte to the byte after the
-    /// last.
+    /// Memory that was freed and not allocated again: from the first byte to one past the last.
     static FREED: RefCell<BTreeMap<usize, usize>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// The hook that counts allocations, and lets one of them fail.
+/// The hook that counts allocations, and makes one of them fail.
 #[derive(Debug)]
 pub struct Rationed(());
 
@@ -54,7 +53,7 @@ pub(crate) fn is_freed(address: usize) -> bool {
     })
 }
 
-// SAFETY: it changes no operation.
+// SAFETY: the hook changes no operation.
 unsafe impl Hook for Rationed {
     fn operation(_: &mut Operation) -> Effect {
         Effect::Performed
@@ -68,7 +67,7 @@ unsafe impl Hook for Rationed {
         BYTES.set(BYTES.get() + layout.size() as i64);
         let (first, end) = (memory.addr().get(), memory.addr().get() + layout.size());
         FREED.with_borrow_mut(|freed| {
-            // The part of it that was freed before is in use again.
+            // The overlapping part of freed memory is in use again.
             let overlapping: Vec<(usize, usize)> = freed
                 .range(..end)
                 .rev()

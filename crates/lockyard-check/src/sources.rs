@@ -29,7 +29,7 @@ pub fn workspace() -> PathBuf {
 ///
 /// # Panics
 ///
-/// If they cannot be read, or if there are none.
+/// Panics if they cannot be read, or if there are none.
 pub fn sources(folder: &str) -> Vec<Source> {
     let root = workspace();
     let mut folders = vec![root.join(folder)];
@@ -113,7 +113,7 @@ fn literal_or_comment(rest: &[u8], within_name: bool) -> usize {
     if rest[0] == b'"' {
         return quoted(rest, b'"');
     }
-    // A character literal rather than a lifetime.
+    // This is a character literal rather than a lifetime.
     if rest[0] == b'\'' && (rest.get(1) == Some(&b'\\') || rest.get(2) == Some(&b'\'')) {
         return quoted(rest, b'\'');
     }

@@ -1,8 +1,8 @@
 //! Locks that are wrong on purpose: negative controls.
 //!
-//! Each is wrong in one step that the correct locks handle. A harness that claims to find a kind of
-//! fault must find it in the control of that kind. Scripts can name them, so that anyone can run
-//! the command `lockyard measure` on them.
+//! Each control makes one mistake that the correct locks do not make. A harness that claims to find
+//! a kind of fault must find it in the control of that kind. Scripts can name the controls, so
+//! anyone can run the command `lockyard measure` on them.
 //!
 //! | control | what is wrong | harness that must notice |
 //! | --- | --- | --- |
@@ -19,7 +19,7 @@ use lockyard::lane::{FourBytes, Lane};
 use lockyard::lock::{Algorithm, LaneLock, Queued, Ticket};
 use lockyard::platform::{Budget, Host, HostWithSlots, Int, Ordering, Word};
 
-/// Pauses briefly, so that other threads come in between. In a model it does nothing.
+/// Pauses briefly, so that other threads can interfere. Does nothing in a model.
 fn linger<H: Host>() {
     for _ in 0..20 {
         H::relax();
@@ -39,7 +39,7 @@ fn clear<L: Lane>(lane: L, bits: u64, order: Ordering) -> u64 {
     L::bits(lane.word().fetch_and(mask, order)).to_u64()
 }
 
-/// A lock that does not exclude. It checks that the lock is free and then takes it, in two steps.
+/// A lock that does not exclude. It checks that it is free and then takes itself, in two steps.
 #[derive(Debug)]
 pub struct DoesNotExclude;
 
@@ -52,15 +52,15 @@ impl Algorithm for DoesNotExclude {
     }
 }
 
-// SAFETY: it breaks the contract on purpose. The programs that use it access what it "protects" by
-// atomic operations only.
+// SAFETY: the lock breaks the contract on purpose. The programs that use it access the "protected"
+// data only by atomic operations.
 unsafe impl<H: Host> LaneLock<H> for DoesNotExclude {
     unsafe fn lock<L: Lane>(lane: L) {
         // Acquire: pairs with the release in `unlock`.
         lane.wait_until::<H>(Ordering::Acquire, |bits| !Self::is_held(bits));
         linger::<H>();
-        // The mistake: it ignores the result, which shows if another thread was faster. Acquire: as
-        // above.
+        // The mistake: it ignores the result, which would show that another thread was faster.
+        // Acquire: as above.
         lane.fetch_or(bits::<L>(HELD), Ordering::Acquire);
     }
 
@@ -80,7 +80,8 @@ unsafe impl<H: Host> LaneLock<H> for DoesNotExclude {
 }
 
 /// A lock that loses wake-ups. A waiter finds the lock held, announces that it waits, and then
-/// waits for a kick. A holder that releases between the check and the announcement kicks no waiter.
+/// waits to be kicked. If the holder releases between the check and the announcement, it kicks
+/// nobody.
 #[derive(Debug)]
 pub struct LosesWakeUps;
 
@@ -93,13 +94,13 @@ impl Algorithm for LosesWakeUps {
     }
 }
 
-// SAFETY: exclusion is that of a test-and-set lock. The mistake is that waiters may wait for ever.
+// SAFETY: it excludes as a test-and-set lock does. The mistake is that waiters may wait for ever.
 unsafe impl<H: Host> LaneLock<H> for LosesWakeUps {
     unsafe fn lock<L: Lane>(lane: L) {
         // Acquire: pairs with the release in `unlock`.
         while Self::is_held(lane.fetch_or(bits::<L>(HELD), Ordering::Acquire)) {
             linger::<H>();
-            // The mistake: it does not check again if the lock is still held.
+            // The mistake: it does not check again that the lock is still held.
             lane.fetch_or(bits::<L>(WAITING), Ordering::Relaxed);
             lane.wait_until::<H>(Ordering::Relaxed, |bits| bits.to_u64() & KICK != 0);
             clear(lane, KICK, Ordering::Relaxed);
@@ -133,7 +134,7 @@ impl Algorithm for TouchesAfterRelease {
     }
 }
 
-// SAFETY: exclusion is that of a test-and-set lock. The mistake is the late access, which is
+// SAFETY: it excludes as a test-and-set lock does. The mistake is the late access, which is
 // harmless while the memory exists.
 unsafe impl<H: Host> LaneLock<H> for TouchesAfterRelease {
     unsafe fn lock<L: Lane>(lane: L) {
@@ -156,11 +157,11 @@ unsafe impl<H: Host> LaneLock<H> for TouchesAfterRelease {
     }
 }
 
-/// Number of polls for which a thread backs off that is not the favourite of an [`Unfair`] lock.
+/// Number of polls for which a thread backs off if it is not the favourite of an [`Unfair`] lock.
 const STANDING_BACK: u32 = 20_000;
 
-/// A lock that excludes, but is unfair. The first thread that takes it stays its favourite. All
-/// others back off before each try, so that the unfairness does not depend on the scheduler.
+/// A lock that excludes, but is unfair. The first thread that takes it becomes its favourite for
+/// good. All others back off before each try, so the unfairness does not depend on the scheduler.
 ///
 /// ```text
 ///   upper half: the favourite's slot + 1, or 0        bit 0: held
@@ -177,7 +178,8 @@ impl Algorithm for Unfair {
     }
 }
 
-// SAFETY: exclusion is that of a test-and-set lock. The mistake is that other threads back off.
+// SAFETY: it excludes as a test-and-set lock does. The mistake is that threads other than the
+// favourite back off.
 unsafe impl<H: Host> LaneLock<H> for Unfair {
     unsafe fn lock<L: Lane>(lane: L) {
         let half = <L::Bits as Int>::Half::BITS;
@@ -211,8 +213,8 @@ unsafe impl<H: Host> LaneLock<H> for Unfair {
     }
 }
 
-/// A lock that wakes no thread, so that a waiter waits for ever. ([`LosesWakeUps`] does that only
-/// by chance.)
+/// A lock that wakes no thread, so a waiter waits for ever. ([`LosesWakeUps`] does so only by
+/// chance.)
 #[derive(Debug)]
 pub struct WakesNobody;
 
@@ -225,7 +227,7 @@ impl Algorithm for WakesNobody {
     }
 }
 
-// SAFETY: exclusion is that of a test-and-set lock. The mistake is that waiters wait for ever.
+// SAFETY: it excludes as a test-and-set lock does. The mistake is that waiters wait for ever.
 unsafe impl<H: Host> LaneLock<H> for WakesNobody {
     unsafe fn lock<L: Lane>(lane: L) {
         // Acquire: pairs with the release in `unlock`.
@@ -246,23 +248,24 @@ unsafe impl<H: Host> LaneLock<H> for WakesNobody {
     }
 }
 
-/// Number of uses as a ticket lock, after which the word is used as a queued lock's. Its tail then
-/// names a node that exists and has no waiter. After fewer uses the tail would name no node.
+/// Number of uses as a ticket lock, after which the word is used as a queued lock's word. With this
+/// number its tail then names a node that exists and has no waiter. With a smaller number the tail
+/// would name no node.
 const TICKETS: u64 = 4;
 
-/// A lock that changes its kind. Its word is a ticket lock's for the first few uses. After that a
-/// free word is taken for a queued lock's. Each of the two kinds is correct by itself. But the
-/// ticket lock's free state, `next == owner`, means a holder and a waiter to the queued lock. The
-/// next thread that wants the lock waits for ever.
+/// A lock that changes its kind. Its word is a ticket lock's word for the first few uses. After
+/// that a free word is treated as a queued lock's word. Each of the two kinds is correct by itself.
+/// But the ticket lock's free state, `next == owner`, looks to the queued lock like a holder and a
+/// waiter. The next thread that wants the lock waits for ever.
 #[derive(Debug)]
 pub struct TicketAsQueued;
 
 /// Token of the holder of a [`TicketAsQueued`].
 #[derive(Clone, Copy, Debug)]
 pub enum TicketOrQueued {
-    /// A ticket.
+    /// The token of a ticket lock.
     Ticket(<Ticket as Algorithm>::Token),
-    /// No token.
+    /// A queued lock has no token.
     Queued,
 }
 
@@ -272,8 +275,8 @@ fn halves<B: Int>(bits: B) -> (u64, u64) {
 }
 
 impl TicketAsQueued {
-    /// Waits until the word is free as a ticket lock's, and takes the next ticket, as [`Ticket`]
-    /// does. Returns `None` if the word was used [`TICKETS`] times.
+    /// Waits until the word is a free ticket lock's, and takes the next ticket, as [`Ticket`] does.
+    /// Returns `None` if the word has been used [`TICKETS`] times.
     fn ticket<H: Host, L: Lane>(lane: L) -> Option<<Ticket as Algorithm>::Token> {
         loop {
             let seen = lane.wait_until::<H>(Ordering::Relaxed, |bits| !Self::is_held(bits));
@@ -300,9 +303,9 @@ impl Algorithm for TicketAsQueued {
     }
 }
 
-// SAFETY: a word that is free to neither kind lets no thread in. The mistake is that all wait for
+// SAFETY: a word that is free to neither kind admits no thread. The mistake is that all wait for
 // ever. The word's change of kind breaks the contract of `Queued::lock` on purpose. The tail names
-// node 0 of slot 0, which every host has and which no thread takes out of the queue.
+// node 0 of slot 0, which every host has and which no thread removes from the queue.
 unsafe impl<H: HostWithSlots> LaneLock<H> for TicketAsQueued {
     unsafe fn lock<L: Lane>(lane: L) -> TicketOrQueued {
         match Self::ticket::<H, L>(lane) {
@@ -326,13 +329,13 @@ unsafe impl<H: HostWithSlots> LaneLock<H> for TicketAsQueued {
             return taken.map(|()| TicketOrQueued::Queued);
         }
         // SAFETY: the word is still a ticket lock's. If that changes before the lock is taken, the
-        // word is not free as a ticket lock's.
+        // word is no longer free as a ticket lock's.
         unsafe { <Ticket as LaneLock<H>>::try_lock(lane) }.map(TicketOrQueued::Ticket)
     }
 
     unsafe fn unlock<L: Lane>(lane: L, token: TicketOrQueued) {
         match token {
-            // SAFETY: the caller's promise, of the kind that the word had.
+            // SAFETY: the caller's promise, for the kind that the word had at the acquisition.
             TicketOrQueued::Ticket(token) => unsafe {
                 <Ticket as LaneLock<H>>::unlock(lane, token)
             },

@@ -1,5 +1,6 @@
 //! The lower bound of an uncontended lock's cost: one compare-exchange to take it, one store to
-//! release it. It is a yardstick for the others, not a lock to use: waiters are in no order.
+//! release it. It is a yardstick for the others, not a lock to use: waiters get the lock in no
+//! particular order.
 
 use std::hint::spin_loop;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -17,14 +18,14 @@ impl BareLock {
     /// Takes the lock.
     #[inline(always)]
     pub fn acquire(&self) {
-        // Acquire: pairs with the release of the holder before.
+        // Acquire: pairs with the release of the previous holder.
         if self.0.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
             self.wait();
         }
     }
 
-    /// Releases the lock. The caller holds it. Otherwise the lock no longer excludes, which is no
-    /// undefined behaviour in itself.
+    /// Releases the lock. The caller must hold it. Otherwise the lock no longer excludes, which by
+    /// itself is not undefined behaviour.
     #[inline(always)]
     pub fn release(&self) {
         // Release: pairs with the acquire of the next holder.

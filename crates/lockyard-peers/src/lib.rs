@@ -1,9 +1,9 @@
-//! Locks of other libraries, for measuring them beside lockyard's on a real host (`lockyard measure
-//! --peers`).
+//! Locks of other libraries, for measuring them next to lockyard's on a real host (`lockyard
+//! measure --peers`).
 //!
-//! The peers are rows of one table, in [`table`]: to add one, add a row there. They are native
-//! code, which the simulated machine cannot run: it runs only what is written over its platform.
-//! Neither it nor the library depends on this crate.
+//! The peers are rows of one table, in [`table`]: to add one, add a row there. Peers are native
+//! code. The simulated machine cannot run them: it runs only code written for its platform. Neither
+//! the simulated machine nor the library depends on this crate.
 //!
 //! [`tables`] has alternatives to lockyard's tables, caches, counters and reclamation (`lockyard
 //! measure-tables`).

@@ -9,13 +9,13 @@ pub struct Peer {
     pub name: &'static str,
     /// Origin: the crate and its version, or the system.
     pub from: &'static str,
-    /// Licence, as its package says.
+    /// Licence, as stated by its package.
     pub licence: &'static str,
     /// Description for users.
     pub what: &'static str,
-    /// True if it serves in the order of arrival.
+    /// True if threads get the lock in the order of arrival.
     pub fifo: bool,
-    /// True for a yardstick, which is no peer.
+    /// True for a yardstick, which is not a peer.
     pub control: bool,
     /// The functions that make, take and release the lock.
     pub lock: ForeignLock,

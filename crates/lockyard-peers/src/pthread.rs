@@ -1,15 +1,15 @@
 //! The locks of the C library. Each is initialised and destroyed in one place.
 //!
 //! POSIX does not define the behaviour of an object that was moved after its initialisation.
-//! [`Foreign`](lockyard_scenarios::Foreign) says that these are not moved.
+//! [`Foreign`](lockyard_scenarios::Foreign) guarantees that these are not moved.
 
 use libc::{pthread_mutex_t, pthread_spinlock_t};
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
 use std::ptr;
 
-/// Ends the run, because a lock of the C library reports that it was used wrongly. That cannot
-/// happen, and no later measurement could be trusted.
+/// Ends the run, because a lock of the C library reports wrong use. This cannot happen in a correct
+/// program, and no later measurement could be trusted.
 #[cold]
 fn refused(call: &str, error: i32) -> ! {
     panic!("{call}: {}", std::io::Error::from_raw_os_error(error));
@@ -37,10 +37,10 @@ macro_rules! pthread_lock {
             /// Makes a free lock in `place`. Returns `None` if the C library has no memory for it.
             pub(crate) fn make(place: &mut MaybeUninit<Self>) -> Option<&mut Self> {
                 let init: unsafe fn(*mut $raw) -> i32 = $init;
-                // SAFETY: the pointer is to room for the lock: `repr(transparent)` makes `Self` as
+                // SAFETY: the pointer has room for the lock: `repr(transparent)` makes `Self` as
                 // large as its only field. No other thread uses it yet.
                 let error = unsafe { init(place.as_mut_ptr().cast()) };
-                // SAFETY: the lock was initialised if there was no error.
+                // SAFETY: if there was no error, the lock is initialised.
                 (error == 0).then(|| unsafe { place.assume_init_mut() })
             }
 
@@ -62,7 +62,7 @@ macro_rules! pthread_lock {
             /// The calling thread holds it.
             #[inline]
             pub(crate) unsafe fn release(&self) {
-                // SAFETY: as in `acquire`; the caller says that the thread holds it.
+                // SAFETY: as in `acquire`; the caller promises that this thread holds it.
                 match unsafe { libc::$unlock(self.0.get()) } {
                     0 => {}
                     error => refused(stringify!($unlock), error),
@@ -86,8 +86,8 @@ macro_rules! pthread_lock {
 
         impl Drop for $name {
             fn drop(&mut self) {
-                // SAFETY: initialised by `make`, and dropped once. There is no reference to it, so
-                // no thread holds it or waits for it.
+                // SAFETY: initialised by `make`, and dropped once. No reference to the lock is
+                // left, so no thread holds it or waits for it.
                 let error = unsafe { libc::$destroy(self.0.get()) };
                 debug_assert_eq!(error, 0, stringify!($destroy));
             }
@@ -98,7 +98,7 @@ macro_rules! pthread_lock {
 pthread_lock! {
     /// `pthread_mutex_t` with the default attributes.
     PthreadMutex(pthread_mutex_t):
-        // SAFETY: the caller's promise; no attributes are the default ones.
+        // SAFETY: the caller's promise; a null pointer selects the default attributes.
         |lock| unsafe { libc::pthread_mutex_init(lock, ptr::null()) },
         pthread_mutex_lock, pthread_mutex_trylock, pthread_mutex_unlock, pthread_mutex_destroy
 }

@@ -1,9 +1,9 @@
-//! Uncontended locks as straight code: a loop with only the lock, one addition and the unlock.
+//! Uncontended locks as straight-line code: a loop with only the lock, one addition and the unlock.
 //! There is no interpreter and no indirect call.
 //!
-//! `tests/it/listings.rs` checks what a loop compiles to. `cargo run --release -p lockyard-lab
-//! --example uncontended` measures what a pair of lock and unlock costs, beside the yardstick,
-//! round by round.
+//! `tests/it/listings.rs` checks the machine code of each loop. `cargo run --release -p
+//! lockyard-lab --example uncontended` measures the cost of a pair of lock and unlock, next to the
+//! yardstick, round by round.
 
 use crate::bare::BareLock;
 use lockyard::{RawQSpinLock, RawTicketLock};
@@ -11,7 +11,7 @@ use std::cell::Cell;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 
-/// Takes the yardstick, adds one and releases it, this many times.
+/// Takes the yardstick, adds one and releases it, `pairs` times.
 #[inline(never)]
 pub fn bare_loop(lock: &BareLock, word: &Cell<u64>, pairs: u64) {
     for _ in 0..pairs {
@@ -21,7 +21,7 @@ pub fn bare_loop(lock: &BareLock, word: &Cell<u64>, pairs: u64) {
     }
 }
 
-/// Takes the ticket lock, adds one and releases it, this many times.
+/// Takes the ticket lock, adds one and releases it, `pairs` times.
 #[inline(never)]
 pub fn ticket_loop(lock: &RawTicketLock, word: &Cell<u64>, pairs: u64) {
     for _ in 0..pairs {
@@ -32,7 +32,7 @@ pub fn ticket_loop(lock: &RawTicketLock, word: &Cell<u64>, pairs: u64) {
     }
 }
 
-/// Takes the queued lock, adds one and releases it, this many times.
+/// Takes the queued lock, adds one and releases it, `pairs` times.
 #[inline(never)]
 pub fn queued_loop(lock: &RawQSpinLock, word: &Cell<u64>, pairs: u64) {
     for _ in 0..pairs {
@@ -43,7 +43,7 @@ pub fn queued_loop(lock: &RawQSpinLock, word: &Cell<u64>, pairs: u64) {
     }
 }
 
-/// A lock and the word behind it, in a line of their own.
+/// A lock and the word that it protects, in their own cache line.
 #[repr(align(128))]
 struct Line<L>(L, Cell<u64>);
 
@@ -58,10 +58,10 @@ fn time<L>(lock: L, body: fn(&L, &Cell<u64>, u64), pairs: u64) -> Duration {
     time
 }
 
-/// A lock's name, and the function that times this many pairs of it.
+/// A lock's name, and the function that times the given number of pairs.
 pub type Loop = (&'static str, fn(u64) -> Duration);
 
-/// The loops; the yardstick's first.
+/// The loops, beginning with the yardstick's.
 pub const LOOPS: &[Loop] = &[
     ("bare", |pairs| time(BareLock::new(), bare_loop, pairs)),
     ("ticket", |pairs| time(RawTicketLock::new(), ticket_loop, pairs)),

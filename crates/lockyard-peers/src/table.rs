@@ -3,12 +3,12 @@
 //!
 //! A row has these fields:
 //! - `name`: the variant's name in results and in `--peers=NAME`.
-//! - `from`, `licence`: those of its package.
+//! - `from`, `licence`: as stated by its package.
 //! - `what`: a description in one line.
-//! - `fifo`: true if it serves in the order of arrival; `false` if in doubt.
+//! - `fifo`: true if threads get the lock in the order of arrival; `false` if in doubt.
 //! - `control`: true for yardsticks.
-//! - `lock`: its type. `make` makes a free one in its place. `locked` takes and releases it around
-//!   `body`. `is_held` returns true if it is held.
+//! - `lock`: its type. `make` makes a free lock in its place. `locked` takes and releases the lock
+//!   around `body`. `is_held` returns true if the lock is held.
 //!
 //! The tests of this crate run every row.
 
@@ -21,7 +21,7 @@ use parking_lot::lock_api::{RawMutex as _, RawMutexFair as _};
 use std::mem::MaybeUninit;
 use std::sync::{Mutex, PoisonError, TryLockError};
 
-/// A row.
+/// Makes a row.
 macro_rules! peer {
     (
         name: $name:literal, from: $from:literal, licence: $licence:literal, what: $what:literal,
@@ -32,8 +32,8 @@ macro_rules! peer {
     ) => {{
         struct Row;
         // SAFETY: `make` returns its argument, initialised by `MaybeUninit::write` or by the C
-        // library. The lock is made to exclude, is taken before `body`, and is released after it.
-        // The tests of this crate check that.
+        // library. The lock is meant to exclude. It is taken before `body`, and released after it.
+        // The tests of this crate check all this.
         unsafe impl Foreign for Row {
             type Lock = $lock;
             #[inline]
@@ -61,7 +61,7 @@ macro_rules! peer {
     }};
 }
 
-/// The peers, after the yardstick.
+/// The yardstick, followed by the peers.
 pub const PEERS: &[Peer] = &[
     peer! {
         name: "bare",

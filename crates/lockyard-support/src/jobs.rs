@@ -1,9 +1,10 @@
 //! Independent pieces of work on several threads. The results are in the order of the work, so they
 //! do not depend on the number of threads.
 //!
-//! Also the interrupt: the user's request to end the process with the results finished so far. Work
-//! checks it often enough to end within half a second. Simulations read [`interrupt_flag`], waits
-//! use [`sleep`], and code that waits for its own threads uses [`since_interrupt`].
+//! This module also has the interrupt: the user's request to end the process with the results
+//! finished so far. Work checks it often enough to end within half a second. Simulations read
+//! [`interrupt_flag`], waits use [`sleep`], and code that waits for its own threads uses
+//! [`since_interrupt`].
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
@@ -13,10 +14,10 @@ use std::time::{Duration, Instant};
 /// Interrupt flag, for code that checks it often.
 static INTERRUPTED: AtomicBool = AtomicBool::new(false);
 
-/// Moment of the interrupt, for code that sleeps. The condition is notified when it is set.
+/// Time of the interrupt, for code that sleeps. The condition variable is notified when it is set.
 static SINCE: (Mutex<Option<Instant>>, Condvar) = (Mutex::new(None), Condvar::new());
 
-/// Ends all work soon: no new piece begins, and pieces under way are given up.
+/// Ends all work soon: no new piece begins, and pieces in progress are abandoned.
 pub fn interrupt() {
     let mut since = SINCE.0.lock().unwrap_or_else(PoisonError::into_inner);
     since.get_or_insert_with(Instant::now);
@@ -35,10 +36,10 @@ pub fn since_interrupt() -> Option<Duration> {
     since.map(|since| since.elapsed())
 }
 
-/// Sleeps without using the CPU. An interrupt ends the sleep at once.
+/// Sleeps without using the CPU. An interrupt ends the sleep immediately.
 pub fn sleep(time: Duration) {
     let since = SINCE.0.lock().unwrap_or_else(PoisonError::into_inner);
-    // The caller finds out if time or the interrupt ended the sleep.
+    // The caller finds out which of the two ended the sleep: the timeout or the interrupt.
     drop(SINCE.1.wait_timeout_while(since, time, |since| since.is_none()));
 }
 
@@ -47,8 +48,8 @@ pub fn interrupt_flag() -> &'static AtomicBool {
     &INTERRUPTED
 }
 
-/// Runs `work` on each of `items`, on `threads` threads, and calls `done` after each. The result is
-/// `None` for a piece that did not finish before an interrupt.
+/// Runs `work` on each of `items`, on `threads` threads, and calls `done` after each. The result of
+/// a piece is `None` if an interrupt came before its end.
 pub fn run<T: Sync, R: Send>(
     items: &[T],
     threads: usize,

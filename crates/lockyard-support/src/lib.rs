@@ -1,12 +1,12 @@
-//! Tools for every other crate of the workspace: small text files, misspelt names, errors of the
-//! input, and independent work on several threads with an interrupt.
+//! Tools for all other crates of the workspace: small text files, misspelt names, errors in the
+//! input, and independent work on several threads that can be interrupted.
 
 pub mod jobs;
 mod text;
 
 pub use text::{hint, line_of, nearest, printable, read_text};
 
-/// Error of the input, in one line: what is wrong, where, and what is allowed.
+/// Error in the input, in one line: what is wrong, where, and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InputError(pub String);
 

@@ -1,6 +1,6 @@
 //! Input from outside: small text files, misspelt names, and positions of errors in a text. Machine
-//! files, scripts, tables and arguments are read with this module. So all are refused in the same
-//! way: in one line that says where, what is wrong, and what is allowed.
+//! files, scripts, tables and arguments are read with this module. All errors therefore have the
+//! same form: one line that says where the error is, what is wrong, and what is allowed.
 
 use std::fs::File;
 use std::io::Read;
@@ -11,13 +11,13 @@ use std::path::Path;
 ///
 /// # Errors
 ///
-/// A line that begins with the path. It says that the file cannot be read, is not a regular file,
-/// is too large, or is not UTF-8 (with the line number). A path to anything but a file, such as a
-/// pipe, is refused without waiting.
+/// Fails with a line that begins with the path. It says that the file cannot be read, is not a
+/// regular file, is too large, or is not UTF-8 (with the line number). If the path is not a regular
+/// file, for example a pipe, it is refused without waiting.
 pub fn read_text(path: &Path, max_bytes: u64, what: &str) -> Result<String, String> {
     let origin = path.display();
     let unreadable = |error: std::io::Error| format!("{origin}: cannot be read: {error}");
-    // Check before opening: opening a pipe waits for its other end.
+    // Check before opening, because opening a pipe waits for its other end.
     if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
         return Err(format!("{origin}: is not a file"));
     }
@@ -33,14 +33,14 @@ pub fn read_text(path: &Path, max_bytes: u64, what: &str) -> Result<String, Stri
     })
 }
 
-/// Returns the line, from 1, of the byte at `offset`.
+/// Returns the number of the line, counted from 1, that contains the byte at `offset`.
 pub fn line_of(text: &[u8], offset: usize) -> usize {
     let before = text.get(..offset).unwrap_or(text);
     before.iter().filter(|&&byte| byte == b'\n').count() + 1
 }
 
-/// Returns the one of `allowed` that `name` was probably meant to be. It begins with `name`, or
-/// differs from it in at most a third of its letters.
+/// Returns the entry of `allowed` that `name` was probably meant to be. The entry begins with
+/// `name`, or differs from it in at most a third of its letters.
 pub fn nearest<'a>(name: &str, allowed: &[&'a str]) -> Option<&'a str> {
     if name.is_empty() || name.len() > 64 {
         return None;
@@ -53,7 +53,7 @@ pub fn nearest<'a>(name: &str, allowed: &[&'a str]) -> Option<&'a str> {
         .map(|(_, near)| near)
 }
 
-/// Returns a hint for a wrong name: "did you mean ...?", or `otherwise` and all that is allowed.
+/// Returns a hint for a wrong name: "did you mean ...?", or `otherwise` and all allowed names.
 pub fn hint(name: &str, allowed: &[&str], otherwise: &str) -> String {
     match nearest(name, allowed) {
         Some(near) => format!("did you mean `{near}`?"),

@@ -1,10 +1,9 @@
-//! The buffer cache with a million buffers: bytes of each, look-ups by index and switches, and
-//! memory under churn.
+//! The buffer cache with a million buffers: bytes per buffer, look-up times by index and switches,
+//! and memory under churn.
 //!
-//! A global allocator of the example counts the bytes that are asked for. The operating system says
-//! what the process has in memory. Churn is that of a cache that is too small: each wanted buffer
-//! is a new one, and another is reclaimed for it. 36 million of them are an hour at 10,000 misses a
-//! second.
+//! The example's global allocator counts the requested bytes. The operating system reports the
+//! memory of the process. The churn is that of a cache that is too small: each wanted buffer is
+//! new, and another is reclaimed for it. 36 million misses are an hour at 10,000 misses a second.
 //!
 //! ```text
 //! cargo run --release -p lockyard-tables --example buffers [CHURN]
@@ -31,8 +30,8 @@ fn key(number: u64) -> Key {
     Key::new((number % 16) as u32, number / 16)
 }
 
-/// Fills a cache with `buffers` buffers without a value; prints the bytes of each, and the time of
-/// a look-up.
+/// Fills a cache with `buffers` buffers without values; prints the bytes of each, and the time of a
+/// look-up.
 fn fill<S: Switches<Native>>(name: &str, buffers: u64) {
     let before = memory();
     let fresh = before.1 < 16 << 20;
@@ -54,7 +53,7 @@ fn fill<S: Switches<Native>>(name: &str, buffers: u64) {
     }
     let looking = cpu_time() - begin;
     let each = |bytes: usize| bytes as f64 / buffers as f64;
-    // Memory that an earlier cache has given back still belongs to the process.
+    // Memory that an earlier cache has freed still belongs to the process.
     let resident = if fresh {
         format!("{:.1}", each(after.1.saturating_sub(before.1)))
     } else {
@@ -70,7 +69,7 @@ fn fill<S: Switches<Native>>(name: &str, buffers: u64) {
     assert_eq!(cache.len() as u64, buffers);
 }
 
-/// Lets `churn` buffers come into a cache for a million, and go; prints the memory at ten moments.
+/// Moves `churn` buffers through a cache for a million; prints the memory at ten moments.
 fn churn(churn: u64) {
     let cache =
         lockyard_tables::BufferCache::<u64>::new(Configuration::DEFAULT.with_limit(MILLION));

@@ -1,18 +1,18 @@
-//! The connection table with a million connections: bytes of each, look-ups by number of buckets,
-//! and memory under churn.
+//! The connection table with a million connections: bytes per connection, look-up times by number
+//! of buckets, and memory under churn.
 //!
-//! A global allocator of the example counts the bytes that are asked for. The operating system says
-//! what the process has in memory. Churn is that of a busy gateway. Connections come, live until a
-//! million others have come, and expire; a sweep looks at some buckets after each thousand. 36
-//! million of them are an hour at 10,000 new ones a second.
+//! The example's global allocator counts the requested bytes. The operating system reports the
+//! memory of the process. The churn is that of a busy gateway. A connection expires after a million
+//! others have come; a sweep examines a few buckets after every thousand. 36 million connections
+//! are an hour at 10,000 new ones a second.
 //!
 //! ```text
 //! cargo run --release -p lockyard-tables --example connections [CHURN]
 //! ```
 //!
-//! The environment variable `LOCKYARD_CONNECTIONS` holds settings of the table that churns:
-//! `bits=16`, say. (In this way a program reads its users' choices at start-up. It is compiled with
-//! 20 bits, a bucket for a connection.)
+//! The environment variable `LOCKYARD_CONNECTIONS` holds settings of the table under churn, for
+//! example `bits=16`. (A program can read its users' choices at start-up in this way. The compiled
+//! default here is 20 bits, one bucket per connection.)
 
 #[path = "../../lockyard/examples/common/clock.rs"]
 mod clock;
@@ -30,7 +30,7 @@ use std::net::Ipv4Addr;
 
 const CONNECTIONS: u32 = 1_000_000;
 
-/// Tuple of a client's connection number `number` to one server.
+/// Returns the tuple of client connection `number` to one server.
 fn tuple(number: u32) -> Tuple {
     let client = Ipv4Addr::from_bits(0x0a00_0000 | number >> 14);
     let server = Ipv4Addr::new(192, 0, 2, 7);
@@ -38,8 +38,8 @@ fn tuple(number: u32) -> Tuple {
     Tuple { protocol: 6, source: (client.into(), port), destination: (server.into(), 443) }
 }
 
-/// Fills a table of 2^`bits` buckets with a million connections without a value; prints the bytes
-/// of each, and the time of a look-up.
+/// Fills a table of 2^`bits` buckets with a million connections without values; prints the bytes of
+/// each, and the time of a look-up.
 fn fill<P: LookUp<Native>>(name: &str, bits: u32) {
     let bits = Bits::new(bits).expect("it is in range");
     let before = memory();
@@ -52,7 +52,7 @@ fn fill<P: LookUp<Native>>(name: &str, bits: u32) {
     let inserting = cpu_time() - begin;
     let after = memory();
 
-    // Replies of connections all over the table; fewer where chains are long.
+    // Looks up replies of connections from all over the table; fewer where chains are long.
     let look_ups = if bits.get() < 16 { 50_000 } else { 1_000_000 };
     let begin = cpu_time();
     let mut number = 0u32;
@@ -63,7 +63,7 @@ fn fill<P: LookUp<Native>>(name: &str, bits: u32) {
     }
     let looking = cpu_time() - begin;
     let each = |bytes: usize| bytes as f64 / f64::from(CONNECTIONS);
-    // Memory that an earlier table has given back still belongs to the process.
+    // Memory that an earlier table has freed still belongs to the process.
     let resident = if fresh {
         format!("{:.1}", each(after.1.saturating_sub(before.1)))
     } else {
@@ -80,7 +80,8 @@ fn fill<P: LookUp<Native>>(name: &str, bits: u32) {
     assert_eq!(table.len(), CONNECTIONS as usize);
 }
 
-/// Lets `churn` connections come and go, a million at a time; prints the memory at ten moments.
+/// Moves `churn` connections through the table, a million at a time; prints the memory at ten
+/// moments.
 fn churn(churn: u32, settings: &Settings) {
     let table = lockyard_tables::ConnectionTable::<u64>::with_bits(
         Bits::for_connections(CONNECTIONS as usize),
@@ -124,7 +125,7 @@ fn churn(churn: u32, settings: &Settings) {
 fn main() {
     let argument = std::env::args().nth(1);
     let number = argument.as_deref().map_or(Ok(36_000_000), str::parse::<u32>);
-    // A client's number has 24 bits and its port 14.
+    // The client's part of the number has 24 bits, and the port 14.
     let Some(number) = number.ok().filter(|number| (1..=1_000_000_000).contains(number)) else {
         eprintln!("connections: CHURN is a whole number from 1 to 1000000000");
         std::process::exit(2);
@@ -143,7 +144,7 @@ fn main() {
     );
     fill::<Rcu>("rcu", 20);
     fill::<Locked>("locked", 20);
-    // Long chains: a quarter of a minute.
+    // Long chains: this takes 15 seconds.
     fill::<Rcu>("rcu", 12);
     fill::<Locked>("locked", 12);
     println!("\nchurn of {number} connections, a million at a time");

@@ -1,15 +1,15 @@
-//! Memory of a connection, an identifier and a record of statistics, at a million of each, and
-//! again after each was turned over.
+//! Memory of connections, identifiers and records of statistics, with a million of each, and again
+//! after all were replaced.
 //!
-//! There are three figures: what the library states, what the allocator was asked for (exactly, by
-//! a counting allocator), and what the operating system sees.
+//! There are three figures: the bytes stated by the library, the bytes requested from the allocator
+//! (exact, from a counting allocator), and the bytes seen by the operating system.
 //!
 //! ```text
 //! cargo run --release -p lockyard-tables --example memory
 //! ```
 //!
-//! Resident bytes are those of a process that does nothing else. So the example measures each row
-//! in a process of its own, which it starts.
+//! Resident bytes belong to the whole process. The example therefore measures each row in a
+//! separate process, which it starts.
 
 #[path = "../../lockyard/examples/common/counting.rs"]
 mod counting;
@@ -42,7 +42,7 @@ const ROWS: [Row; 10] = [
     ("statistics, per-node<2>, 2 update", record::<PerNode<2>, 2>),
 ];
 
-/// Prints what a million take, filled by `fill`, and turned over once by `turn`.
+/// Prints the memory of a million objects, filled by `fill`, and all replaced once by `turn`.
 fn row<T>(name: &str, stated: usize, fill: impl FnOnce() -> T, turn: impl FnOnce(&mut T)) {
     let before = memory();
     let mut all = fill();
@@ -59,7 +59,7 @@ fn row<T>(name: &str, stated: usize, fill: impl FnOnce() -> T, turn: impl FnOnce
     );
 }
 
-/// Tuple of a client's connection number `number` to one server.
+/// Returns the tuple of client connection `number` to one server.
 fn tuple(number: u32) -> Tuple {
     let client = Ipv4Addr::from_bits(0x0a00_0000 | number >> 14);
     let server = Ipv4Addr::new(192, 0, 2, 7);
@@ -101,7 +101,7 @@ fn identifier<V: id_table::Variant>(name: &str) {
     });
 }
 
-/// Measures objects with statistics that `NODES` nodes update.
+/// Measures objects with statistics that are updated by `NODES` nodes.
 fn record<V: statistics::Variant, const NODES: usize>(name: &str) {
     let new = || {
         let new = Statistics::<V, Queued, Native>::new().expect("there is memory");

@@ -1,8 +1,8 @@
-//! Threads that insert, change and remove objects of one identifier table, for a sanitizer: it must
-//! be silent, for the program is right.
+//! Threads that insert, change and remove objects of one identifier table, for a sanitizer. The
+//! program is correct, so the sanitizer must report nothing.
 //!
-//! The example of the same name in `lockyard` has the locks and the reclamation on which a table
-//! stands, and says what a sanitizer sees of them.
+//! The example of the same name in `lockyard` covers the locks and the reclamation that a table
+//! uses. It says which errors a sanitizer can see.
 //!
 //! ```text
 //! RUSTFLAGS='--cfg lockyard_portable' cargo run -p lockyard-tables --example sanitized_tables

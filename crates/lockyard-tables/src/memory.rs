@@ -1,9 +1,9 @@
 //! Memory for the objects of a table, and the ways in which a table names and owns them.
 //!
 //! Objects are allocated one at a time by [`Host::allocate`](lockyard::platform::Host::allocate),
-//! which may fail. Nothing here blocks or panics. Only the caller knows a new object, so making it
-//! needs no operation of the platform. Pointers travel as words of 64 bits ([`to_word`],
-//! [`from_word`]); 0 is none.
+//! which may fail. Nothing here blocks or panics. A new object is private to the caller, so it can
+//! be initialised without operations of the platform. Pointers are passed as words of 64 bits
+//! ([`to_word`], [`from_word`]); 0 is null.
 
 pub use lockyard::AllocationFailed;
 pub(crate) use lockyard::memory::{from_host, to_host};
@@ -15,20 +15,20 @@ use lockyard::platform::Host;
 
 /// Marker of a table of values: it owns them, and is invariant in their type.
 ///
-/// Values go in through a shared reference. So a table of values with a long lifetime must not pass
-/// for one of values with a shorter lifetime.
+/// Values are inserted through a shared reference. Without invariance, a table of long-lived values
+/// could be treated as one of shorter-lived values, and accept such a value.
 pub(crate) type Values<T> = PhantomData<(T, fn(T) -> T)>;
 
 /// Marker of a type that names `X`, owns none, and is invariant in it.
 ///
-/// `lockyard` has the same alias for itself. One line is no reason for a public item there.
+/// `lockyard` has a private copy of this alias. One line does not justify a public item there.
 pub(crate) type Invariant<X> = PhantomData<fn(X) -> X>;
 
-/// Allocates memory for a `T`, near `node`, in which `fill` makes one.
+/// Allocates memory for a `T` near `node`, and lets `fill` initialise it.
 ///
 /// # Safety
 ///
-/// `fill` gets an aligned pointer to uninitialised memory. It makes a valid `T` there, or unwinds.
+/// `fill` gets an aligned pointer to uninitialised memory. It writes a valid `T` there, or unwinds.
 pub(crate) unsafe fn allocate_with<T, H: Host>(
     node: Option<u32>,
     fill: impl FnOnce(*mut T),
@@ -40,7 +40,7 @@ pub(crate) unsafe fn allocate_with<T, H: Host>(
 
 /// Allocates memory for a `T`, near `node`, that holds what `make` returns.
 ///
-/// Without memory, `make` is not called. It must not unwind: the memory would be leaked.
+/// If the allocation fails, `make` is not called. `make` must not unwind: the memory would leak.
 pub(crate) fn allocate<T, H: Host>(
     node: Option<u32>,
     make: impl FnOnce() -> T,
@@ -49,22 +49,22 @@ pub(crate) fn allocate<T, H: Host>(
     unsafe { allocate_with::<T, H>(node, |memory| memory.write(make())) }
 }
 
-/// Drops the `T` and gives its memory back, even if its destructor unwinds.
+/// Drops the `T` and returns its memory to the host, even if its destructor unwinds.
 ///
 /// # Safety
 ///
-/// `object` came from [`allocate`] or [`allocate_with`] of this host, and is not used any more.
+/// `object` was returned by [`allocate`] or [`allocate_with`] for this host, and is no longer used.
 pub(crate) unsafe fn free<T, H: Host>(object: NonNull<T>) {
     struct Memory<T, H: Host>(NonNull<T>, PhantomData<fn() -> H>);
     impl<T, H: Host> Drop for Memory<T, H> {
         fn drop(&mut self) {
-            // SAFETY: the memory came from this host with this layout. The object in it has been
-            // dropped, or its destructor has unwound; it is not used in either case.
+            // SAFETY: the memory came from this host with this layout. Its object has been dropped,
+            // or its destructor has unwound. In neither case is the object used again.
             unsafe { to_host::<H>(self.0.cast(), Layout::new::<T>()) }
         }
     }
     let memory = Memory::<T, H>(object, PhantomData);
-    // SAFETY: the caller says that it is a `T` that nobody uses; it is dropped once.
+    // SAFETY: the caller promises a valid `T` that nobody uses. It is dropped once.
     unsafe { memory.0.drop_in_place() };
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn to_word<T>(pointer: *const T) -> u64 {
     pointer.expose_provenance() as u64
 }
 
-/// Returns the pointer of a word that [`to_word`] made; null for 0.
+/// Returns the pointer that [`to_word`] turned into `word`; null for 0.
 #[inline(always)]
 pub(crate) fn from_word<T>(word: u64) -> *mut T {
     core::ptr::with_exposed_provenance_mut(word as usize)

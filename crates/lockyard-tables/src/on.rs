@@ -1,8 +1,8 @@
-//! The names of this crate on a host of your own.
+//! The crate's types for a host of your own.
 //!
-//! The names at the crate's root are on [`Native`](lockyard::Native): a value is all that is left
-//! to say. Here each also takes a [host](lockyard::platform::Host) and a
-//! [`Context`](lockyard::Context). A kernel gives its tables names of their own, a line each:
+//! The aliases at the crate's root use the host [`Native`](lockyard::Native), so only the value
+//! type is left to choose. The aliases here also take a [host](lockyard::platform::Host) and a
+//! [`Context`](lockyard::Context). A kernel can define its own aliases, each in one line:
 //!
 //! ```
 //! use lockyard_tables::on;
@@ -20,9 +20,9 @@
 //! assert!(FLOWS.is_empty());
 //! ```
 //!
-//! They take a [host with slots](lockyard::platform::HostWithSlots). A connection table or
-//! statistics over the ticket lock need none. Everything that a name leaves out is a parameter of
-//! the type behind it: [`connections::ConnectionTable`], [`statistics::Statistics`], and so on.
+//! These aliases need a [host with slots](lockyard::platform::HostWithSlots). A connection table or
+//! statistics with the ticket lock need no slots. The types behind the aliases have a parameter for
+//! every choice: [`connections::ConnectionTable`], [`statistics::Statistics`], and so on.
 
 use crate::{buffers, connections, id_table, statistics};
 use lockyard::NoContext;

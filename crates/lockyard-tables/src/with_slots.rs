@@ -1,6 +1,6 @@
-//! The names at the crate's root: on the native host, which has slots with the feature `std`.
+//! Aliases at the crate's root. They use the native host, which has slots with the feature `std`.
 //!
-//! Without `std` they are not there. [`on`] has each on a host of your own.
+//! Without `std` these aliases do not exist. [`on`] has each of them for a host of your own.
 
 use crate::on;
 use lockyard::Native;
@@ -8,27 +8,27 @@ use lockyard::Native;
 /// Statistics of one object, with a record for each NUMA node that updates it: see
 /// [`statistics`](crate::statistics).
 ///
-/// On a host of your own, or with a context: [`on::Statistics`].
+/// For a host of your own, or with a context: [`on::Statistics`].
 pub type Statistics = on::Statistics<Native>;
 
 /// Identifiers for objects, looked up without a lock of the table: see
 /// [`id_table`](crate::id_table).
 ///
-/// On a host of your own, or with a context: [`on::IdTable`].
+/// For a host of your own, or with a context: [`on::IdTable`].
 pub type IdTable<T> = on::IdTable<T, Native>;
 /// An object of an [`IdTable`], locked.
 pub type IdEntry<'t, T> = on::IdEntry<'t, T, Native>;
 
 /// A table of connections, looked up without a lock: see [`connections`](crate::connections).
 ///
-/// On a host of your own, or with a context: [`on::ConnectionTable`].
+/// For a host of your own, or with a context: [`on::ConnectionTable`].
 pub type ConnectionTable<T> = on::ConnectionTable<T, Native>;
 /// A reference to a connection of a [`ConnectionTable`].
 pub type Connection<'t, T> = on::Connection<'t, T, Native>;
 
 /// A cache of buffers, looked up without a lock: see [`buffers`](crate::buffers).
 ///
-/// On a host of your own, or with a context: [`on::BufferCache`].
+/// For a host of your own, or with a context: [`on::BufferCache`].
 pub type BufferCache<T> = on::BufferCache<T, Native>;
 /// A reference to a buffer of a [`BufferCache`].
 pub type Buffer<'c, T> = on::Buffer<'c, T, Native>;

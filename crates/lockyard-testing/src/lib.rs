@@ -1,7 +1,8 @@
 //! Reports of skipped checks, for the tests of all crates. A test that cannot check something on
-//! this host reports that by [`skip!`]. A pass alone would look like a check.
+//! this host reports that by [`skip!`]. Without the report, a pass would look like a completed
+//! check.
 //!
-//! `.ci/run` counts the lines. It fails if a test skips that is not in `.ci/may-skip`.
+//! `.ci/run` counts the lines. It fails if a test that is not in `.ci/may-skip` skips a check.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -9,8 +10,8 @@ use std::io::Write;
 /// Environment variable with the name of a file to which each line of [`skip!`] is appended.
 pub const FILE: &str = "LOCKYARD_SKIPPED";
 
-/// Notes that the running test skips a check on this host. The arguments, as those of [`format!`],
-/// give the reason. The caller then returns.
+/// Reports that the running test skips a check on this host. The arguments give the reason, in the
+/// form that [`format!`] takes. The caller then returns.
 ///
 /// ```no_run
 /// lockyard_testing::skip!("threads cannot be pinned here");
@@ -27,7 +28,7 @@ macro_rules! skip {
 ///
 /// # Panics
 ///
-/// If the line cannot be appended, because it would not be counted.
+/// Panics if the line cannot be appended, because the skip would not be counted.
 pub fn note(package: &str, module: &str, reason: &str) {
     let thread = std::thread::current();
     let test = thread.name().filter(|name| *name != "main").unwrap_or(module);

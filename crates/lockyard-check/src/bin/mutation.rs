@@ -2,8 +2,8 @@
 //! model check notices.
 //!
 //! `cargo mutation [PART]` runs the suites whose names contain `PART`, and `cargo mutation --list`
-//! lists the sites. The exit code is 0 if every site is killed or explained, otherwise 1. It is 2
-//! for bad usage.
+//! lists the sites. The exit code is 0 if every site is killed or explained, otherwise 1. For bad
+//! usage the exit code is 2.
 
 use lockyard_check::mutation::{Report, run, suites, survivors::SURVIVORS};
 use std::process::ExitCode;
@@ -51,7 +51,7 @@ fn main() -> ExitCode {
 }
 
 fn finish(report: &Report, whole: bool) -> ExitCode {
-    // A part of the suites cannot cover the sources.
+    // Some of the suites alone cannot cover the sources.
     let complaints = if whole { report.complaints.as_slice() } else { &[] };
     for complaint in complaints {
         println!("{complaint}");

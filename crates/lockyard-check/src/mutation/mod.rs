@@ -1,14 +1,14 @@
 //! Ordering mutation: a check of the checks. It weakens each ordering of a primitive, one after
 //! another, and the model checks must then fail. If none fails, the ordering is stronger than
-//! needed, or is not covered.
+//! necessary, or is not covered.
 //!
 //! - [`suites`]: the table of primitives, with the programs that must notice.
 //! - [`survivors`]: the table of weakenings that no check can notice, with reasons.
 //! - [`reach`]: orderings in the sources that no program reaches.
 //!
 //! A *site* is one ordering at one place of a primitive's source, in one suite. A line that two
-//! primitives share (a lock and its variant) is two sites, because each primitive must have its own
-//! check.
+//! primitives share (a lock and its variant) counts as two sites, because each primitive needs its
+//! own check.
 
 mod mutant;
 pub mod reach;
@@ -23,11 +23,11 @@ use crate::hooks::with_weakened;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering as Plain};
 
-/// Weakens every site of `suites`, on `threads` threads; `seen` is called with each mutant.
+/// Weakens every site of `suites`, on `threads` threads. Calls `seen` with each mutant.
 ///
 /// # Errors
 ///
-/// If a program fails without any change.
+/// Fails if a program fails without any change.
 pub fn run(
     suites: &[Suite],
     explained: &'static [survivors::Survivor],
@@ -59,7 +59,7 @@ pub fn run(
     Ok(Report { mutants, complaints })
 }
 
-/// Does `work` on each of `items`, on several threads; returns the results in the items' order.
+/// Does `work` on each of `items`, on several threads. Returns the results in the items' order.
 fn parallel<T: Sync, R: Send>(
     items: &[T],
     threads: usize,

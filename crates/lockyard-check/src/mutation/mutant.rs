@@ -52,7 +52,7 @@ impl fmt::Display for Mutant {
 pub struct Report {
     /// Every mutant.
     pub mutants: Vec<Mutant>,
-    /// Other errors: a stale entry of a table, an ordering that no program reaches.
+    /// Other errors: an unneeded entry of a table, or an ordering that no program reaches.
     pub complaints: Vec<String>,
 }
 

@@ -13,8 +13,8 @@ use std::collections::{BTreeMap, BTreeSet};
 const STRONGER: [&str; 4] =
     ["Ordering::Acquire", "Ordering::Release", "Ordering::AcqRel", "Ordering::SeqCst"];
 
-/// Orderings in a function of a file that no program reaches, or that are reached at another place.
-/// Each entry has their number and the reason.
+/// Orderings in a function that no program reaches, or that are reached in another function. Each
+/// entry has the file, the function, their number and the reason.
 const ELSEWHERE: &[(&str, &str, usize, &str)] = &[
     (
         "lockref/count.rs",
@@ -39,7 +39,7 @@ const ELSEWHERE: &[(&str, &str, usize, &str)] = &[
 ];
 
 /// Returns the function that contains a line: the name after the last `fn` above it. Returns the
-/// file's top if there is none.
+/// file's top level if there is none.
 fn function_of(source: &Source, line: usize) -> String {
     let lines: Vec<&str> = source.code.lines().take(line).collect();
     let names = lines.iter().rev().filter_map(|line| {

@@ -31,7 +31,7 @@ impl Suite {
     ///
     /// # Errors
     ///
-    /// If a program fails without any change.
+    /// Fails if a program fails without any change.
     pub fn sites(&self) -> Result<BTreeSet<Ordered>, String> {
         let (failed, sites) = ordered_sites(|| self.first_failure());
         match failed {

@@ -39,8 +39,8 @@ fn check<P: Program>(ops: &[P::Op], bounds: Bounds) -> Check {
     Check { name, run: Box::new(move || verdict(model::<P>(&ops, bounds))) }
 }
 
-/// Returns the checks of a lock: two threads without a bound, three threads, and four of which
-/// three wait.
+/// Returns the checks of a lock: two threads without a bound, three threads, and four threads of
+/// which three wait.
 fn lock<P: Primitive<Op = LockOp>>() -> Vec<Check> {
     use LockOp::{Lock, LockTwice, TryLock};
     vec![
@@ -57,8 +57,8 @@ fn lock<P: Primitive<Op = LockOp>>() -> Vec<Check> {
     ]
 }
 
-/// Returns the checks of a lock for the queued lock, with waiters without a node, and with nested
-/// waits.
+/// Returns the checks of the queued lock: those of every lock, checks where waiters have no node,
+/// and checks with nested waits.
 fn queued() -> Vec<Check> {
     use NestedOp::{First, Holding, Interrupted, Second};
     type P = QueuedStore;
@@ -70,8 +70,8 @@ fn queued() -> Vec<Check> {
     checks
 }
 
-/// Returns the checks of a lock whose waiters park, both where all can park and where one can. They
-/// have two threads, three threads, and four of which three wait.
+/// Returns the checks of a lock whose waiters park, with two, three and four threads. `P` runs
+/// where all threads can park, and `N` where only one can.
 fn parking<P: Primitive<Op = LockOp>, N: Primitive<Op = LockOp>>() -> Vec<Check> {
     use LockOp::{Lock, LockTwice, TryLock};
     vec![
@@ -94,8 +94,8 @@ fn timed<P: Program>(ops: &[P::Op], bounds: Bounds) -> Check {
     Check { name: format!("{name}, with a clock"), run: Box::new(move || with_clock(SHORT, &run)) }
 }
 
-/// Returns the checks of a parking lock for the queued lock, with fair releases, and with timed
-/// waits.
+/// Returns the checks of the parking queued lock: those of every parking lock, checks with fair
+/// releases, and checks with timed waits.
 fn pv_queued() -> Vec<Check> {
     use FairOp::{Fair, GivesUp, Timed, Usual, Woken};
     type P = FairProgram<PvQueued, Host>;
@@ -161,7 +161,7 @@ macro_rules! page {
     }};
 }
 
-/// Returns the checks of per-node statistics, over the simplest lock. The suite of that lock checks
+/// Returns the checks of per-node statistics with the simplest lock. The suite of that lock checks
 /// its orderings.
 fn statistics() -> Vec<Check> {
     use StatOp::{Read, Take, Update};
@@ -175,7 +175,7 @@ fn statistics() -> Vec<Check> {
     checks
 }
 
-/// A host with one record for each thread, and with watched freed memory.
+/// A host with one record for each thread, which detects accesses to freed memory.
 type Reclaiming<const N: u32> = Quarantine<FewSlots<Host, N>>;
 
 /// Returns the checks of reclamation: readers against threads that free. They run with records,
@@ -202,7 +202,7 @@ fn reclamation() -> Vec<Check> {
         checks.push(check::<Of<2>>(&ops, Bounds::preemptions(2)));
     }
     // In some executions one thread retires an object and another ends the epoch. A thread may see
-    // that end late, or not at all.
+    // that end late, or never.
     for ops in [
         [Collect, Read, RetireAndCollect],
         [Read, Retire, AdvanceAndCollect],
@@ -212,8 +212,8 @@ fn reclamation() -> Vec<Check> {
     ] {
         checks.push(check::<Of<3>>(&ops, Bounds::preemptions(1)));
     }
-    // These take longest. In the first, a quiescent state notes an epoch. That epoch was ended by a
-    // thread that has not seen the retirement.
+    // These take longest. In the first, a quiescent state records an epoch. That epoch was ended by
+    // a thread that has not seen the retirement.
     let stepping_back = Bounds::stepping_back(2);
     checks.push(check::<Of<3>>(&[ReadQuiescent, Synchronize, Collect], stepping_back));
     checks.push(check::<Of<3>>(&[Read, Synchronize, AdvanceAndCollect], two));

@@ -6,8 +6,8 @@ use crate::hooks::Site;
 use crate::sources::workspace;
 use lockyard::platform::Ordering;
 
-/// An allowed survivor. A piece of the source line identifies its place, so that edits above it do
-/// not matter.
+/// An allowed survivor. A piece of the source line identifies its place, so edits above it do not
+/// matter.
 #[derive(Clone, Copy, Debug)]
 pub struct Survivor {
     /// The suite.
@@ -22,8 +22,8 @@ pub struct Survivor {
     pub reason: &'static str,
 }
 
-/// Reason of an exchange that another thread may make on a node while its owner prepares it, or
-/// after the owner has it back.
+/// Reason for an exchange on a node by another thread, while the owner prepares the node or after
+/// the owner has it back.
 const NEWEST: &str = "it keeps the successor's exchange of the node apart from the node's former \
                       and next use; the model checker's exchanges always find what was stored \
                       last, in whatever order it may become visible, \

@@ -1,4 +1,4 @@
-//! The program over a buffer cache. Threads look buffers of one list up, miss, fail to fill, remove
+//! The program for a buffer cache. Threads look up buffers of one list, miss, fail to fill, remove
 //! and reclaim them, while their chain is divided.
 
 use super::connections::Canary;
@@ -41,16 +41,16 @@ impl BufferOp {
 
 const KEYS: usize = 4;
 /// With one chain the buffers are in the order 3, 2, 0, 1. When the chain is divided in two, the
-/// second half begins before 2. (The hashes of these blocks end in 1, 1, 1 and 0. They are in this
-/// order when their bits are reversed, which a test of the library checks.)
+/// second half begins before 2. (The hashes of these blocks end in 1, 1, 1 and 0. A test of the
+/// library checks that this is their order by reversed bits.)
 const BLOCKS: [u64; KEYS] = [2, 0, 5, 9];
 
 fn key(k: usize) -> Key {
     Key::new(0, BLOCKS[k])
 }
 
-/// A cache in memory of the host. It is used before the program has its final address, and a
-/// simulated machine knows no other memory.
+/// A cache in memory from the host. The program uses the cache before it has its own final address.
+/// A simulated machine knows only memory from its host.
 struct Placed<S: Switches<H>, H: HostWithSlots>(NonNull<BufferCache<Canary<H>, S, H>>);
 
 // SAFETY: it owns the cache, which is `Send` and `Sync`.
@@ -99,7 +99,8 @@ pub struct BufferProgram<S: Switches<H>, H: HostWithSlots, const THERE: usize> {
     there: [AtomicI64; KEYS],
     /// Number of buffers that were reclaimed.
     reclaimed: AtomicI64,
-    /// Address of each buffer's value, if all threads that get it get the same one.
+    /// Address of each buffer's value. If no thread removes the buffer, all threads must see the
+    /// same address.
     places: [AtomicUsize; KEYS],
 }
 

@@ -1,4 +1,4 @@
-//! The program over locks whose kind is chosen while they are in use.
+//! The program for locks whose kind is chosen while they are in use.
 
 use super::parts::{Outcome, Program, Protected, Seen};
 use crate::finding::KINDS;
@@ -19,7 +19,7 @@ pub enum ChoiceOp {
     ChooseQueued,
     /// Chooses the test-and-set kind; then uses the lock.
     ChooseTestAndSet,
-    /// Asks for the kind to which call sites are to be patched; then uses the lock.
+    /// Asks for the kind that patched call sites will use; then uses the lock.
     Patch,
 }
 
@@ -39,8 +39,8 @@ std::thread_local! {
     static CHOICE: Cell<*const ()> = const { Cell::new(null()) };
 }
 
-/// The choice of the running program. It stands in for a static, which models and simulated
-/// machines do not have.
+/// The choice of the running program. It replaces a static, which models and simulated machines do
+/// not have.
 pub struct OfProgram;
 
 // SAFETY: a program has one choice and one lock, and sets its choice before each use of the lock
@@ -61,19 +61,20 @@ const DEFAULT: Kind = Kind::Ticket;
 /// Threads that use one lock while its kind is chosen.
 ///
 /// Checked, in addition to the checks of every lock:
-/// - All threads use it as one kind: the chosen one if a choice succeeded, otherwise the default.
+/// - All threads use the lock as one kind: the chosen one if a choice succeeded, otherwise the
+///   default.
 /// - At most one choice succeeds.
-/// - A thread that is refused, or that patches, is told the kind in force.
+/// - A thread whose choice is refused, or that patches, learns the kind in force.
 pub struct ChoiceProgram<H: HostWithSlots> {
     choice: Choice<H>,
     lock: ChosenSpinLock<OfProgram, H>,
     protected: Protected<H>,
     ops: Vec<ChoiceOp>,
     seen: Seen,
-    /// Kinds that were used, or reported as being in force: one bit for each. Kept outside the
+    /// Kinds that were used or reported as being in force: one bit for each. Kept outside the
     /// platform.
     kinds: AtomicU32,
-    /// Kinds whose choice succeeded: one bit for each. The upper half holds their number.
+    /// Kinds whose choice succeeded: one bit for each. The upper half counts them.
     chosen: AtomicU32,
 }
 

@@ -1,4 +1,4 @@
-//! The program over a connection table. Threads look up, insert, remove, renew and expire
+//! The program for a connection table. Threads look up, insert, remove, renew and expire
 //! connections that share a chain.
 
 use super::parts::{Outcome, Program, Seen, linger, read, write};
@@ -15,8 +15,8 @@ use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering as Plain};
 
-/// Operation of a thread on the table. Connections 0, 1, ... are in the table at the beginning.
-/// They are in the chain in the order of their numbers, with the last one in front.
+/// Operation of a thread on the table. Connections 0, 1, ... are in the table at the beginning, and
+/// in the chain. The one with the highest number is in front.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnOp {
     /// Looks the connection up and uses it.
@@ -56,8 +56,8 @@ impl<H: HostWithSlots> Canary<H> {
         Canary { state: DataCell::new(ALIVE), alive: Arc::clone(alive) }
     }
 
-    /// Drops a value that was never in the table. A simulated machine knows no memory outside the
-    /// table.
+    /// Drops a value that was never in the table. A simulated machine cannot do this, as it knows
+    /// no memory outside the table.
     fn was_refused(self) {
         self.alive.fetch_sub(1, Plain::Relaxed);
         let canary = std::mem::ManuallyDrop::new(self);
@@ -81,8 +81,8 @@ impl<H: HostWithSlots> Drop for Canary<H> {
     }
 }
 
-/// A table in memory of the host. It is used before the program has its final address, and a
-/// simulated machine knows no other memory.
+/// A table in memory from the host. The program uses the table before it has its own final address.
+/// A simulated machine knows only memory from its host.
 struct Placed<P: LookUp<H>, H: HostWithSlots>(NonNull<ConnectionTable<Canary<H>, P, H>>);
 
 // SAFETY: it owns the table, which is `Send` and `Sync`.

@@ -1,4 +1,4 @@
-//! Programs over a lockref: every operation against every other.
+//! Programs for a lockref: every operation against every other operation.
 
 use super::parts::{MOST_THREADS, Outcome, Program, Protected, Seen, linger, read, write};
 use crate::finding::{COUNT, FREED};
@@ -67,7 +67,7 @@ pub struct CountProgram<
     /// The object that the references keep alive: 7 while there are any. If no thread has a
     /// reference at the beginning, the first [`CountOp::LockSet`] publishes the object.
     object: Cell<H, u64>,
-    /// Written by each thread before it drops its reference.
+    /// One note for each thread, written before the thread drops its reference.
     notes: [Cell<H, u64>; MOST_THREADS],
     ops: Vec<CountOp>,
     seen: Seen,
@@ -93,14 +93,14 @@ impl<K: LaneLock<H>, H: HostWithSlots, const EXTRA: u32, P: Policy> CountProgram
         self.expected.fetch_add(references, Plain::Relaxed);
     }
 
-    /// Notes that `thread` has dropped its reference.
+    /// Records that `thread` has dropped its reference.
     fn lost(&self, thread: usize) {
         self.gained(-1);
         self.dropped[thread].store(true, Plain::Relaxed);
     }
 
-    /// Takes a reference by `get`. On success the thread must see the writes that preceded each
-    /// earlier drop of a reference.
+    /// Takes a reference by `get`. On success, for each reference dropped earlier, the thread must
+    /// see the writes before the drop.
     fn look_up(&self, thread: usize, get: impl FnOnce() -> bool) -> bool {
         let dropped: Vec<bool> = self.dropped.iter().map(|d| d.load(Plain::Relaxed)).collect();
         let taken = get();
@@ -130,8 +130,8 @@ impl<K: LaneLock<H>, H: HostWithSlots, const EXTRA: u32, P: Policy> CountProgram
         assert!(object == ALIVE, "{FREED}thread {thread} reads {object} in the object");
     }
 
-    /// Destroys the object, after using what all other threads left. The calling thread knows that
-    /// its reference was the last.
+    /// Destroys the object, after reading the notes of all other threads. The calling thread knows
+    /// that its reference was the last.
     fn destroy(&self) {
         // Ordered after all puts: the thread that dropped the last reference sees the writes before
         // the other drops.

@@ -1,4 +1,4 @@
-//! Programs over a lock with fair releases, and with timed waits.
+//! Programs for a lock with fair releases and with timed waits.
 
 use super::parts::{Outcome, Program, Protected, Seen};
 use crate::finding::STUCK;
@@ -39,7 +39,7 @@ pub struct FairProgram<K: FairLock<H> + TimedLock<H>, H: HostWithSlots> {
 impl<K: FairLock<H> + TimedLock<H>, H: HostWithSlots> FairProgram<K, H> {
     fn section(&self, thread: usize, held: Held<RawSpinLock<K, H>>, fair: bool) {
         self.seen.note(thread, self.protected.section(thread) as i64);
-        // SAFETY: `held` is this lock's.
+        // SAFETY: `held` belongs to this lock.
         unsafe { if fair { self.lock.release_fair(held) } else { self.lock.release(held) } }
     }
 }
@@ -78,7 +78,7 @@ impl<K: FairLock<H> + TimedLock<H>, H: HostWithSlots> Program for FairProgram<K,
     fn finish(&self) {
         self.protected.finish();
         assert!(!self.lock.is_held(), "{STUCK}everyone has left and the lock is held");
-        // A wait that gave up may have left a bit set, which the next acquisition clears.
+        // A wait that gave up may leave a bit set. The next acquisition clears it.
         let held = self.lock.try_acquire().expect("it is free");
         // SAFETY: taken above.
         unsafe { self.lock.release(held) };

@@ -1,4 +1,4 @@
-//! The program over the identifier table: threads look up, remove and insert a few identifiers.
+//! The program for the identifier table: threads look up, remove and insert a few identifiers.
 
 use super::parts::{Outcome, Program, Seen, linger};
 use crate::finding::{COUNT, FREED};
@@ -23,14 +23,14 @@ pub enum IdOp {
     Replace,
 }
 
-/// An object. It counts its changes twice.
+/// An object that counts its changes twice.
 struct Object {
     born: i64,
     visits: [i64; 2],
 }
 
-/// The program. At first the table has one object, with identifier 0. If it is `EMPTY`, the table
-/// has no object and no memory.
+/// The program. If it is `EMPTY`, the table has no object and no memory at first. Otherwise the
+/// table has one object, with identifier 0.
 pub struct IdProgram<V: Variant, H: HostWithSlots, const EMPTY: bool = false> {
     table: IdTable<Object, V, H>,
     ops: Vec<IdOp>,
@@ -120,8 +120,8 @@ impl<V: Variant, H: HostWithSlots, const EMPTY: bool> Program for IdProgram<V, H
         let objects = self.objects.load(Plain::Relaxed);
         let len = self.table.len() as i64;
         assert!(len == objects, "{COUNT}{objects} objects are left and the table says {len}");
-        // Only identifier 0 is ever removed, and an insertion gets the lowest free one. So every
-        // identifier is at most the number of objects.
+        // Only identifier 0 is ever removed, and an insertion gets the lowest free one. Every
+        // identifier is therefore at most the number of objects.
         let mut found = 0;
         for id in 0..=objects as u32 {
             if let Some(object) = self.table.remove(id) {

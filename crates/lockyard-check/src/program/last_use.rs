@@ -1,5 +1,5 @@
-//! The program over any reference count. The thread that drops the last reference destroys the
-//! object, and no thread may use it after that.
+//! The program for any reference count. The thread that drops the last reference destroys the
+//! object, and no thread may use the object afterwards.
 
 use super::parts::{MOST_THREADS, Outcome, Program, Seen, linger, read, write};
 use crate::finding::FREED;
@@ -28,7 +28,7 @@ impl<K: LaneLock<H>, P: Policy, H: HostWithSlots> RefCount<H> for LockRef<K, P, 
         LockRef::get_not_zero(self)
     }
     fn put(&self) -> bool {
-        // No thread takes the lock in this program. So `None` could only mean a hundred lost
+        // No thread takes the lock in this program. `None` could therefore only mean a hundred lost
         // compare-exchanges.
         loop {
             if let Some(left) = self.put_return() {
@@ -43,7 +43,8 @@ impl<K: LaneLock<H>, P: Policy, H: HostWithSlots> RefCount<H> for LockRef<K, P, 
 pub enum UseOp {
     /// Has a reference from the start; uses the object and drops the reference.
     Owner,
-    /// Looks the object up: takes a reference if one remains, uses the object, drops the reference.
+    /// Looks the object up: takes a reference if one remains, uses the object, and drops the
+    /// reference.
     LookUp,
 }
 

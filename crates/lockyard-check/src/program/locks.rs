@@ -1,4 +1,4 @@
-//! Programs over a lock.
+//! Programs for a lock.
 
 use super::parts::{Outcome, Program, Protected, Seen};
 use crate::finding::STUCK;
@@ -12,9 +12,9 @@ use lockyard::{Held, RawSpinLock};
 pub enum LockOp {
     /// Takes the lock, stays inside for a while, releases it.
     Lock,
-    /// Does what [`Lock`](Self::Lock) does, if the lock is free.
+    /// As [`Lock`](Self::Lock), if the lock is free.
     TryLock,
-    /// Does what [`Lock`](Self::Lock) does, twice.
+    /// As [`Lock`](Self::Lock), twice.
     LockTwice,
 }
 
@@ -27,9 +27,9 @@ impl LockOp {
 
 /// Threads that take one lock.
 ///
-/// If every thread waits for the lock, the last holder frees it right after its release. In a model
-/// any later access to the lock's word is then a failure. (With [`LockOp::TryLock`] no thread knows
-/// that it is the last.)
+/// If every thread waits for the lock, the last holder frees the lock's memory right after its
+/// release. In a model any later access to the lock's word is then a failure. (With
+/// [`LockOp::TryLock`] no thread knows that it is the last.)
 pub struct LockProgram<K: LaneLock<H>, H: HostWithSlots> {
     lock: RawSpinLock<K, H>,
     protected: Protected<H>,
@@ -44,7 +44,7 @@ impl<K: LaneLock<H>, H: HostWithSlots> LockProgram<K, H> {
     fn section(&self, thread: usize, held: Held<RawSpinLock<K, H>>) {
         let sections = self.protected.section(thread);
         self.seen.note(thread, sections as i64);
-        // SAFETY: `held` is this lock's.
+        // SAFETY: `held` belongs to this lock.
         unsafe { self.lock.release(held) };
         if Some(sections) == self.last_section {
             let word = core::ptr::from_ref(&self.lock).addr();

@@ -1,4 +1,4 @@
-//! Programs: small concurrent clients of a primitive, each written once over the platform.
+//! Programs: small concurrent clients of a primitive, each written once for all platforms.
 //!
 //! A back-end ([`crate::backends`]) runs a program: as a model, as a simulated run, or on threads
 //! of the host.

@@ -1,5 +1,5 @@
-//! The program over a lock that a thread takes while it waits for another lock. That models a
-//! signal handler or an interrupt in the middle of a wait.
+//! The program for a lock that a thread takes while it waits for another lock. This models a signal
+//! handler or an interrupt in the middle of a wait.
 
 use super::parts::{Outcome, Program, Protected, Seen};
 use crate::hooks;
@@ -16,14 +16,14 @@ pub enum NestedOp {
     First,
     /// Takes and releases the second lock.
     Second,
-    /// Takes the first lock. If it must wait, an interruption takes the second lock. If the
-    /// interruption must wait too, it notes the number of the slot's nodes that are in use.
+    /// Takes the first lock. If the thread must wait, an interruption takes the second lock. If the
+    /// interruption must wait too, it records how many nodes of the slot are in use.
     Interrupted,
     /// Takes the first lock, and takes the second while it holds the first.
     Holding,
 }
 
-/// Threads that take two locks, some of them while they wait. It is for models only. Natively a
+/// Threads that take two locks, some of them while they wait. For models only: on the native host a
 /// test uses real signals.
 pub struct NestedProgram<K: LaneLock<H>, H: HostWithSlots>(Arc<Shared<K, H>>);
 

@@ -1,4 +1,4 @@
-//! The program over a page reference count: threads look the page up, drop references, and freeze
+//! The program for a page reference count: threads look the page up, drop references, and freeze
 //! the count.
 
 use super::last_use::RefCount;
@@ -20,7 +20,7 @@ pub trait PageCount<H: HostWithSlots>: Send + Sync + 'static {
     fn get_not_zero(&self) -> bool;
     /// Drops a reference. Returns true if it was the last.
     fn put(&self) -> bool;
-    /// Freezes the count if it is `expected`: takes all references away.
+    /// Freezes the count if it is `expected`. This takes all references away.
     fn try_freeze(&self, expected: u32) -> bool;
     /// Ends a freeze with `references` references.
     fn unfreeze(&self, references: u32);
@@ -95,7 +95,7 @@ pub enum PageOp {
     /// Has a reference. If it is the only one, freezes the count, changes the page, and unfreezes
     /// with one reference.
     Freeze,
-    /// Does what [`Freeze`](Self::Freeze) does, but unfreezes with two references.
+    /// As [`Freeze`](Self::Freeze), but unfreezes with two references.
     FreezeToTwo,
 }
 
@@ -119,14 +119,15 @@ impl PageOp {
 /// Threads that use one page for one round. If no thread has a reference at the beginning, a
 /// passive owner has one.
 ///
-/// If it `FREES`, the thread that drops the last reference also frees the count, unless another
-/// thread may still look the page up. In a model any later access to the count is a failure.
+/// If the program `FREES`, the thread that drops the last reference also frees the count, unless
+/// another thread may still look the page up. In a model any later access to the count is a
+/// failure.
 pub struct PageProgram<C, H: HostWithSlots, const FREES: bool = true> {
     count: C,
     /// The page, as two halves. They are equal unless the owner is changing them, and 0 after the
     /// page is destroyed.
     halves: [Cell<H, u64>; 2],
-    /// Written by each thread before it drops its reference.
+    /// One note for each thread, written before the thread drops its reference.
     notes: [Cell<H, u64>; MOST_THREADS],
     ops: Vec<PageOp>,
     seen: Seen,
@@ -172,7 +173,7 @@ impl<C: PageCount<H>, H: HostWithSlots, const FREES: bool> PageProgram<C, H, FRE
     }
 
     fn look_up(&self, thread: usize) -> bool {
-        // Delays each thread by its number, if pauses take time. So look-ups come one after
+        // Delays each thread by its number, if pauses take time. The look-ups then come one after
         // another, and some meet a frozen count.
         for _ in 0..thread {
             linger::<H>();
@@ -193,7 +194,7 @@ impl<C: PageCount<H>, H: HostWithSlots, const FREES: bool> PageProgram<C, H, FRE
         let frozen = self.count.try_freeze(1);
         self.seen.note(thread, i64::from(frozen));
         if frozen {
-            // The thread is now alone with the page.
+            // No other thread can use the page from here on.
             for note in &self.notes {
                 read(note);
             }

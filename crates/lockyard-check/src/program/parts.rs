@@ -1,5 +1,5 @@
-//! The common parts of all programs: the trait, notes of what threads saw, and data that a lock
-//! protects.
+//! The common parts of all programs: the trait, records of what threads saw, and data protected by
+//! a lock.
 
 use crate::finding::{COUNT, EXCLUSION};
 use lockyard::platform::{Cell, DataCell, HostWithSlots, Ordering, U32, Word};
@@ -13,8 +13,8 @@ pub trait Program: Send + Sync + Sized + 'static {
     /// Makes the shared objects for threads that perform `ops`, `rounds` times each.
     fn new(ops: &[Self::Op], rounds: u32) -> Self;
 
-    /// Prepares the objects before the threads begin. The objects have their final addresses by
-    /// then, so operations on them are possible.
+    /// Prepares the objects before the threads begin. The objects have their final addresses here,
+    /// so operations on them are allowed.
     fn begin(&self) {}
 
     /// Performs round `round` of thread `thread`. Panics if it finds a violation.
@@ -23,15 +23,15 @@ pub trait Program: Send + Sync + Sized + 'static {
     /// Checks the objects after all threads have ended. Panics if they do not match the operations.
     fn finish(&self);
 
-    /// Returns what the threads saw and left, after they have ended. Executions with the same
-    /// outcome are equal to the program.
+    /// Returns what the threads saw and left, after they have ended. Two executions with the same
+    /// outcome count as equal.
     fn outcome(&self) -> Outcome;
 }
 
 /// Outcome of an execution: see [`Program::outcome`].
 pub type Outcome = Vec<i64>;
 
-/// Notes of what each thread saw, outside the platform. A new program resets them.
+/// Record of what each thread saw, outside the platform. A new program resets it.
 pub(crate) struct Seen(Vec<AtomicI64>);
 
 impl Seen {
@@ -39,7 +39,7 @@ impl Seen {
         Seen((0..threads).map(|_| AtomicI64::new(0)).collect())
     }
 
-    /// Notes that `thread` saw `what`, after all that it noted before.
+    /// Records that `thread` saw `what`, after everything recorded before.
     pub(crate) fn note(&self, thread: usize, what: i64) {
         let before = self.0[thread].load(Plain::Relaxed);
         self.0[thread].store(before.wrapping_mul(1000) + what + 1, Plain::Relaxed);
@@ -50,7 +50,7 @@ impl Seen {
     }
 }
 
-/// Data that a lock protects: the holder's stamp, and plain data. A lock that does not exclude
+/// Data protected by a lock: the holder's stamp, and plain data. A lock that does not exclude
 /// corrupts them visibly.
 pub(crate) struct Protected<H: HostWithSlots> {
     /// The number of the thread inside plus one, or 0. Accesses are relaxed, because it must not
@@ -58,7 +58,7 @@ pub(crate) struct Protected<H: HostWithSlots> {
     stamp: U32<H>,
     /// Number of critical sections; plain data, so that a model finds a missing ordering.
     sections: Cell<H, u64>,
-    /// Number of critical sections, counted by the threads themselves and outside the platform.
+    /// Number of critical sections, counted by the threads themselves outside the platform.
     expected: AtomicU64,
 }
 
@@ -70,7 +70,7 @@ impl<H: HostWithSlots> Protected<H> {
     /// Performs a critical section of `thread`; returns the number of sections including this one.
     pub(crate) fn section(&self, thread: usize) -> u64 {
         let me = thread as u32 + 1;
-        // Exchanges, because a read-modify-write sees the newest stamp and a load may miss it.
+        // Both are exchanges: a read-modify-write sees the newest stamp, which a load may miss.
         let inside = self.stamp.swap(me, Ordering::Relaxed);
         assert!(inside == 0, "{EXCLUSION}thread {me} enters and thread {inside} is inside");
         let sections = read(&self.sections) + 1;
@@ -93,17 +93,18 @@ impl<H: HostWithSlots> Protected<H> {
 /// machine knows only the memory of the object itself.
 pub(crate) const MOST_THREADS: usize = 4;
 
-/// Pauses for a while, so that other threads run. In a model it does nothing.
+/// Pauses for a while, so that other threads run. Does nothing in a model.
 pub(crate) fn linger<H: HostWithSlots>() {
     for _ in 0..20 {
         H::relax();
     }
 }
 
-/// Reads plain data. In a model a race on it is a finding. Natively a broken control does race, so
-/// the access is atomic there and the race is defined.
+/// Reads plain data. In a model a race on it is a finding. On the native host a broken control
+/// really races, so the access is atomic there to keep it defined.
 pub(crate) fn read<C: DataCell<u64>>(cell: &C) -> u64 {
-    // SAFETY: the pointer is the cell's, valid and aligned; all accesses to these cells are atomic.
+    // SAFETY: the pointer comes from the cell, valid and aligned; all accesses to these cells are
+    // atomic.
     cell.with(|data| unsafe { AtomicU64::from_ptr(data.cast_mut()).load(Plain::Relaxed) })
 }
 

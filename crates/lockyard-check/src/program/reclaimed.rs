@@ -1,9 +1,9 @@
-//! The program over reclamation. Readers read a shared pointer. Other threads replace the object
-//! that it names, and have the old one freed.
+//! The program for reclamation. Readers read a shared pointer. Other threads replace the object to
+//! which it points, and retire the old one.
 //!
-//! Freeing an object writes to it. In a model a read that is not ordered before that write is a
-//! race. Elsewhere a reader finds that its object was freed. Objects come from a small pool and
-//! return to it, so that many rounds need no more memory.
+//! Freeing an object writes to it. In a model, a read that is not ordered before that write is a
+//! race. On other back-ends a reader finds that its object was freed. Objects come from a small
+//! pool and return to it, so many rounds need no more memory.
 
 use super::parts::{MOST_THREADS, Outcome, Program, Seen, linger, read, write};
 use crate::finding::{COUNT, FREED};
@@ -22,11 +22,11 @@ pub trait Reclaims<H: HostWithSlots>: Send + Sync + 'static {
     fn begin(&self) {}
     /// Runs `body` inside the scheme, as a reader.
     fn read<R>(&self, body: impl FnOnce() -> R) -> R;
-    /// Frees the object after every thread that is inside now has left.
+    /// Frees the object once every thread that is inside now has left.
     ///
     /// # Safety
     ///
-    /// Those of [`Domain::retire`].
+    /// As for [`Domain::retire`].
     unsafe fn retire(&self, object: NonNull<Header<H>>, free: Free<H>);
     /// Frees the objects that can be freed.
     fn collect(&self);
@@ -36,7 +36,8 @@ pub trait Reclaims<H: HostWithSlots>: Send + Sync + 'static {
     fn synchronize(&self);
     /// Waits until all objects that were retired before are freed.
     fn barrier(&self);
-    /// Runs `body` twice inside. Before the second run it lets go of what the first one found.
+    /// Runs `body` twice inside, with a quiescent state in between. The second run must not use
+    /// objects found by the first.
     fn read_quiescent(&self, body: impl Fn());
     /// Frees everything.
     fn finish(&self);
@@ -81,8 +82,8 @@ impl<H: HostWithSlots> Reclaims<H> for Domain<H> {
     }
 }
 
-/// Forwards to a domain everything except `new`, `begin` and `read`. It is for an `impl
-/// Reclaims<H>` of a tuple with a domain.
+/// Forwards everything except `new`, `begin` and `read` to a domain. For an `impl Reclaims<H>` of a
+/// tuple that contains a domain.
 macro_rules! forward_reclamation {
     () => {
         unsafe fn retire(
@@ -115,7 +116,7 @@ macro_rules! forward_reclamation {
 }
 pub(crate) use forward_reclamation;
 
-/// A domain that allocates nothing before threads enter.
+/// A domain that allocates nothing until threads enter.
 pub struct Unreserved<H: HostWithSlots>(Domain<H>);
 
 impl<H: HostWithSlots> Reclaims<H> for Unreserved<H> {
@@ -165,12 +166,12 @@ struct Object<H: HostWithSlots> {
     pool: Arc<Pool>,
 }
 
-/// Objects that can be used, kept outside the platform.
+/// Usable objects, kept outside the platform.
 struct Pool {
     free: AtomicU64,
     /// Number of objects that were published.
     published: AtomicU64,
-    /// False in a model: a freed object stays freed.
+    /// False in a model, where a freed object stays freed.
     reused: bool,
 }
 
@@ -208,7 +209,7 @@ unsafe fn free<H: HostWithSlots>(header: NonNull<Header<H>>) {
 /// The program. `R` is the reclamation scheme.
 pub struct ReclaimProgram<R, H: HostWithSlots> {
     scheme: R,
-    /// Number of the object in reach, plus one.
+    /// Number of the reachable object, plus one.
     shared: U64<H>,
     objects: [Object<H>; OBJECTS],
     ops: Vec<ReclaimOp>,
@@ -230,7 +231,7 @@ impl<R: Reclaims<H>, H: HostWithSlots> ReclaimProgram<R, H> {
         self.seen.note(thread, name as i64);
     }
 
-    /// Puts a new object in the place of the old one. Returns the old one.
+    /// Replaces the old object by a new one. Returns the old one.
     fn replace(&self) -> Option<NonNull<Header<H>>> {
         let pool = &self.objects[0].pool;
         let index = pool.take()?;
@@ -238,13 +239,13 @@ impl<R: Reclaims<H>, H: HostWithSlots> ReclaimProgram<R, H> {
         // Release: pairs with the acquire of `look`. Acquire: pairs with the release of another
         // exchange, so that the old object's value is visible when it is freed.
         let old = self.shared.swap(index as u64 + 1, Ordering::AcqRel);
-        // A pointer to the whole object and not to its field, because `free` casts it back.
+        // A pointer to the whole object, not to its field, because `free` casts it back.
         Some(NonNull::from(&self.objects[old as usize - 1]).cast())
     }
 
     fn retire(&self) {
         if let Some(old) = self.replace() {
-            // SAFETY: the exchange has taken it out of reach; readers are inside the same scheme.
+            // SAFETY: the exchange made the object unreachable; readers are inside the same scheme.
             unsafe { self.scheme.retire(old, free::<H>) };
         }
     }
@@ -317,7 +318,7 @@ impl<R: Reclaims<H>, H: HostWithSlots> Program for ReclaimProgram<R, H> {
             ReclaimOp::Synchronize => {
                 if let Some(old) = self.replace() {
                     self.scheme.synchronize();
-                    // SAFETY: it was taken out of reach, and a grace period is over.
+                    // SAFETY: the object is unreachable, and a grace period is over.
                     unsafe { free(old) };
                 }
             }

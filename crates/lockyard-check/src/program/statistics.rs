@@ -1,4 +1,4 @@
-//! The program over per-node statistics: threads update from several nodes, read, and take.
+//! The program for per-node statistics: threads update from several nodes, read, and take.
 
 use super::parts::{MOST_THREADS, Outcome, Program, Seen};
 use crate::finding::COUNT;
@@ -23,7 +23,7 @@ pub enum StatOp {
     Take,
 }
 
-/// Bytes of every packet. A record was torn if its bytes do not match its packets.
+/// Bytes of every packet. If a record's bytes do not match its packets, the reading was torn.
 const BYTES: u64 = 3;
 
 /// Threads that use the statistics of one object. If `PRIMED`, node 0 has already counted a packet.
@@ -34,14 +34,14 @@ pub struct StatProgram<V: Variant, K: LaneLock<H>, H: HostWithSlots, const PRIME
     /// Numbers of packets counted and of packets taken, kept outside the platform.
     updates: AtomicU64,
     taken: AtomicU64,
-    /// The next time of each thread.
+    /// Time of each thread's next packet.
     times: [AtomicU64; MOST_THREADS],
 }
 
 impl<V: Variant, K: LaneLock<H>, H: HostWithSlots, const PRIMED: bool>
     StatProgram<V, K, H, PRIMED>
 {
-    /// Checks that a reading has whole packets, and no flags without packets.
+    /// Checks that a reading has only whole packets, and no flags without packets.
     fn check(&self, sum: &Counts) {
         assert!(sum.bytes == BYTES * sum.packets, "{COUNT}a torn record: {sum:?}");
         let flags = if sum.packets == 0 { 0 } else { sum.flags };
@@ -72,7 +72,7 @@ impl<V: Variant, K: LaneLock<H>, H: HostWithSlots, const PRIMED: bool> Program
     }
 
     fn step(&self, thread: usize, round: u32) {
-        // Counted outside the platform before the update, so that no reading is ahead of this
+        // Counted outside the platform before the update, so a reading is never ahead of this
         // count.
         let packet = || {
             self.updates.fetch_add(1, Plain::Relaxed);

@@ -1,18 +1,18 @@
-//! Tests that run in a process of their own.
+//! Tests that run in their own process.
 //!
-//! A lock that is broken on purpose may take another thread's queue node for its own. In one
+//! A lock that is broken on purpose may treat another thread's queue node as its own. In a shared
 //! process that thread may belong to another test.
 
 use std::process::Command;
 
-/// Environment variable of the process that runs one test alone.
+/// Environment variable that marks the process of a single test.
 const ALONE: &str = "LOCKYARD_ALONE";
 
-/// Runs `body` in a process of its own. `test` is the name of the calling test.
+/// Runs `body` in its own process. `test` is the name of the calling test.
 ///
 /// # Panics
 ///
-/// If it fails there, with its output.
+/// Panics if it fails there, with its output.
 pub(crate) fn alone(test: &str, body: impl FnOnce()) {
     if std::env::var_os(ALONE).is_some() {
         return body();

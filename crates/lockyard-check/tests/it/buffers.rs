@@ -29,7 +29,7 @@ type Wide<K = TestAndSet> = With<OnMiss, Outside, ReferencedBit, WideHash<0, K>>
 type Old = With<EveryCall, UnderLock, MoveToFront, FixedHash<0, TestAndSet>>;
 type Tree = With<OnMiss, Outside, MoveToFront, TreePerGroup<TestAndSet>>;
 
-/// The operations. Buffers 0 and 1 are in the cache, and buffer 2 is not.
+/// The checked operations. Buffers 0 and 1 are in the cache at first, and buffer 2 is not.
 const OPS: [BufferOp; 9] = [
     LookUp(0),
     LookUp(1),
@@ -80,7 +80,7 @@ fn three_threads_hold() {
     ] {
         must_hold::<BufferProgram<Wide, Model, 2>>("buffers, wide-hash", &ops, bounds);
     }
-    // It has half a million executions.
+    // This group has half a million executions.
     for ops in depth(&[][..], &[[LookUp(0), Reclaim, Reclaim]]) {
         must_hold::<BufferProgram<Wide, Model, 2>>("buffers, wide-hash", ops, bounds);
     }
@@ -95,8 +95,8 @@ fn three_threads_hold() {
     }
 }
 
-/// Three buffers have already doubled the chains, and the fourth divides one. With two buffers the
-/// third doubles the chains.
+/// With three buffers the chains are already doubled, and the fourth divides one. With two buffers
+/// the third doubles the chains.
 #[test]
 fn chains_that_are_doubled_and_divided_lose_nothing() {
     for ops in [[LookUp(0), Get(3)], [LookUp(1), Get(3)], [Remove(0), Get(3)], [Reclaim, Get(3)]] {
@@ -117,7 +117,7 @@ fn the_queued_lock_serves_as_well() {
     }
 }
 
-/// The checks can fail.
+/// Shows that the checks can fail.
 #[test]
 fn a_cache_behind_a_lock_that_does_not_exclude_is_noticed() {
     type Wrong = BufferProgram<Wide<DoesNotExclude>, Model, 2>;
@@ -128,8 +128,8 @@ fn a_cache_behind_a_lock_that_does_not_exclude_is_noticed() {
     }
 }
 
-/// Two threads make the shards and insert, in every order. Nothing leaks, and only one of the two
-/// arrays is made.
+/// Two threads create the shards and insert, in every order. Nothing leaks, and only one array is
+/// allocated.
 #[test]
 fn two_first_misses_make_the_shards_once() {
     type H = Hooked<Checked, Rationed>;

@@ -1,4 +1,4 @@
-//! Checks that the checked host keeps its contract. Parks behave like a futex and order nothing, an
+//! Checks that the checked host keeps its contract. Parks behave like a futex and order nothing. An
 //! exchange of a part is one step, slots differ, and allocation fails on demand.
 
 use core::alloc::Layout;
@@ -11,7 +11,7 @@ use lockyard_check::finding::Finding;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-/// Runs two threads on `shared`: `main` on the model's main thread, `other` on another one.
+/// Runs two threads on `shared`: `main` on the model's main thread, `other` on a second one.
 fn two<S: Send + Sync + 'static>(
     shared: fn() -> S,
     main: fn(&S),
@@ -42,7 +42,7 @@ fn event() -> Event {
 }
 
 fn announce(event: &Event) {
-    // SAFETY: the waiter reads it after the flag; otherwise the model reports a race.
+    // SAFETY: the waiter reads the cell after the flag; otherwise the model reports a race.
     event.data.with_mut(|data| unsafe { *data = 1 });
     // Release: pairs with the waiter's load, if that is an acquire.
     event.flag.store(1, Ordering::Release);
@@ -53,8 +53,8 @@ fn await_it(event: &Event, order: Ordering) {
     while event.flag.load(order) == 0 {
         Checked::park(&event.flag, 0, None);
     }
-    // SAFETY: it was written before the flag was set, which this thread has seen; otherwise the
-    // model reports a race.
+    // SAFETY: the cell was written before the flag was set, which this thread has seen; otherwise
+    // the model reports a race.
     assert_eq!(event.data.with(|data| unsafe { *data }), 1);
 }
 
@@ -110,7 +110,7 @@ fn an_exchange_of_a_part_is_one_step_in_every_order() {
         all.lock().unwrap().insert((found, left >> 16));
     });
     println!("{}", explored.unwrap());
-    // Only the two orders of the exchanges.
+    // Only the two possible orders of the exchanges.
     assert_eq!(*seen.lock().unwrap(), BTreeSet::from([((0, 1), 2), ((2, 0), 1)]));
 }
 

@@ -23,7 +23,8 @@ use std::sync::Arc;
 type Model = Hooked<Checked, Scripted>;
 type Threads = Hooked<Native, Watched<NoFault>>;
 
-/// The operations. Connections 0 and 1 are in the table (1 in front of 0), and connection 2 is not.
+/// The checked operations. Connections 0 and 1 are in the table at first (1 in front of 0), and
+/// connection 2 is not.
 const OPS: [ConnOp; 9] = [
     ConnOp::LookUp(0),
     ConnOp::LookUp(1),
@@ -98,7 +99,7 @@ fn a_chain_behind_the_queued_lock_holds() {
     }
 }
 
-/// The checks can fail.
+/// Shows that the checks can fail.
 #[test]
 fn a_chain_behind_a_lock_that_does_not_exclude_is_noticed() {
     type Wrong = ConnProgram<Locked<DoesNotExclude>, Model, 2>;
@@ -114,8 +115,8 @@ fn tuple(number: u32) -> Tuple {
     Tuple { protocol: 17, source: end(1, number as u16), destination: end(2, 53) }
 }
 
-/// Two threads make the buckets and insert, in every order. Nothing leaks, and only one of the two
-/// arrays is made.
+/// Two threads create the buckets and insert, in every order. Nothing leaks, and only one array is
+/// allocated.
 #[test]
 fn two_first_insertions_make_the_buckets_once() {
     type H = Hooked<Checked, Rationed>;
@@ -139,7 +140,8 @@ fn two_first_insertions_make_the_buckets_once() {
     println!("{}", explored.unwrap());
 }
 
-/// The bits are chosen before the first insertion or not at all, even if both happen at once.
+/// The bits are chosen before the first insertion or not at all, even if both happen at the same
+/// time.
 #[test]
 fn a_choice_that_races_with_the_first_insertion_counts_or_is_refused() {
     type Table = ConnectionTable<u32, Locked<TestAndSet>, Model>;

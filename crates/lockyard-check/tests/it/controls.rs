@@ -1,5 +1,4 @@
-//! Checks that the harnesses catch primitives that are wrong by themselves, and find nothing in
-//! correct ones.
+//! Checks that the harnesses catch wrong primitives, and find nothing in correct ones.
 
 use lockyard::Native;
 use lockyard::lock::{LaneLock, Queued, TestAndSet, Ticket};
@@ -66,7 +65,7 @@ fn a_lock_that_loses_wake_ups_is_caught() {
     lock_is::<LosesWakeUps>("a lock that loses wake-ups", &[Finding::Stuck], &[Finding::Stuck]);
 }
 
-/// Only the model is expected to find it, because elsewhere the memory still exists.
+/// Only the model is expected to find this mistake, because elsewhere the memory still exists.
 #[test]
 fn a_lock_that_touches_its_word_after_the_release_is_caught() {
     lock_is::<TouchesAfterRelease>("a lock that touches a freed word", &[Finding::Freed], &[]);
@@ -104,7 +103,7 @@ fn a_lockref_passes_the_same_checks() {
     says("lockref, three threads, model", &verdict(explored), &[]);
 }
 
-/// An adder that finds the bit must not undo its addition. This shows why.
+/// Shows why an adder that finds the bit must not undo its addition.
 #[test]
 fn a_page_count_that_undoes_an_addition_is_caught() {
     type Wrong<H> = PageProgram<Undoing<H>, H, false>;

@@ -1,8 +1,8 @@
-//! Proof that each primitive has one source: each of the three back-ends notices one wrong step,
-//! injected through the platform.
+//! Proof that each primitive has only one source. A wrong step is injected through the platform,
+//! and each of the three back-ends notices it.
 //!
-//! The table is primitive x wrong step x back-end. Each cell runs one program, from one source of
-//! the primitive. Only the host differs. Without a wrong step no back-end finds anything.
+//! The table is primitive x wrong step x back-end. Each cell runs one program with the same source
+//! of the primitive. Only the host differs. Without a wrong step no back-end finds anything.
 
 use crate::alone::alone;
 use lockyard_check::backends::{Search, Verdict, check_model, check_natively, check_simulated};
@@ -16,7 +16,8 @@ use lockyard_check::primitives::{
     TicketAsm,
 };
 
-/// Expected findings of each back-end: none (`&[]`), or one of these.
+/// Expected findings on each back-end. An empty list (`&[]`) means none; otherwise one of the
+/// listed findings.
 #[derive(Clone, Copy)]
 struct Expected {
     native: &'static [Finding],
@@ -62,8 +63,8 @@ const STUCK: Expected = same(&[Finding::Stuck], "who waits for the release waits
 const WAKE_UP_LOST: Expected =
     same(&[Finding::Stuck], "the release does not learn that somebody is parked, and kicks nobody");
 
-/// A second holder. Threads find the other holder's stamp, or a count that changed under the lock.
-/// A model finds the accesses without an order, or the part of the word with two writers.
+/// Two holders at a time. Threads find the other holder's stamp, or a count that changed under the
+/// lock. A model finds the unordered accesses, or two writers of one part of the word.
 const ENTERED: Expected = Expected {
     native: &[Finding::Exclusion, Finding::Count],
     simulated: &[Finding::Exclusion, Finding::Count],
@@ -78,7 +79,7 @@ const MISCOUNTED: Expected = same(&[Finding::Count], "references were counted th
 
 /// A broken queue. The first symptom depends on the schedule. It can be two holders, or the lock's
 /// own assertion that no thread overtakes the head of its queue. Or a node is handed on too early,
-/// and its owner is never told that it is its turn.
+/// and its owner never gets its turn.
 const QUEUE_BROKEN: Expected = same(
     &[Finding::Exclusion, Finding::Race, Finding::Assertion, Finding::Count, Finding::Stuck],
     "who should wait enters beside the holder, and the queue is in disorder",
@@ -105,8 +106,8 @@ fn every_back_end_notices_a_wrong_step_in_every_primitive() {
         println!("| primitive | wrong step | back-end | found | runs |");
         println!("|---|---|---|---|---|");
         let wrong: usize = [
-            // These come first. A thread that is stopped while it waits leaves its node in use, for
-            // the next thread with its slot.
+            // These rows come first. A thread that is stopped while it waits leaves its node in
+            // use, for the next thread with its slot.
             row::<QueuedStore, NoFault>(RIGHT),
             row::<QueuedCmpxchg, NoFault>(RIGHT),
             row::<QueuedPortable, NoFault>(RIGHT),

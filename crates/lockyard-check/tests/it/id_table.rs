@@ -1,5 +1,5 @@
 //! Checks of the identifier table, under weak memory and on the other back-ends. An object is not
-//! freed under its reader, an identifier has one object, and nothing is lost.
+//! freed while a reader uses it, an identifier has one object, and nothing is lost.
 
 use lockyard::Native;
 use lockyard::platform::checked::Checked;
@@ -18,7 +18,7 @@ use lockyard_tables::id_table::{Locked, Rcu, Variant};
 
 const OPS: [IdOp; 5] = [LookUp, Remove, Insert, InsertAndLookUp, Replace];
 
-/// A host with one record for each thread, and with watched freed memory.
+/// A host with one record for each thread, which detects accesses to freed memory.
 type Host<const N: u32> = Quarantine<FewSlots<Hooked<Checked, Scripted>, N>>;
 
 fn every_pair<V: Variant>(preemptions: usize) {
@@ -27,7 +27,7 @@ fn every_pair<V: Variant>(preemptions: usize) {
         &OPS,
         |_, _| None,
         |pair| {
-            // Two threads that free interact a lot, so their bound is lower.
+            // Two threads that free have many interactions, so their bound is lower.
             let bound = if *pair == [Remove; 2] { 1 } else { preemptions };
             let bounds = Bounds::stepping_back(bound);
             must_hold::<IdProgram<V, Host<2>>>(V::NAME, pair, bounds).executions

@@ -1,8 +1,7 @@
-//! Checks of a kind that is chosen while locks are in use. In no execution is a word used as two
-//! kinds. The control does use its words as two kinds, and every harness that watches for progress
-//! notices.
+//! Checks of a kind that is chosen while locks are in use. No execution uses a word as two kinds.
+//! The control does, and every harness that watches for progress notices.
 //!
-//! For the checks see [`ChoiceProgram`]. The words of choices have no ordering stronger than
+//! See [`ChoiceProgram`] for the checks. The words of choices have no ordering stronger than
 //! relaxed, so there is none to weaken.
 
 use crate::alone::alone;
@@ -44,7 +43,7 @@ fn three_and_four_threads_that_choose_and_use_leave_one_kind() {
     }
 }
 
-/// Each side must win in some execution; otherwise the checks above would race over nothing.
+/// Each side must win in some execution; otherwise the checks above would contain no race.
 #[test]
 fn each_side_wins_in_some_execution() {
     let (_, outcomes) = model::<Of>(&[Use, ChooseQueued], Bounds::ALL)
@@ -54,7 +53,7 @@ fn each_side_wins_in_some_execution() {
     assert!(of_kind(2) && of_kind(3), "ticket, the default, and queued: {outcomes:?}");
 }
 
-/// The control runs alone, because a word that was used as a ticket lock keeps every thread out,
+/// The control runs in its own process. A word that was used as a ticket lock blocks every thread,
 /// even its last holder.
 #[test]
 fn a_used_ticket_word_that_is_taken_for_a_queued_one_is_stuck_in_every_harness() {

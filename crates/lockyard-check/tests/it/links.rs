@@ -1,12 +1,12 @@
 //! Checks of the documents. Every relative link and anchor has a target, and every page is in the
-//! table of contents. The README and the glossary keep to their lengths.
+//! table of contents. The README and the glossary respect their maximum lengths.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// Maximum number of words of the README, including sample output, and of its words outside code
+/// Maximum number of words in the README, including sample output, and in its text outside code
 /// blocks.
 const README_WORDS: usize = 800;
 const README_WORDS_OUTSIDE_CODE: usize = 700;
@@ -114,7 +114,8 @@ fn fault_of(
     root: &Path,
     documents: &BTreeMap<PathBuf, Document>,
 ) -> Option<&'static str> {
-    // Links with a scheme lead elsewhere. Those with `::` are paths of items, which rustdoc checks.
+    // Links with a scheme leave the repository. Those with `::` are paths of items, which rustdoc
+    // checks.
     if link.contains("://") || link.starts_with("mailto:") || link.contains("::") {
         return None;
     }

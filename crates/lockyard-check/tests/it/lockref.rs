@@ -1,12 +1,14 @@
-//! Checks of the lockref under weak memory: every pair of operations, every three, and mixes of
+//! Checks of the lockref under weak memory: every pair and every triple of operations, and mixes of
 //! four threads. Each has a bound, which is printed with the coverage.
 //!
-//! Checked:
+//! The checks:
 //!
-//! - The count is the sum of the operations on it. Under the lock no other thread changes it.
-//! - A dead object stays dead. An object that was looked up is published and not destroyed.
-//! - A thread that is told of the last reference sees everything that was written before the other
-//!   references were dropped.
+//! - The count is the sum of the operations on it. While a thread holds the lock, no other thread
+//!   changes the count.
+//! - A dead object stays dead. A look-up returns only an object that is published and not
+//!   destroyed.
+//! - A thread that drops the last reference sees everything written before the other references
+//!   were dropped.
 
 use lockyard::lock::{LaneLock, Queued, TestAndSet, Ticket};
 use lockyard::lockref::policy::{NoTrywait, Standard};
@@ -23,7 +25,7 @@ use lockyard_check::program::CountProgram;
 
 type Host = Hooked<Checked, Scripted>;
 
-/// Bound of two threads. Without a bound they end too, but some take more than a minute.
+/// Bound for two threads. Without a bound they end too, but some take more than a minute.
 /// (`tests/it/reduction.rs` runs those that wait.)
 const PAIRS: Bounds = Bounds::preemptions(4);
 
@@ -33,7 +35,7 @@ const DEAD_AND_COUNTED: &str = "who gets without looking has a reference, and wh
 const NOBODY_MAY_FIND_ANYTHING: &str = "without any reference these find a count of zero, whatever \
      the order; the matrix with one reference more has the cell";
 
-/// Returns the reason why a pair is not checked, if there are `extra` references besides the
+/// Returns the reason why a pair is not checked, if there are `extra` references in addition to the
 /// threads' own.
 fn reason(extra: u32) -> impl Fn(CountOp, CountOp) -> Option<&'static str> {
     move |a, b| {
@@ -124,7 +126,7 @@ const TEST_AND_SET: &str = "lockref(test-and-set)";
 
 #[test]
 fn every_pair_of_operations_holds_over_a_queued_lock() {
-    // With the bound of the others it takes four times as long.
+    // With the bound of the other locks this takes four times as long.
     every_pair::<Queued>(QUEUED, Bounds::preemptions(3));
 }
 
@@ -136,9 +138,9 @@ fn every_three_operations_hold_over_a_queued_lock() {
 
 #[test]
 fn four_threads_hold_over_a_queued_lock() {
-    // Mixes with a thread that sets the count under the lock do not end. Each compare-exchange of
-    // the half reads the word first, and every such read is a branch. `locks.rs` has four lockers
-    // over a word of their own.
+    // Mixes that set the count under the lock take too long to explore. Each compare-exchange of
+    // half the word reads the word first, and every such read is a branch. `locks.rs` has four
+    // threads that lock a separate word.
     four_threads::<Queued>(QUEUED, &[[PutOrLock, PutReturn, GetNotZero, GetNotDead]]);
 }
 

@@ -1,9 +1,9 @@
 //! Checks of the spinlocks under weak memory: every pair of operations, and four threads.
 //!
-//! Each lock has one holder at a time, shown by a stamp. A holder sees the writes of the one
-//! before. These are plain data, in which the model finds any access without an order. No section
-//! is lost, and no thread waits for ever. No thread touches the lock after its last release,
-//! because the last holder frees it.
+//! Each lock has one holder at a time, shown by a stamp. A holder sees the previous holder's
+//! writes. The data are plain, so the model finds any unordered access. No critical section is
+//! lost, and no thread waits for ever. No thread touches the lock after its last release, because
+//! the last holder frees it.
 
 use lockyard::lock::{CmpxchgGrab, LaneLock, Queued};
 use lockyard::platform::checked::Checked;
@@ -51,8 +51,8 @@ fn all<P: Primitive<Op = LockOp>>() {
     four_threads::<P>();
 }
 
-/// These locks have several kinds of waiters (pending, head, last). So the executions that matter
-/// are those in which many threads wait.
+/// These locks have several kinds of waiters (pending, head, last). The important executions are
+/// therefore those in which many threads wait.
 fn queueing<P: Primitive<Op = LockOp>>(deepest: usize) {
     every_pair::<P>();
     three_threads::<P>();

@@ -1,5 +1,5 @@
-//! Checks that the checked words extend loom's exploration. They explore a store of one thread
-//! against a load of another in both orders, even if the storing thread has loaded the word itself.
+//! Checks that the checked words extend loom's exploration. A store of one thread and a load of
+//! another are explored in both orders, even if the storing thread has loaded the word itself.
 
 use lockyard::platform::Word;
 use lockyard::platform::checked::CheckedU32;
@@ -42,7 +42,8 @@ fn checked_words_explore_a_store_after_the_storing_threads_own_load() {
     assert_eq!(values, BTreeSet::from([0, 1]));
 }
 
-/// If this fails, loom explores both orders by itself. Then remove the extra transition of a load.
+/// If this test fails, loom explores both orders by itself. The extra transition of a load can then
+/// be removed.
 #[test]
 fn loom_alone_does_not() {
     let values = values_loaded(

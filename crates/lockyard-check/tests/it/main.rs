@@ -1,4 +1,4 @@
-//! The model checks, in one binary.
+//! All model checks, in one binary.
 
 mod alone;
 mod buffers;

@@ -1,5 +1,6 @@
-//! Checks of the ordering mutation itself. It notices what it should, reports unnoticed weakenings,
-//! and rejects stale entries of its tables. (`cargo mutation` runs it over all suites.)
+//! Checks of the ordering mutation itself. It notices the mutants that it should, reports unnoticed
+//! weakenings, and rejects unneeded entries of its tables. (`cargo mutation` runs it on all
+//! suites.)
 
 use lockyard::platform::Ordering;
 use lockyard::platform::checked::Checked;
@@ -26,7 +27,7 @@ fn too_strong() -> Vec<Suite> {
     vec![Suite { name: "too strong", files: &["src/controls.rs"], checks }]
 }
 
-/// Removes the complaints, which are about suites that do not run here.
+/// Removes complaints about suites that do not run here.
 fn alone(report: Report) -> Report {
     Report { complaints: Vec::new(), ..report }
 }

@@ -1,13 +1,13 @@
-//! Checks of the page reference count under weak memory: every pair of operations, every three, and
-//! mixes of four threads. Each has a bound, which is printed with the coverage.
+//! Checks of the page reference count under weak memory: every pair and every triple of operations,
+//! and mixes of four threads. Each has a bound, which is printed with the coverage.
 //!
-//! Checked:
+//! The checks:
 //!
 //! - The count is the sum of the operations on it.
-//! - A thread with a reference reads a page that no thread changes or has destroyed.
-//! - A thread that freezes the page, or is told of the last reference, is alone with it. It sees
-//!   what the other threads wrote before they dropped their references.
-//! - Exactly one thread is told of the last reference.
+//! - While a thread with a reference reads the page, no thread changes or destroys it.
+//! - A thread that freezes the page, or drops the last reference, has exclusive access. It sees the
+//!   other threads' writes from before they dropped their references.
+//! - Exactly one thread learns that it dropped the last reference.
 
 use lockyard::page_ref::PageRef;
 use lockyard::page_ref::{Cmpxchg, LockedBit, OptimisticCmpxchg, Xadd};
@@ -83,14 +83,14 @@ fn a_count_with_a_bit_holds() {
     look_ups::<LockedBit, false>("page-ref locked-bit");
 }
 
-/// The count with a bit must lie in memory that is not given back. This shows why: a put that is
-/// not the last one looks at it again.
+/// Shows why the memory of a count with a bit must not be freed: a put that is not the last one
+/// reads the count again.
 #[test]
 fn a_count_with_a_bit_must_not_be_freed_with_its_object() {
     let freed = model::<Of<LockedBit, true>>(&[Put, LookUpAndPut], Bounds::ALL);
     let caught = freed.expect_err("a put looks at a count that was freed").caught;
     assert_eq!(caught.finding, Finding::Freed, "{caught}");
-    // It may be freed if no thread looks the page up.
+    // The count may be freed if no thread looks the page up.
     must_hold::<Of<LockedBit, true>>(
         "page-ref locked-bit",
         &[Put, Put, Put],

@@ -1,9 +1,9 @@
 //! Checks of the locks that park, under weak memory: the races of parking and kicking.
 //!
-//! Checked, in addition to the checks of all spinlocks in `locks.rs`:
+//! The checks, in addition to those of all spinlocks in `locks.rs`:
 //!
-//! - No thread is parked for ever. That holds even if waiters return from a park for no reason, or
-//!   if the table of announcements is full. In a model that table has room for two.
+//! - No thread is parked for ever, even if parks return for no reason. The same is true if the
+//!   table of announcements is full. In a model that table has room for two.
 //! - A release does not touch the lock after its read-modify-write, because the last holder frees
 //!   it.
 
@@ -31,7 +31,7 @@ fn every_pair<P: Primitive<Op = LockOp>>() {
         |_, _| None,
         |pair| must_hold::<Of<P>>(P::NAME, pair, Bounds::ALL).executions,
     );
-    // Covers the second time that the first waiter parks, and the second round of a word.
+    // Covers the first waiter's second park, and the second round of a word.
     must_hold::<Of<P>>(P::NAME, &[LockTwice, Lock], Bounds::stepping_back(3));
 }
 
@@ -80,7 +80,7 @@ fn a_queued_lock_most_of_whose_waiters_have_no_node_holds() {
     three_threads::<PvQueuedNoNode>();
 }
 
-/// A fair release leaves the lock to a waiter, and a wait that gives up leaves nothing behind.
+/// A fair release leaves the lock to a waiter. A wait that gives up leaves nothing behind.
 #[test]
 fn fair_releases_and_waits_that_give_up_hold() {
     use FairOp::{Fair, Timed, Usual};
@@ -130,7 +130,7 @@ fn waits_with_a_time_go_on_where_few_have_a_node() {
 #[test]
 fn waits_with_a_time_park_again_after_a_return_for_no_reason() {
     with_parking(Parking::SpuriousOnce, || {
-        // Without a bound they have half a million executions.
+        // Without a bound these have half a million executions.
         let of_two = depth(Bounds::stepping_back(2), Bounds::ALL);
         let title = "pv-queued, with times, spurious";
         waits_with_a_time::<FairProgram<PvQueued, InModel>>(title, of_two);

@@ -1,5 +1,5 @@
-//! Checks of reclamation, under weak memory and on the other back-ends. Nothing is freed under a
-//! reader, and a grace period ends, but not early. Reclamation that is wrong in one step is caught.
+//! Checks of reclamation, under weak memory and on the other back-ends. No object is freed while a
+//! reader uses it. A grace period ends, but not early. Each wrong reclamation scheme is caught.
 
 use lockyard::Native;
 use lockyard::platform::Ordering;
@@ -22,7 +22,7 @@ use lockyard_check::quarantine::Quarantine;
 use lockyard_sim::Simulated;
 use std::path::Path;
 
-/// A host with one record for each thread, so that no step is spent on other records.
+/// A host with one record for each thread, so that no step is wasted on other records.
 type Host<const N: u32> = FewSlots<Hooked<Checked, Scripted>, N>;
 type Of<const N: u32> = ReclaimProgram<Domain<Host<N>>, Host<N>>;
 /// A program in which the first thread that enters allocates the segment of records.
@@ -38,7 +38,7 @@ fn every_pair<P: Program<Op = ReclaimOp>>(title: &str) {
         &all,
         |_, _| None,
         |pair| {
-            // Two threads that free interact a lot, so their bound is lower.
+            // Two threads that free have many interactions, so their bound is lower.
             let both_free = pair.iter().all(|op| WRITERS.contains(op) && *op != Retire);
             let bounds = Bounds::preemptions(if both_free { 1 } else { 2 });
             must_hold::<P>(title, pair, bounds).executions
@@ -53,7 +53,7 @@ fn every_pair_of_operations_holds() {
 
 #[test]
 fn every_pair_of_operations_holds_without_records() {
-    // The first thread that asks gets the only slot.
+    // The first thread to ask gets the only slot.
     every_pair::<Of<1>>("reclamation, one slot");
     for reader in READERS {
         for writer in [RetireAndCollect, Synchronize] {
@@ -111,12 +111,13 @@ fn freeing_one_epoch_early_is_caught() {
     says("one epoch, model", &modelled, &early);
     let mix = [ReadTwice, RetireAndCollect, ReadTwice, RetireAndCollect];
     says("one epoch, simulated", &simulated::<Of<Simulated>>(&mix, 50, 300), &early);
-    // Usually one of the first attempts finds it. A busy host needs more.
+    // One of the first attempts usually finds the violation. A busy host needs more.
     let threads = native::<Of<InThreads<NoFault>>>(&mix, 300, 50_000);
     says("one epoch, threads", &threads, &early);
 }
 
-/// Only the model is expected to find it: elsewhere the store is almost always seen in time.
+/// Only the model is expected to find this mistake: elsewhere the store is almost always seen in
+/// time.
 #[test]
 fn entering_without_a_fence_is_caught() {
     type Of<H> = ReclaimProgram<Domain<H>, H>;
@@ -126,7 +127,7 @@ fn entering_without_a_fence_is_caught() {
     says("lost fences, model", &modelled, &early);
 }
 
-/// Waits return at once, even those for a number of polls.
+/// Waits return immediately, even those for a number of polls.
 struct NoWait;
 
 impl Fault for NoWait {
@@ -136,8 +137,8 @@ impl Fault for NoWait {
     }
 }
 
-/// Threads are not expected to find it. On a busy host thousands of runs may find no thread inside
-/// at that moment.
+/// Threads are not expected to find this mistake. On a busy host thousands of runs may never have a
+/// thread inside at the critical moment.
 #[test]
 fn not_waiting_for_readers_is_caught() {
     type Of<H> = ReclaimProgram<Domain<H>, H>;
@@ -198,12 +199,13 @@ where
 fn readers_that_never_leave_are_caught() {
     type Of<H> = ReclaimProgram<NeverLeft<H>, H>;
     never_ending_is_caught::<Of<Host<2>>, Of<Simulated>>("never left");
-    // In the run with threads the waits are watched.
+    // With threads, the waits are watched.
     let threads = native::<Of<InThreads<NoFault>>>(&[Read, Barrier], 2, 1);
     says("never left, threads", &threads, &[Finding::Stuck]);
 }
 
-/// Threads are not expected to find it: a thread that tries to end an epoch does not wait for that.
+/// Threads are not expected to find this mistake: a thread that tries to end an epoch does not wait
+/// for the end.
 #[test]
 fn an_epoch_that_never_ends_is_caught() {
     type Of<H> = ReclaimProgram<Domain<H>, H>;

@@ -1,10 +1,10 @@
-//! Checks that nothing is lost by exploring waits only where they succeed ([`Waits::UntilTrue`],
-//! [`Waits::SteppingBack`]). The reference is the full exploration with two threads, for which it
-//! ends.
+//! Exploring waits only where they succeed must lose nothing ([`Waits::UntilTrue`],
+//! [`Waits::SteppingBack`]). These tests compare both with the full exploration of two threads,
+//! where the full exploration ends.
 //!
-//! - On correct programs all explorations reach one set of outcomes: what each thread saw, and what
-//!   remained. That holds for every primitive and every pair of operations that waits.
-//! - Both catch seeded bugs: a waiter that misses a wake-up, and each acquire and release of the
+//! - On correct programs all explorations reach the same set of outcomes: what each thread saw, and
+//!   what remained. This is tested for every primitive and every pair of operations that waits.
+//! - Both find seeded bugs: a waiter that misses a wake-up, and each acquire and release of the
 //!   locks weakened to relaxed.
 //!
 //! [`Waits::UntilTrue`]: lockyard::platform::checked::Waits::UntilTrue
@@ -66,7 +66,7 @@ fn both_explorations_of_a_lock_have_the_same_outcomes() {
 #[test]
 fn both_explorations_of_a_lockref_have_the_same_outcomes() {
     use CountOp::{GetNotZero, LockSet, PutNotZero, PutOrLock, PutReturn, TryLockSet};
-    // Pairs of the others have a hundred thousand executions and more.
+    // Pairs of the others have more than a hundred thousand executions.
     let all = [PutReturn, TryLockSet, LockSet, GetNotZero, PutNotZero, PutOrLock];
     for (a, b) in pairs(depth(&all[..3], &all)) {
         if [a, b].contains(&LockSet) || [a, b].contains(&PutOrLock) {

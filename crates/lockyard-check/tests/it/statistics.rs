@@ -83,7 +83,7 @@ fn the_other_variants_lose_nothing() {
     }
 }
 
-/// The checks of torn records can fail.
+/// Shows that the checks of torn records can fail.
 #[test]
 fn a_record_behind_a_lock_that_does_not_exclude_is_noticed() {
     type Wrong<V> = StatProgram<V, DoesNotExclude, Model, true>;
@@ -95,8 +95,8 @@ fn a_record_behind_a_lock_that_does_not_exclude_is_noticed() {
     assert_eq!(found.finding(), Some(Finding::Race));
 }
 
-/// Runs every execution of two threads that make one record. The surplus record is given back, and
-/// all memory at the end.
+/// Runs every execution of two threads that create the same record. The surplus record is freed,
+/// and at the end all memory.
 #[test]
 fn a_record_that_was_made_too_much_is_given_back() {
     type H = Hooked<Checked, Rationed>;
@@ -118,8 +118,8 @@ fn a_record_that_was_made_too_much_is_given_back() {
     println!("{}", explored.unwrap());
 }
 
-/// The race of two threads that make one record, with the allocation of either failing. Its update
-/// then goes to the first record.
+/// Two threads race to create one record, and the allocation of either fails. Its update then goes
+/// to the first record.
 #[test]
 fn an_allocation_that_fails_in_a_race_loses_nothing() {
     type H = Hooked<Checked, Rationed>;
@@ -204,7 +204,7 @@ fn random_operations_leave_what_a_simple_model_says() {
                 1..5 => assert_eq!(statistics.read(), expected.sum, "seed {seed} step {step}"),
                 at => {
                     let node = if at < 12 { 0 } else { random.below(4) as usize };
-                    // Nodes beyond the records share them.
+                    // Nodes beyond the number of records share them.
                     let place = node + 4 * random.below(3) as usize;
                     let asked = ration::asked();
                     statistics.update_at(place, &counts);
@@ -221,7 +221,7 @@ fn random_operations_leave_what_a_simple_model_says() {
     }
 }
 
-/// Every allocation of a run fails in turn. Creation reports the failure, and an update never does.
+/// Every allocation of a run fails in turn. Creation reports the failure; updates never fail.
 #[test]
 fn whichever_allocation_fails_nothing_is_lost() {
     fn with_failure<V: Variant>(failing: u64) -> u64 {
@@ -282,7 +282,7 @@ fn while_memory_stays_short_everything_goes_to_the_first_record() {
     }
 }
 
-/// Returns the number of records after updates of the threads at `places`, on two sockets of 24
+/// Returns the number of records after threads at `places` have updated, on two sockets of 24
 /// cores.
 fn records_after(places: &[usize]) -> usize {
     let machine = Machine::shipped("cascade-lake-2s24c2t").unwrap();
@@ -345,8 +345,8 @@ fn threads_of_the_host_lose_nothing() {
     run::<PerNode, H>("per-node");
 }
 
-/// Shows why there are variants. On two nodes a record for each takes the line off the link between
-/// them.
+/// Shows why there are variants. On two nodes, one record per node keeps the line off the link
+/// between them.
 #[test]
 fn a_record_for_each_node_is_faster_than_a_shared_one_and_slower_than_one_for_each_cpu() {
     fn updates<V: Variant>() -> u64 {

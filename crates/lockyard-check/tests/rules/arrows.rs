@@ -1,8 +1,8 @@
 //! Rules of direction: which crate may use which, and no circles of files within a crate.
 //!
 //! The test reads every Rust file of the workspace ([`modules`]), and finds the origin of each name
-//! that it uses ([`names`]). A file also uses what it re-exports. The tables below are the rules,
-//! and an unneeded entry fails too.
+//! that the file uses ([`names`]). A re-export counts as a use. The tables below are the rules, and
+//! an unneeded entry fails too.
 
 mod circles;
 mod made_up;
@@ -20,9 +20,9 @@ use std::path::Path;
 /// Crates of the workspace that a crate may use.
 struct Wall {
     name: &'static str,
-    /// Those that its library and its commands may use.
+    /// Crates that its library and its commands may use.
     uses: &'static [&'static str],
-    /// Further ones that its tests and examples may use.
+    /// Further crates that its tests and examples may use.
     tests_use: &'static [&'static str],
 }
 
@@ -34,7 +34,7 @@ const fn wall(
     Wall { name, uses, tests_use }
 }
 
-/// All crates, from the ground up: a crate uses only crates above it in this list.
+/// All crates, lowest first: a crate uses only crates above it in this list.
 const WALLS: &[Wall] = &[
     wall("lockyard-testing", &[], &[]),
     wall("lockyard-support", &[], &[]),
@@ -113,7 +113,8 @@ const WALLS: &[Wall] = &[
     ),
 ];
 
-/// Files that read a file of another crate by its path, with reasons. These arrows point down, too.
+/// Files that read a file of another crate by its path, with reasons. These arrows also lead only
+/// to lower crates.
 const PATHS: [(&str, &str, &str); 9] = [
     (
         "crates/lockyard-measure/src/call_path/mod.rs",
@@ -149,12 +150,12 @@ const PATHS: [(&str, &str, &str); 9] = [
 const CLOCK: &str = "crates/lockyard/examples/common/clock.rs";
 const COUNTING: &str = "crates/lockyard/examples/common/counting.rs";
 
-/// A circle of files that stays.
+/// A circle of files that is allowed to stay.
 struct Exception {
     /// All files of the circle, as paths from the workspace's root. The first file says "circle of
     /// files" where it gives the reason.
     files: &'static [&'static str],
-    /// That reason in brief.
+    /// A short form of that reason.
     why: &'static str,
 }
 
@@ -166,7 +167,7 @@ const EXCEPTIONS: [Exception; 1] = [Exception {
 
 const MOST_EXCEPTIONS: usize = 2;
 
-/// A target of a crate, and the names that it uses.
+/// A target of a crate, with the names that it uses.
 struct Read {
     tree: Tree,
     arrows: Arrows,
@@ -178,7 +179,7 @@ fn read(member: &Member, target: &Target, crates: &BTreeSet<String>) -> Read {
     Read { tree, arrows }
 }
 
-/// Returns the names of crates as code writes them.
+/// Returns the names of crates as they appear in code.
 fn in_code(members: &[Member]) -> BTreeSet<String> {
     members.iter().map(|member| member.name.replace('-', "_")).collect()
 }
@@ -280,7 +281,8 @@ fn compare(wall: &Wall, found: &BTreeMap<(String, bool), BTreeSet<String>>) -> V
             wrong.push(format!("{} -> {to}{which}: {}", wall.name, places.join(", ")));
         }
     }
-    // For use by tests a line in Cargo.toml suffices, because unit tests are not read.
+    // A crate that only tests use may be declared in Cargo.toml alone, because unit tests are not
+    // read.
     let is_used = |to: &str, is_product: bool| {
         found.get(&(to.to_owned(), is_product)).is_some_and(|places| {
             places.iter().any(|place| !is_product || !place.ends_with("Cargo.toml"))
@@ -295,8 +297,8 @@ fn compare(wall: &Wall, found: &BTreeMap<(String, bool), BTreeSet<String>>) -> V
     wrong
 }
 
-/// Returns the circles of a target: for each its files, as paths from the workspace's root, and a
-/// way round.
+/// Returns the circles of a target. Each has its files, as paths from the workspace's root, and a
+/// shortest path around the circle.
 fn circles_of(read: &Read) -> Vec<(BTreeSet<String>, String)> {
     let mut graph = Graph::new();
     for &(from, to) in read.arrows.files.keys() {

@@ -1,5 +1,5 @@
-//! The crates on which the project depends: their licences, their sources, and the banned ones. The
-//! lists are those of `deny.toml`, which `cargo deny` reads too.
+//! The crates on which the project depends: their licences, their sources, and banned crates. The
+//! lists are in `deny.toml`, which `cargo deny` also reads.
 
 use crate::workspace::{metadata, try_metadata};
 use lockyard_check::sources::workspace;

@@ -1,5 +1,5 @@
-//! The rules of ARCHITECTURE.md that a test can check by reading the sources. They are apart from
-//! the model checks, because they build and run in seconds.
+//! The rules of ARCHITECTURE.md that a test can check by reading the sources. They are separate
+//! from the model checks, because they build and run in seconds.
 
 mod arrows;
 mod dependencies;

@@ -1,17 +1,17 @@
-//! There is one source of each primitive.
+//! Each primitive has only one source.
 //!
 //! The tests read the sources, without comments, strings and test modules:
 //! - `lockyard-sim` and `lockyard-scenarios` contain no lock algorithm. Such an algorithm needs an
-//!   operation that decides between threads. That is a read-modify-write, a store of a part, a
-//!   wait, an implementation of `LaneLock`, or an atomic or a lock of the standard library. The
-//!   sources name none of these, except in the files below, which are listed with operations and
-//!   reasons. An unneeded entry of the list fails too.
-//! - In `lockyard` and `lockyard-tables` nothing outside the platform's modules names a concrete
-//!   atomic or `UnsafeCell`.
+//!   operation that decides between threads: a read-modify-write, a store of a part, a wait, an
+//!   implementation of `LaneLock`, or an atomic or a lock of the standard library. The sources name
+//!   none of these, except in the files below. Each exception has its operations and a reason, and
+//!   an unneeded one fails too.
+//! - In `lockyard` and `lockyard-tables`, only the platform's modules name a concrete atomic or
+//!   `UnsafeCell`.
 
 use lockyard_check::sources::sources;
 
-/// Operations that every lock algorithm needs at least one of.
+/// Operations of which every lock algorithm needs at least one.
 const DECIDES: [&str; 25] = [
     ".store(",
     ".swap(",
@@ -144,7 +144,7 @@ fn only_the_platform_names_a_concrete_atomic_or_cell() {
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
-/// Checks that the test above looks in the right place: the platform itself does name them.
+/// Checks that the test above searches correctly: it must find these names in the platform itself.
 #[test]
 fn the_platform_names_them() {
     let native = sources("crates/lockyard/src/platform");

@@ -1,4 +1,4 @@
-//! The workspace as cargo describes it.
+//! The workspace as reported by cargo.
 
 use lockyard_check::sources::workspace;
 use serde_json::Value;
@@ -9,7 +9,7 @@ use std::process::Command;
 ///
 /// # Panics
 ///
-/// If cargo fails, with its message.
+/// Panics if cargo fails, with its message.
 pub(crate) fn metadata(options: &[&str]) -> Value {
     try_metadata(options).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -18,7 +18,7 @@ pub(crate) fn metadata(options: &[&str]) -> Value {
 ///
 /// # Errors
 ///
-/// The message with which cargo fails.
+/// Fails with cargo's message.
 pub(crate) fn try_metadata(options: &[&str]) -> Result<Value, String> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
@@ -36,7 +36,7 @@ pub(crate) struct Member {
     pub(crate) name: String,
     /// Folder of its Cargo.toml.
     pub(crate) folder: PathBuf,
-    /// Targets that cargo builds of it.
+    /// Targets that cargo builds from it.
     pub(crate) targets: Vec<Target>,
     /// Packages in its Cargo.toml that its library and its commands need.
     pub(crate) dependencies: Vec<String>,

@@ -1,11 +1,11 @@
-//! Caches, with a bound on the number of buffers. A buffer is found by its key, or made. Some
-//! buffers are referenced all the time.
+//! Caches, with a maximum number of buffers. A buffer is found by its key, or created. Some buffers
+//! are referenced all the time.
 //!
-//! A hit is a reference that stays valid when the buffer leaves the cache. It is a handle of ours,
-//! or a clone of an `Arc` of the others'. The buffers that threads ask for repeatedly fit into the
-//! cache. A buffer that is asked for once needs room. The cache's policy decides whether it evicts
-//! one of the others. If so, the next thread that wants the evicted one makes it again, and that
-//! counts as a miss.
+//! A hit is a reference that stays valid when the buffer leaves the cache: a handle of our cache,
+//! or a clone of an `Arc` in the others. The buffers that threads ask for repeatedly fit into the
+//! cache. A buffer that is asked for only once also needs room. The cache's policy decides if it
+//! evicts one of the repeated buffers. If so, the next thread that asks for the evicted buffer
+//! creates it again, which counts as a miss.
 
 use super::look_up::{IdHash, Object, value};
 use super::subject::{Subject, SubjectRole, SubjectRow, rows};
@@ -15,15 +15,15 @@ use lockyard_tables::{Buffer, BufferCache};
 use quick_cache::{Lifecycle, UnitWeighter};
 use std::sync::Arc;
 
-/// Divisor of the number of buffers that are referenced all the time: one buffer in this many.
+/// One buffer in this many is referenced all the time.
 const PINNED: u64 = 8;
 
-/// Returns the capacity of a cache, from the number of buffers that are asked for repeatedly.
+/// Returns the capacity of a cache, given the load's number of repeatedly used buffers.
 fn capacity(load: &Load) -> u64 {
     u64::from(load.objects) + u64::from(load.objects).div_ceil(4) + 8 * load.threads as u64
 }
 
-/// A cache, in which a buffer is found or made.
+/// A cache in which a buffer is found or created.
 pub trait CacheHit: Send + Sync + Sized + 'static {
     /// True if a referenced buffer stays in the cache.
     const PINS: bool;
@@ -31,15 +31,15 @@ pub trait CacheHit: Send + Sync + Sized + 'static {
     /// Returns an empty cache with room for `capacity` buffers.
     fn new(capacity: u64) -> Self;
 
-    /// Takes a reference to the buffer of `key`, reads its value, and drops the reference. Makes
-    /// the buffer if it is not there. Returns the value, and true if the buffer was there.
+    /// Takes a reference to the buffer of `key`, reads its value, and drops the reference. Creates
+    /// the buffer if it is absent. Returns the value, and true if the buffer was present.
     fn get(&self, key: u64) -> (u64, bool);
 
     /// Takes a reference to the buffer of `key`, and keeps it for the life of the cache. Returns
     /// the buffer's address.
     fn pin(&self, key: u64) -> usize;
 
-    /// Returns the address of the buffer of `key`, if it is there.
+    /// Returns the address of the buffer of `key`, if it is in the cache.
     fn address(&self, key: u64) -> Option<usize>;
 }
 
@@ -63,7 +63,7 @@ fn cache<C: CacheHit>(load: &Load) -> Result<Box<dyn Subject>, String> {
 impl<C: CacheHit> Subject for Cache<C> {
     fn work(&self, worker: &Worker) -> Done {
         let draws = draws(worker, worker.load.objects as usize, |n| (n as u64, value(n as u64)));
-        // Keys that this thread asks for once, and no other thread asks for.
+        // Keys that this thread asks for only once, and no other thread asks for.
         let mut once = (worker.thread as u64 + 1) << 40;
         let mut made_again = 0;
         let mut done = worker.run(
@@ -130,7 +130,7 @@ impl CacheHit for Moka {
     fn pin(&self, key: u64) -> usize {
         let found = self.0.get_with(key, || object(key));
         let address = address(&found);
-        // The reference is kept until the process ends. It is leaked on purpose.
+        // The reference is leaked on purpose: it is kept until the process ends.
         std::mem::forget(found);
         address
     }
@@ -139,7 +139,7 @@ impl CacheHit for Moka {
     }
 }
 
-/// Rule that keeps referenced buffers in the cache.
+/// The rule that keeps referenced buffers in the cache.
 #[derive(Clone)]
 struct Referenced;
 

@@ -1,8 +1,8 @@
-//! Connection tables. A connection is found by the tuple of a packet of either direction.
+//! Connection tables. A connection is found by the tuple of a packet in either direction.
 //!
-//! Half of the packets are of one direction, half of the other. A table that finds by a key gets
-//! the tuple with its endpoints in order. The ordering is part of the operation, as it is in ours.
-//! Each table hashes the same 40 bytes with the same SipHash, with a random key.
+//! Half of the packets have one direction, and half the other. A table that needs one key per
+//! connection gets the tuple with its endpoints sorted. The sorting is part of the operation, as in
+//! our table. Each table hashes the same 40 bytes with the same SipHash and a random key.
 
 use super::look_up::{LookUp, Object, room, table};
 use super::subject::{SubjectRole, SubjectRow, rows};
@@ -13,7 +13,8 @@ use std::hash::{Hash, Hasher, RandomState};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-/// Returns the tuple of a packet of connection `number`. Every second packet is a reply.
+/// Returns the tuple of connection `number`. For odd numbers, `packet` returns the tuple of a
+/// reply.
 fn tuple(number: u32) -> Tuple {
     let source: IpAddr = Ipv4Addr::from_bits(0x0a00_0000 + number / 8).into();
     let destination: IpAddr = Ipv4Addr::new(192, 0, 2, (number % 251) as u8).into();
@@ -30,8 +31,8 @@ fn packets(load: &Load) -> Vec<Tuple> {
     (0..load.objects).map(packet).collect()
 }
 
-/// The key of a connection for the other tables. As in lockyard's table: ports and protocol, then
-/// the addresses, the lower endpoint first.
+/// The key of a connection for the other tables, as in lockyard's: ports and protocol, then the
+/// addresses, the lower endpoint first.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Key([u64; 5]);
 
@@ -95,7 +96,7 @@ impl<P: connections::LookUp<Native>> LookUp for Ours<P> {
 
 /// A value in a table: the object, or a reference to it that outlives its removal.
 trait Value: Clone + Send + Sync + 'static {
-    /// Result of a look-up: the value that was read in place, or a reference of its own.
+    /// Result of a look-up: the value that was read in place, or a separate reference.
     type Found;
     fn numbered(number: u32) -> Self;
     fn find(&self) -> Self::Found;

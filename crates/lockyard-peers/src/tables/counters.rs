@@ -1,4 +1,4 @@
-//! Counters of packets, bytes, the time of the last one, and flags. Every thread counts, and a
+//! Counters of packets, bytes, the time of the last packet, and flags. Every thread counts, and a
 //! reader sums up.
 
 use super::subject::{Subject, SubjectRole, SubjectRow, rows};
@@ -15,14 +15,14 @@ const BYTES: u64 = 1500;
 
 /// A counter.
 pub trait Counter: Send + Sync + Sized + 'static {
-    /// Returns a counter at zero, for this many threads.
+    /// Returns a counter at zero, for the given number of threads.
     ///
     /// # Errors
     ///
-    /// If there is no memory.
+    /// Fails if there is no memory.
     fn new(threads: usize) -> Result<Self, String>;
 
-    /// Counts `counts`, on `thread`.
+    /// Adds `counts`, on `thread`.
     fn update(&self, thread: usize, counts: &Counts);
 
     /// Returns the sum.
@@ -113,7 +113,7 @@ impl Counter for SharedAtomic {
         let words = &self.0;
         words.packets.fetch_add(counts.packets, Ordering::Relaxed);
         words.bytes.fetch_add(counts.bytes, Ordering::Relaxed);
-        // Write only a change: a load is cheaper.
+        // Write only on a change: a load is cheaper.
         if words.last_used.load(Ordering::Relaxed) < counts.last_used {
             words.last_used.fetch_max(counts.last_used, Ordering::Relaxed);
         }
@@ -128,7 +128,7 @@ impl Counter for SharedAtomic {
     }
 }
 
-/// Words for each thread, which is told its number: a load and a store of each.
+/// Words for each thread, which knows its number: an update is a load and a store of each word.
 struct PerThread(Vec<Words>);
 
 impl Counter for PerThread {
@@ -153,7 +153,7 @@ impl Counter for PerThread {
     }
 }
 
-/// Ours, of a variant.
+/// Our statistics, of a given variant.
 type Statistics<V> = statistics::Statistics<V, Queued, Native>;
 
 /// The rows of `counter`.

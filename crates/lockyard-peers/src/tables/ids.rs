@@ -13,7 +13,7 @@ use seize::Guard as _;
 
 const FULL: &str = "there is no memory for the table's objects";
 
-/// Uses an object that the row has exclusively.
+/// Counts a use of an object to which the row has exclusive access.
 #[inline(always)]
 fn used<const ADD: bool>(object: &mut Object) -> u64 {
     if ADD {

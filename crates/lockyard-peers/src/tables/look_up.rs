@@ -25,13 +25,13 @@ pub(crate) const fn value(number: u64) -> u64 {
     number.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
-/// Returns the capacity for tables that take one: twice the number of objects, so that changes do
-/// not make them grow again and again.
+/// Returns the capacity for tables that take one. It is twice the number of objects, so that
+/// changes do not make the table grow repeatedly.
 pub(crate) fn room(load: &Load) -> usize {
     2 * load.objects as usize + load.threads
 }
 
-/// Number of objects of each thread that come and go.
+/// Number of objects per thread that come and go.
 const SPARE: u32 = 4096;
 
 /// A table of objects.
@@ -43,17 +43,17 @@ pub trait LookUp: Send + Sync + Sized + 'static {
     ///
     /// # Errors
     ///
-    /// If there is no memory.
+    /// Fails if there is no memory.
     fn filled(load: &Load) -> Result<(Self, Vec<Self::Key>), String>;
 
     /// Finds the object of `key`, and returns its value.
     fn read(&self, key: &Self::Key) -> Option<u64>;
 
-    /// Inserts object `number` and takes it out again. Only this thread knows the object, and no
+    /// Inserts object `number` and removes it again. Only this thread knows the object, and no
     /// look-up asks for it.
     fn change(&self, number: u32);
 
-    /// Performs a thread's reads and changes as they come. A row that keeps something between its
+    /// Performs a thread's reads and changes in the given order. A row that keeps state between its
     /// reads overrides this.
     #[inline]
     fn session(&self, session: Session<Self::Key>) -> Done {
@@ -77,9 +77,9 @@ pub struct Session<'s, K> {
 }
 
 impl<K: Clone> Session<'_, K> {
-    /// Reads by `read` and changes by `change`, until the run is stopped. `change` gets the number
-    /// of an object of this thread. It gets another number each time, because in some tables a
-    /// single key that comes and goes is slow.
+    /// Reads with `read` and changes with `change`, until the run is stopped. `change` gets the
+    /// number of an object that belongs to this thread. The number differs each time, because some
+    /// tables are slow if a single key comes and goes.
     #[inline(always)]
     pub(crate) fn run(
         self,
@@ -104,7 +104,7 @@ impl<K: Clone> Session<'_, K> {
 /// A table as a subject.
 struct Table<L: LookUp>(L, Vec<L::Key>);
 
-/// Makes the subject of a row.
+/// Makes the subject for a row.
 pub(crate) fn table<L: LookUp>(load: &Load) -> Result<Box<dyn Subject>, String> {
     let (table, keys) = L::filled(load)?;
     Ok(Box::new(Table(table, keys)))
@@ -140,9 +140,9 @@ impl<L: LookUp> Subject for Table<L> {
     }
 }
 
-/// A hash of identifiers that costs one multiplication, so that the comparison is not one of
-/// hashes. It uses both halves of the product, because some tables use the upper bits and some the
-/// lower ones.
+/// A hash of identifiers that costs one multiplication, so that hashing does not dominate the
+/// comparison. It uses both halves of the product, because some tables use the upper bits and some
+/// the lower ones.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct IdHasher(u64);
 

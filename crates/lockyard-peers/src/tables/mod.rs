@@ -1,16 +1,16 @@
-//! Alternatives to lockyard's tables, counters and reclamation. Each subject is a row, and so is
-//! each of lockyard's own. One run measures all of them by the same loop.
+//! Alternatives to lockyard's tables, counters and reclamation. Each of them is a row, and so is
+//! each of lockyard's own. One run measures all of them with the same loop.
 //!
-//! The rows of a [`Group`] perform one task: they look a connection up and read it, count a packet,
-//! and so on. Each row does it in its own way, through one of four small traits ([`LookUp`],
-//! [`CacheHit`], [`Counter`], [`Reclaim`]). Its description states what it does that the others do
-//! not.
+//! The rows of a [`Group`] perform the same task: they look a connection up and read it, count a
+//! packet, and so on. Each row does it in its own way, through one of four small traits
+//! ([`LookUp`], [`CacheHit`], [`Counter`], [`Reclaim`]). Its description says what it does in
+//! addition to the others.
 //!
 //! Keys, values, their order, the number of changes, and the definition of a round are the same for
-//! all. Every row compares each value that it reads with the expected one, in the loop.
+//! all. In the loop, every row compares each value that it reads with the expected one.
 //!
-//! To add yours, add its crate to this crate's dependencies, and a row to its group's file. Nothing
-//! else names a row. The tests of this crate run each.
+//! To add your own, add its crate to this crate's dependencies, and a row to its group's file.
+//! Nothing else names a row. The tests of this crate run every row.
 
 mod caches;
 mod connections;

@@ -1,9 +1,9 @@
-//! Reclamation: threads read objects that another thread may take out at any moment, and taken
+//! Reclamation: threads read objects that another thread may remove at any moment, and removed
 //! objects are freed.
 //!
 //! There are 64 pointers, each in its own line, to objects of 64 bytes. Each object is counted when
-//! it is made and when it is freed. So all rows count waiting objects in one way. A reader detects
-//! an object that is freed under it.
+//! it is created and when it is freed, so all rows count waiting objects in the same way. A reader
+//! detects an object that is freed too early.
 
 use super::subject::{Subject, SubjectRole, SubjectRow, rows};
 use super::tally::{Tally, Tracked, enlist};
@@ -15,7 +15,7 @@ use lockyard::{Domain, DomainGuard};
 use seize::Guard as _;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
-/// Number of objects that can be reached.
+/// Number of reachable objects.
 const POINTERS: usize = 64;
 
 #[repr(align(128))]
@@ -32,14 +32,14 @@ pub trait Reclaim: Send + Sync + Sized + 'static {
     ///
     /// # Errors
     ///
-    /// If there is no memory.
+    /// Fails if there is no memory.
     fn new(objects: &dyn Fn(u64) -> Object) -> Result<Self, String>;
 
     /// Reads and changes as the session asks, until the run is stopped.
     fn session(&self, session: Session) -> Done;
 }
 
-/// An object that can be reached.
+/// A reachable object.
 #[derive(Debug)]
 pub struct Object(Tracked);
 
@@ -50,7 +50,7 @@ pub struct Session<'s> {
 }
 
 impl Session<'_> {
-    /// Reads by `read` and replaces objects by `change`, until the run is stopped. Both get the
+    /// Reads with `read` and replaces objects with `change`, until the run is stopped. Both get the
     /// state that the thread keeps between operations.
     #[inline(always)]
     fn run<S>(
@@ -120,11 +120,11 @@ impl<const KEPT: bool> Ours<KEPT> {
     #[inline(always)]
     fn change(&self, n: usize, object: Object) {
         let new = OwnedObject::new(object).expect("there is memory for one more");
-        // Release: pairs with the acquire in `read`; acquire: the object that comes out is
+        // Release: pairs with the acquire in `read`. Acquire: the object that is taken out is seen
         // initialised.
         let old = self.pointers[n].0.swap(new.into_bits(), Ordering::AcqRel);
-        // SAFETY: it was made by `into_bits`, and the exchange took it out of reach, for this
-        // thread alone. All readers are inside guards of the domain.
+        // SAFETY: `into_bits` made the bits. The exchange made the object unreachable, and only
+        // this thread has it. All readers are inside guards of the domain.
         unsafe { self.domain.retire_owned(OwnedObject::from_bits(old)) };
     }
 }
@@ -168,8 +168,8 @@ impl<const KEPT: bool> Drop for Ours<KEPT> {
     }
 }
 
-/// `crossbeam-epoch` with a collector of its own. `KEPT`: one guard for the whole session, pinned
-/// again after each read.
+/// `crossbeam-epoch` with its own collector. `KEPT`: one guard for the whole session, pinned again
+/// after each read.
 struct Crossbeam<const KEPT: bool> {
     pointers: Vec<Line<epoch::Atomic<Object>>>,
     collector: epoch::Collector,
@@ -179,15 +179,15 @@ impl<const KEPT: bool> Crossbeam<KEPT> {
     #[inline(always)]
     fn read(&self, guard: &epoch::Guard, n: usize) -> u64 {
         let object = self.pointers[n].0.load(Ordering::Acquire, guard);
-        // SAFETY: loaded inside the guard, and retired to its collector; never null.
+        // SAFETY: loaded inside the guard, and retired to the guard's collector; never null.
         unsafe { object.deref() }.0.value
     }
 
     #[inline(always)]
     fn change(&self, guard: &epoch::Guard, n: usize, object: Object) {
         let old = self.pointers[n].0.swap(epoch::Owned::new(object), Ordering::AcqRel, guard);
-        // SAFETY: the exchange took it out of reach, for this thread alone; readers are inside
-        // guards of the collector.
+        // SAFETY: the exchange made the object unreachable, and only this thread has it. Readers
+        // are inside guards of the collector.
         unsafe { guard.defer_destroy(old) };
     }
 }
@@ -211,7 +211,7 @@ impl<const KEPT: bool> Reclaim for Crossbeam<KEPT> {
                 |(guard, changes), n, object| {
                     self.change(guard, n, object);
                     guard.repin();
-                    // Pinning collects now and then. Repinning never does.
+                    // Pinning sometimes collects. Repinning never does.
                     *changes += 1;
                     if changes.is_multiple_of(64) {
                         guard.flush();
@@ -247,7 +247,7 @@ impl<const KEPT: bool> Seize<KEPT> {
     #[inline(always)]
     fn read(&self, guard: &seize::LocalGuard, n: usize) -> u64 {
         let object = guard.protect(&self.pointers[n].0, Ordering::Acquire);
-        // SAFETY: loaded inside the guard, and retired to its collector; never null.
+        // SAFETY: loaded inside the guard, and retired to the guard's collector; never null.
         unsafe { &*object }.0.value
     }
 
@@ -255,8 +255,8 @@ impl<const KEPT: bool> Seize<KEPT> {
     fn change(&self, guard: &seize::LocalGuard, n: usize, object: Object) {
         let new = Box::into_raw(Box::new(object));
         let old = guard.swap(&self.pointers[n].0, new, Ordering::AcqRel);
-        // SAFETY: it is a box's pointer, which the exchange took out of reach, for this thread
-        // alone. Readers are inside guards of the collector.
+        // SAFETY: the pointer came from a box. The exchange made the object unreachable, and only
+        // this thread has it. Readers are inside guards of the collector.
         unsafe { guard.defer_retire(old, seize::reclaim::boxed) };
     }
 }
@@ -294,7 +294,7 @@ impl<const KEPT: bool> Reclaim for Seize<KEPT> {
 impl<const KEPT: bool> Drop for Seize<KEPT> {
     fn drop(&mut self) {
         for line in &mut self.pointers {
-            // SAFETY: it is a box's pointer. No other thread has the subject any more.
+            // SAFETY: the pointer came from a box. No other thread has the subject any more.
             drop(unsafe { Box::from_raw(*line.0.get_mut()) });
         }
     }

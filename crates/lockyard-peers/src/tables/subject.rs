@@ -7,21 +7,20 @@ pub trait Subject: Send + Sync {
     /// Runs operations on the calling thread until the run is stopped.
     fn work(&self, worker: &Worker) -> Done;
 
-    /// Checks the subject after the threads have done what they report.
+    /// Checks that the subject agrees with the threads' reports, after they have ended.
     ///
     /// # Errors
     ///
-    /// A description of the fault.
+    /// Fails with a description of the fault.
     fn verify(&self, done: &[Done]) -> Result<(), String>;
 
-    /// Returns true if a read may have to make its object. [`Done::missed`] then counts such reads,
-    /// and they are no error.
+    /// Returns true if a read may have to create its object. [`Done::missed`] then counts such
+    /// reads, and they are not errors.
     fn may_miss(&self) -> bool {
         false
     }
 
-    /// Number of objects that were taken out and whose memory is not freed; `None` if they are not
-    /// counted.
+    /// Number of removed objects whose memory is not freed yet; `None` if they are not counted.
     fn held_back(&self) -> Option<u64> {
         None
     }
@@ -30,35 +29,35 @@ pub trait Subject: Send + Sync {
 /// One subject of a group.
 #[derive(Clone, Copy, Debug)]
 pub struct SubjectRow {
-    /// Name, which is also the variant's in results.
+    /// Name of the row, and of the variant in results.
     pub name: &'static str,
     /// Origin: the crate and its version, or `lockyard`.
     pub from: &'static str,
-    /// Licence, as its package says.
+    /// Licence, as stated by its package.
     pub licence: &'static str,
-    /// Description, with what it does that the others do not.
+    /// Description, including what it does in addition to the others.
     pub what: &'static str,
-    /// Its part in the comparison.
+    /// Role in the comparison.
     pub role: SubjectRole,
-    /// Makes a new subject, filled.
+    /// Makes and fills a new subject.
     pub make: fn(&Load) -> Result<Box<dyn Subject>, String>,
 }
 
-/// Part of a row in the comparison.
+/// Role of a row in the comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SubjectRole {
-    /// The library's.
+    /// Part of the library.
     Ours,
     /// An alternative.
     Peer,
-    /// No peer, but a lower bound of the cost.
+    /// Not a peer, but a lower bound of the cost.
     Yardstick,
 }
 
 /// Rows that answer the same question.
 #[derive(Clone, Copy, Debug)]
 pub struct Group {
-    /// Name, which is also the experiment's in results.
+    /// Name of the group, and of the experiment in results.
     pub name: &'static str,
     /// Description of an operation, without a full stop.
     pub operation: &'static str,
@@ -70,8 +69,8 @@ pub struct Group {
     pub rows: &'static [SubjectRow],
 }
 
-/// Writes the rows of a group. The file that uses it has `SubjectRow`, `SubjectRole` and `table`,
-/// which makes a subject.
+/// Writes the rows of a group. The file that uses the macro has `SubjectRow`, `SubjectRole` and
+/// `table`, which makes a subject.
 macro_rules! rows {
     ($(
         $name:literal, $role:ident, $from:literal, $licence:literal, $subject:ty, $what:literal;

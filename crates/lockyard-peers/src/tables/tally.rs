@@ -1,4 +1,4 @@
-//! Numbers of objects that were made and freed. Each thread counts in a line of its own.
+//! Numbers of objects created and freed. Each thread counts in its own cache line.
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -18,14 +18,14 @@ thread_local! {
     static THREAD: Cell<usize> = const { Cell::new(usize::MAX) };
 }
 
-/// Notes that the calling thread is `thread` of the run.
+/// Records that the calling thread is thread number `thread` of the run.
 pub(crate) fn enlist(thread: usize) {
     THREAD.with(|mine| mine.set(thread));
 }
 
 impl Tally {
-    /// Makes the counts of this many threads. They live until the program ends, because objects
-    /// that count in them may.
+    /// Makes the counts for the given number of threads. They live until the program ends, because
+    /// the objects that they count may live as long.
     pub(crate) fn leak(threads: usize) -> &'static Tally {
         Box::leak(Box::new(Tally((0..=threads).map(|_| Line::default()).collect())))
     }
@@ -43,9 +43,9 @@ impl Tally {
         }
     }
 
-    /// Number of objects that were made and are not freed. A snapshot.
+    /// Number of objects that were created and are not freed yet. A snapshot.
     pub(crate) fn alive(&self) -> u64 {
-        // Reads the freed ones first. Objects made in the meantime then count as made.
+        // Reads the freed ones first, so that objects created in the meantime count as created.
         let sum = |of: fn(&Line) -> &AtomicU64| -> u64 {
             self.0.iter().map(|line| of(line).load(Ordering::Relaxed)).sum()
         };
@@ -54,7 +54,7 @@ impl Tally {
     }
 }
 
-/// An object of 64 bytes that is counted.
+/// A counted object of 64 bytes.
 #[derive(Debug)]
 pub(crate) struct Tracked {
     pub(crate) value: u64,

@@ -1,17 +1,17 @@
-//! The loop that measures every subject, and its operations. They are equal for all rows of a
+//! The loop that measures every subject, and its operations. Both are the same for all rows of a
 //! group.
 //!
 //! Each thread draws [`DRAWS`] operations before it begins, and repeats them. A draw gives the
 //! object, its expected value, and the kind of the operation: a read or a change. The number of
-//! changes is exactly the load's, spread at random. So the loop draws no random numbers, and asks
-//! each subject for equal work.
+//! changes matches the load exactly, and they are spread at random. The loop itself therefore draws
+//! no random numbers, and every subject gets the same work.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 /// The load of a run on its subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Load {
-    /// Number of objects in a table, before it begins.
+    /// Number of objects in a table at the beginning.
     pub objects: u32,
     /// Percentage of operations that read; the others change something.
     pub reads: u32,
@@ -43,13 +43,13 @@ pub struct Worker<'r> {
     pub thread: usize,
     /// The load of the run.
     pub load: Load,
-    /// Request to stop.
+    /// The request to stop.
     pub stop: &'r Stop,
-    /// Number of operations that it has reported as done.
+    /// Number of operations that the thread has reported as done.
     pub progress: &'r AtomicU64,
 }
 
-/// Numbers of operations that a thread has done.
+/// Counts of a thread's completed operations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Done {
     /// Operations that read.
@@ -58,12 +58,12 @@ pub struct Done {
     pub changes: u64,
     /// Reads that found nothing.
     pub missed: u64,
-    /// Reads that found something else.
+    /// Reads that found a wrong value.
     pub wrong: u64,
 }
 
 impl Done {
-    /// Sums the operations of several threads.
+    /// Returns the sum of several threads' counts.
     pub fn sum(all: &[Done]) -> Done {
         all.iter().fold(Done::default(), |a, b| Done {
             reads: a.reads + b.reads,
@@ -74,7 +74,7 @@ impl Done {
     }
 }
 
-/// An operation that was drawn.
+/// A drawn operation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Draw<K> {
     pub(crate) key: K,
@@ -83,7 +83,7 @@ pub(crate) struct Draw<K> {
     changes: bool,
 }
 
-/// Numbers that look random: a 64-bit xorshift with a multiplication (G. Marsaglia, 2003; S. Vigna,
+/// Pseudo-random numbers: a 64-bit xorshift with a multiplication (G. Marsaglia, 2003; S. Vigna,
 /// 2016).
 #[derive(Debug)]
 pub(crate) struct Random(u64);
@@ -107,7 +107,7 @@ impl Random {
     }
 }
 
-/// Returns the operations of a thread. `key` gives the key and the expected value of each of
+/// Returns the operations of a thread. `key` returns the key and the expected value of each of
 /// `objects` objects.
 pub(crate) fn draws<K>(
     worker: &Worker,
@@ -122,7 +122,7 @@ pub(crate) fn draws<K>(
             Draw { key, expected, changes: index < changes }
         })
         .collect();
-    // R. Durstenfeld, Algorithm 235, 1964. It shuffles only which operations change something.
+    // R. Durstenfeld, Algorithm 235, 1964. The shuffle only decides which operations are changes.
     for index in (1..DRAWS).rev() {
         let other = random.below(index + 1);
         let changes = draws[index].changes;
@@ -134,7 +134,7 @@ pub(crate) fn draws<K>(
 
 impl Worker<'_> {
     /// Repeats `draws` until the run is stopped. `read` reads the object of a key, and `change`
-    /// changes something. Both get the state that the thread keeps.
+    /// makes a change. Both get the state that the thread keeps.
     #[inline(always)]
     pub(crate) fn run<K, S>(
         &self,
@@ -159,8 +159,8 @@ impl Worker<'_> {
                     }
                 }
                 operations += BATCH as u64;
-                // A store by the only writer. Both it and the load of the stop are relaxed, because
-                // no other data depends on them.
+                // A store by the only writer. The store and the load of the stop request are
+                // relaxed, because no other data depends on them.
                 self.progress.store(operations, Ordering::Relaxed);
                 if self.stop.0.load(Ordering::Relaxed) {
                     break 'run;

@@ -1,9 +1,9 @@
-//! Checks by listing that an uncontended ticket or queued lock is a compare-exchange and a store,
-//! instruction by instruction. The loops of `src/straight.rs` lock, add one and unlock, in release
-//! mode.
+//! Checks the assembly, instruction by instruction: an uncontended ticket or queued lock is a
+//! compare-exchange and a store. The loops of `src/straight.rs` lock, add one and unlock, in
+//! release mode.
 //!
-//! The check is exact for the toolchain of `rust-toolchain.toml` on x86-64 Linux. Elsewhere this
-//! test reports that it checked nothing.
+//! The check is exact for the toolchain of `rust-toolchain.toml` on x86-64 Linux. On other hosts
+//! this test reports that it checked nothing.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -65,8 +65,8 @@ fn compile() -> Result<String, String> {
     Ok(std::fs::read_to_string(newest).expect("it is there"))
 }
 
-/// Returns the instructions of an uncontended round of the function's loop, from the loop's head to
-/// the jump back to it. Cold code is behind that.
+/// Returns the instructions of one uncontended round of the function's loop, from the loop's head
+/// to the jump back to it. Cold code follows after that.
 fn uncontended(assembly: &str, name: &str) -> Vec<String> {
     let mut lines = assembly.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
     let found = |line: &str| line.ends_with(':') && !line.starts_with('.') && line.contains(name);
@@ -99,8 +99,8 @@ fn locked(listing: &[String]) -> Vec<&str> {
     listing.iter().map(String::as_str).filter(is_locked).collect()
 }
 
-/// Returns the instructions' names. A locked one has its prefix, and a write to memory has its
-/// width.
+/// Returns the names of the instructions. A locked one includes its prefix, and a write to memory
+/// its width.
 fn shape(listing: &[String]) -> Vec<String> {
     let one = |line: &String| {
         let (name, operands) = match line.strip_prefix("lock ") {

@@ -1,5 +1,5 @@
-//! Checks of every row of the table. Its lock excludes, reports if it is held, and is destroyed.
-//! Its name can be found, and its version and licence are those of the package that is built here.
+//! Checks of every row of the table. Its lock excludes, reports if it is held, and is destroyed. It
+//! can be found by its name. Its version and licence are those of the package that is built here.
 
 use lockyard::Native;
 use lockyard_peers::{PEERS, Peer, find};
@@ -24,8 +24,8 @@ impl Stage for Threads {
     fn operation_done() {}
 }
 
-/// Returns a counter behind a lock. An operation changes it twice under the lock, and gives other
-/// threads time to interfere.
+/// Returns a counter protected by a lock. An operation changes the counter twice under the lock,
+/// and gives other threads time to interfere.
 fn counter_behind(lock: &str) -> Variant {
     let text = format!(
         r#"name = "counter"
@@ -95,7 +95,7 @@ fn the_torture_notices_a_lock_that_does_not_exclude() {
     assert!(noticed, "the counter was right a thousand times");
 }
 
-/// A stage on which a holder waits twice, so that another thread can look in between.
+/// Synchronises two threads: the holder waits twice, so that the other thread can look in between.
 struct Held;
 
 static GATE: Barrier = Barrier::new(2);

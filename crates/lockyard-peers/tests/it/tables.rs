@@ -1,4 +1,4 @@
-//! Checks of every row of the tables of subjects. It performs its operations on one thread and on
+//! Checks of every row of the tables of subjects. Each performs its operations on one thread and on
 //! several, and reports losses. Its name, version and licence are right. No test here asserts a
 //! speed.
 
@@ -6,7 +6,7 @@ use lockyard_peers::tables::{Done, GROUPS, Load, Stop, Subject, SubjectRole, Sub
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Lets `threads` threads perform at least `operations` operations each, all at the same time.
+/// Lets `threads` threads each perform at least `operations` operations at the same time.
 fn run(subject: &dyn Subject, load: Load, operations: u64) -> Vec<Done> {
     let stop = Stop::default();
     let progress: Vec<AtomicU64> = (0..load.threads).map(|_| AtomicU64::new(0)).collect();
@@ -98,8 +98,8 @@ fn what_is_held_back_is_counted_and_ours_is_bounded() {
             assert_eq!(subject.held_back(), Some(0), "{}: nothing was taken out", row.name);
             let done = run(&*subject, load, 100_000);
             let held = subject.held_back().expect("it is counted");
-            // Our bound is the number of objects that a slot retires in three epochs, as its
-            // documentation says.
+            // For our rows the bound is the number of objects that a slot retires in three epochs,
+            // as documented.
             let bound = if row.role == SubjectRole::Ours { 192 } else { done[0].changes };
             assert!(held <= bound, "{}: {held} of {}", row.name, done[0].changes);
         }
@@ -136,7 +136,8 @@ fn file(name: &str) -> String {
 fn the_versions_are_those_that_are_built_and_the_licences_permit_it() {
     let locked = file("Cargo.lock");
     each(|_, row, _| {
-        // All of its licences must be permissive, so that `AND` and `OR` do not matter.
+        // All the licences must be permissive, so the difference between `AND` and `OR` does not
+        // matter.
         let permissive = |word: &str| ["MIT", "Apache-2.0", "OR", "AND"].contains(&word);
         let mut words = row.licence.split([' ', '(', ')']).filter(|word| !word.is_empty());
         assert!(words.all(permissive), "{}: {}", row.name, row.licence);

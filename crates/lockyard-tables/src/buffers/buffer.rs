@@ -12,19 +12,18 @@ use core::ptr::NonNull;
 use lockyard::platform::{HostWithSlots, Ordering, Word};
 use lockyard::{Context, NoContext};
 
-/// A reference to a buffer, which keeps it alive, even after it has left the cache. It dereferences
-/// to the value.
+/// A reference to a buffer. It keeps the buffer alive, even after the buffer has left the cache,
+/// and dereferences to the value.
 ///
-/// Cloning and dropping are each one compare-exchange of the buffer's lockref. The last handle to
-/// be dropped, after the buffer has left the cache, drops the value. A buffer that is in the cache
-/// stays there.
+/// Cloning and dropping each cost one compare-exchange of the buffer's lockref. Once the buffer has
+/// left the cache, the last handle drops the value. A buffer in the cache stays there.
 pub struct Buffer<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context = NoContext> {
     cache: &'c BufferCache<T, S, H, C>,
     entry: NonNull<EntryOf<T, S, H, C>>,
 }
 
-// SAFETY: a handle gives `&T`, and the last one drops a `T` in its thread; `T` is both. The rest of
-// an entry is words.
+// SAFETY: a handle gives access to `&T`, and the last handle drops the `T` in its own thread. `T`
+// is `Send` and `Sync`. The rest of an entry is words.
 unsafe impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Send
     for Buffer<'_, T, S, H, C>
 {
@@ -36,12 +35,12 @@ unsafe impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Sync
 }
 
 impl<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Buffer<'c, T, S, H, C> {
-    /// Makes a handle that has a reference. It is the caller's alone until it is
+    /// Makes a handle that has a reference. Only the caller may use the handle until it is
     /// [ready](Self::hit).
     ///
     /// # Safety
     ///
-    /// The entry is the cache's, and the caller gives a reference to it.
+    /// The entry belongs to the cache, and the caller passes on a reference to it.
     #[inline(always)]
     pub(super) unsafe fn new(
         cache: &'c BufferCache<T, S, H, C>,
@@ -63,8 +62,8 @@ impl<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Buffer<'c
         unsafe { self.entry().ready() }
     }
 
-    /// Waits as [`ready`](Self::ready) does, and notes for reclaim that the buffer was found, if
-    /// the look-up has not noted it.
+    /// Waits as [`ready`](Self::ready) does. It then marks the buffer as found, for reclaim, unless
+    /// the look-up has done so.
     #[inline(always)]
     pub(super) fn hit(&self) -> bool {
         if !self.ready() {
@@ -75,7 +74,7 @@ impl<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Buffer<'c
             unsafe { self.entry().set_referenced() };
         } else if !S::Index::LOCKS {
             self.under_lock(|Part { shard, .. }, _| {
-                // SAFETY: under the shard's lock, and it is in the shard's list.
+                // SAFETY: the shard's lock is held, and the buffer is in the shard's list.
                 unsafe { shard.move_to_front(self.entry) };
             });
         }
@@ -83,11 +82,11 @@ impl<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Buffer<'c
     }
 
     /// Runs `f` under the lock of the buffer's shard, if the buffer is in the cache. `f` gets the
-    /// shard with the state of all shards, and the wanted key with its hash.
+    /// shard, the state of all shards, and the wanted key with its hash.
     fn under_lock<R>(&self, f: impl FnOnce(Part<'_, S, H, C>, &Wanted) -> R) -> Option<R> {
         let shards = self.cache.shards()?;
         let wanted = Wanted::new(self.key());
-        // SAFETY: published shards are there as long as the cache.
+        // SAFETY: published shards live as long as the cache.
         let part = unsafe { self.cache.part(shards, &wanted) };
         part.shard.locked(|| {
             // SAFETY: the handle has a reference.
@@ -96,7 +95,7 @@ impl<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Buffer<'c
         })
     }
 
-    /// Returns the key of the buffer: where its contents come from.
+    /// Returns the key of the buffer, which says where its contents come from.
     pub fn key(&self) -> Key {
         self.entry().key()
     }
@@ -107,11 +106,11 @@ impl<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Buffer<'c
         unsafe { self.entry().is_cached() }
     }
 
-    /// Takes this buffer out of the cache. Returns true if this call did it, and false if another
-    /// removal or reclaim was first. The handle stays valid. Cost: the shard's lock.
+    /// Removes this buffer from the cache. Returns true if this call removed it, and false if
+    /// another removal or reclaim was first. The handle stays valid. Cost: the shard's lock.
     pub fn remove(&self) -> bool {
         let removed = self.under_lock(|part, wanted| {
-            // SAFETY: under the shard's lock, and it is in the index and in the list.
+            // SAFETY: the shard's lock is held, and the buffer is in the index and in the list.
             unsafe { BufferCache::<T, S, H, C>::take_out(part, wanted, self.entry) };
         });
         if removed.is_some() {
@@ -128,8 +127,8 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Deref
     type Target = T;
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: the handle has a reference as long as the returned value is used; the cache hands
-        // out no handle that is not ready.
+        // SAFETY: the handle has a reference while the returned value is used. The cache returns
+        // only handles that are ready.
         unsafe { self.entry().value() }
     }
 }
@@ -147,8 +146,8 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Drop for Buff
     #[inline]
     fn drop(&mut self) {
         if self.entry().put() {
-            // SAFETY: the last reference is gone; the cache gave its own up after it took the
-            // buffer out of the index.
+            // SAFETY: the last reference is gone. The cache gave up its own after it removed the
+            // buffer from the index.
             drop(unsafe { Dead::new(self.cache, self.entry) });
         }
     }
@@ -166,8 +165,8 @@ impl<T: Send + Sync + fmt::Debug, S: Switches<H>, H: HostWithSlots, C: Context> 
     }
 }
 
-/// A buffer without references, which is in no index. Dropping it drops the value, and frees the
-/// memory when no look-up can stand on it.
+/// A buffer that has no references and is in no index. Dropping it drops the value. The memory is
+/// freed when no look-up can reach it.
 pub(super) struct Dead<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> {
     cache: &'c BufferCache<T, S, H, C>,
     entry: NonNull<EntryOf<T, S, H, C>>,
@@ -176,7 +175,7 @@ pub(super) struct Dead<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: 
 impl<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Dead<'c, T, S, H, C> {
     /// # Safety
     ///
-    /// The buffer has no references and is in no index. There is one of these for it.
+    /// The buffer has no references and is in no index. This is the only `Dead` for it.
     pub(super) unsafe fn new(
         cache: &'c BufferCache<T, S, H, C>,
         entry: NonNull<EntryOf<T, S, H, C>>,
@@ -193,17 +192,18 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Drop for Dead
         // domain, or here.
         unsafe {
             Entry::destroy(self.entry, |tail| {
-                // Relaxed: a number.
+                // Relaxed: only a number; it orders nothing.
                 cache.living.fetch_sub(1, Ordering::Relaxed);
                 if S::Index::LOCKS {
-                    // A look-up holds the shard's lock, under which the buffer was taken out.
+                    // Look-ups hold the shard's lock. The buffer was removed under it, so no
+                    // look-up is at the buffer.
                     EntryOf::<T, S, H, C>::free(tail);
                 } else {
-                    // The buffer was taken out under the shard's lock. Then its last reference was
-                    // dropped, or taken under that lock. All look-ups without the lock enter this
-                    // domain. Freeing the buffer touches nothing but its memory, as its value is
-                    // gone. So any thread may do it at any time, until the domain, which the cache
-                    // owns, is dropped.
+                    // The buffer was removed under the shard's lock. After that its last reference
+                    // was dropped, or taken under that lock. All look-ups without the lock enter
+                    // this domain. Freeing the buffer touches only its memory, as its value is
+                    // gone. So any thread may free it at any time before the domain, which the
+                    // cache owns, is dropped.
                     cache.domain.retire(tail, EntryOf::<T, S, H, C>::free);
                 }
             });

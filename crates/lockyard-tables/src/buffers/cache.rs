@@ -1,4 +1,4 @@
-//! The cache itself: its shards, made at the first miss, its limit, and its end.
+//! The cache itself: its shards, created at the first miss, its limit, and its destruction.
 
 use super::configuration::Configuration;
 use super::entry::Entry;
@@ -65,11 +65,11 @@ pub struct BufferCache<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Cont
     configuration: Configuration,
     /// The domain of look-ups that take no lock.
     pub(super) domain: Domain<H, C>,
-    /// Held by the thread that makes the shards.
+    /// Lock of the thread that creates the shards.
     setup: RawSpinLock<LockOf<S, H>, H, C>,
-    /// Number of buffers that exist, or are about to.
+    /// Number of buffers that exist or are being created.
     pub(super) living: U64<H>,
-    /// The shard that was last reclaimed from.
+    /// The shard from which buffers were last reclaimed.
     pub(super) hand: U64<H>,
     _buffers: Values<T>,
 }
@@ -79,7 +79,7 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots<Atomics = NativeAtomics>, 
 where
     H::Atomics: ConstAtomics,
 {
-    /// Returns an empty cache, for statics too.
+    /// Returns an empty cache. Also works in a static.
     pub const fn new(configuration: Configuration) -> Self {
         BufferCache {
             shards: NativeU64::new(0),
@@ -128,16 +128,16 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
     ///
     /// # Safety
     ///
-    /// The shards are the cache's.
+    /// The shards belong to this cache.
     #[inline(always)]
     pub(super) unsafe fn part(
         &self,
         shards: NonNull<ShardsOf<S, H, C>>,
         wanted: &Wanted,
     ) -> Part<'_, S, H, C> {
-        // SAFETY: published shards are there as long as the cache.
+        // SAFETY: published shards live as long as the cache.
         let all = unsafe { shards.as_ref() };
-        // SAFETY: as above; an index's shards are below their number.
+        // SAFETY: as above; the index returns a shard below their number.
         let shard = unsafe { Shards::at(shards, S::Index::shard(wanted, all.number())) };
         Part { shard, all }
     }
@@ -160,12 +160,12 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
         }
     }
 
-    /// Makes what the cache needs for its first buffer now. Otherwise the first miss allocates it,
-    /// and others wait meanwhile.
+    /// Allocates now what the cache needs for its first buffer. Otherwise the first miss allocates
+    /// it while others wait.
     ///
     /// # Errors
     ///
-    /// If there is no memory; the next miss tries again.
+    /// Fails if there is no memory. The next miss tries again.
     pub fn start(&self) -> Result<(), AllocationFailed> {
         self.make_shards().map(drop)
     }
@@ -184,7 +184,7 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
             },
             Ok,
         );
-        // SAFETY: `held` is this lock's, and nothing in between unwinds.
+        // SAFETY: `held` belongs to this lock, and nothing in between unwinds.
         unsafe { self.setup.release(held) };
         shards
     }
@@ -195,16 +195,17 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
     }
 
     /// Changes the maximum number of buffers. If there are already more, the next miss reclaims
-    /// unused ones above the limit, 16 at a time. [`reclaim`](Self::reclaim) spares it that.
+    /// unused ones above the limit, 16 at a time. Call [`reclaim`](Self::reclaim) first to spare
+    /// the miss this work.
     pub fn set_limit(&self, limit: u64) {
-        // Relaxed: a number.
+        // Relaxed: only a number; it orders nothing.
         self.limit.store(limit, Ordering::Relaxed);
     }
 
     /// Number of buffers in the cache. A snapshot; exact when nobody changes it. Reads every shard.
     pub fn len(&self) -> usize {
         let Some(shards) = self.shards() else { return 0 };
-        // SAFETY: published shards are there as long as the cache.
+        // SAFETY: published shards live as long as the cache.
         let number = unsafe { shards.as_ref() }.number();
         // SAFETY: as above; below the number.
         (0..number).map(|index| unsafe { Shards::at(shards, index) }.buffers() as usize).sum()
@@ -215,30 +216,30 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
         self.len() == 0
     }
 
-    /// Number of buffers that count for the limit: those in the cache, and those that were taken
-    /// out and are still referenced. A snapshot.
+    /// Number of buffers that count towards the limit: those in the cache, and removed ones that
+    /// are still referenced. A snapshot.
     pub fn living(&self) -> u64 {
         self.living.load(Ordering::Relaxed)
     }
 
-    /// Number of freed buffers whose memory waits because a look-up may stand on it. Their values
-    /// are dropped. Always 0 where look-ups take a lock.
+    /// Number of freed buffers whose memory waits because a look-up may still reach it. Their
+    /// values are dropped. Always 0 where look-ups take a lock.
     pub fn waiting(&self) -> u64 {
         self.domain.pending()
     }
 
-    /// Bytes of one buffer with its value, without its share of the chains and without what the
-    /// allocator adds.
+    /// Bytes of one buffer with its value, without its share of the chains and without the
+    /// allocator's overhead.
     pub const fn bytes_of_a_buffer() -> usize {
         size_of::<EntryOf<T, S, H, C>>()
     }
 
-    /// Bytes of the cache with its [living](Self::living) buffers. Not counted are buffers that
-    /// [wait](Self::waiting), the records of look-ups ([`Domain::record_bytes`]), and what the
-    /// allocator adds.
+    /// Bytes of the cache with its [living](Self::living) buffers. This excludes buffers that
+    /// [wait](Self::waiting), the records of look-ups ([`Domain::record_bytes`]), and the
+    /// allocator's overhead.
     pub fn bytes(&self) -> usize {
         let shards = self.shards().map_or(0, |shards| {
-            // SAFETY: published shards are there as long as the cache.
+            // SAFETY: published shards live as long as the cache.
             let shards = unsafe { shards.as_ref() };
             shards.bytes() + S::Index::bytes(shards)
         });
@@ -249,8 +250,8 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
 impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Drop
     for BufferCache<T, S, H, C>
 {
-    /// Drops all buffers. Handles borrow the cache, so there are none; one that was forgotten
-    /// cannot be used. If a value's destructor panics, the others are still dropped.
+    /// Drops all buffers. Handles borrow the cache, so there are none left; a forgotten one cannot
+    /// be used. If a value's destructor panics, the others are still dropped.
     fn drop(&mut self) {
         struct Rest<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context>(
             NonNull<ShardsOf<S, H, C>>,
@@ -265,7 +266,7 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Drop
                     let shard = unsafe { Shards::at(self.0, self.1) };
                     // SAFETY: nobody else has the cache; the shard's buffers are of this type.
                     while let Some(entry) = unsafe { shard.oldest::<T>() } {
-                        // SAFETY: as above; it is in the list, and nobody uses it.
+                        // SAFETY: as above; the buffer is in the list, and nobody uses it.
                         unsafe {
                             shard.take(entry);
                             Entry::destroy(entry, |tail| EntryOf::<T, S, H, C>::free(tail));

@@ -1,8 +1,8 @@
-//! Chains: in a fixed number, or divided as they become long.
+//! Chains: a fixed number of them, or chains that are divided as they become long.
 //!
-//! Each shard has one list. With [`Fixed`] that is the chain. With [`Growing`] the list is in
+//! Each shard has one list. With [`Fixed`] the list is the chain. With [`Growing`] the list is in
 //! *split order*: sorted by the hash with its bits reversed. So all buffers whose hashes end in the
-//! same bits stand together, for any number of bits:
+//! same bits are adjacent, for any number of bits:
 //!
 //! ```text
 //!   hash ends in     ...00     ...100      ...10    ...110
@@ -14,23 +14,23 @@
 //! A bucket begins at its *sentinel*, a node without a buffer. Doubling the number of buckets gives
 //! each a second half. The half's sentinel is put into the list when the next buffer is inserted
 //! into either half. Until then a walk for the half begins where its parent begins. No buffer is
-//! ever moved, and a look-up that began before a division still ends well after it.
+//! ever moved. A look-up that began before a division still ends correctly after it.
 //!
 //! # Without a lock
 //!
-//! A look-up may stand on a buffer that is being taken out. The buffer keeps its link. So the
-//! look-up goes on, and misses nothing that stays in the list. Let *E* be a buffer that was taken
-//! out, and *R* a look-up that comes to it.
+//! A look-up may be at a buffer that is being removed. The buffer keeps its link, so the look-up
+//! goes on and misses nothing that stays in the list. Let *E* be a removed buffer, and *R* a
+//! look-up that reaches it.
 //!
-//! - *R* entered the domain before *E* left the list. For *R* came by a link, of one of two kinds.
-//!   A link that was in the list at that moment (that of a sentinel always is) cannot lead to *E*
-//!   after *E* has left. The link of another removed buffer left before *E* did, and *R* entered
-//!   before that one left, by the same argument, back to a sentinel.
-//! - The grace period that begins when *E* is retired, after it left, therefore waits for *R*.
-//!   Nothing is freed under *R*.
+//! - *R* entered the domain before *E* left the list. *R* followed a link to *E*, of one of two
+//!   kinds. A link that was in the list at that moment, as a sentinel's always is, cannot lead to
+//!   *E* after *E* has left. A link of another removed buffer was there because that buffer left
+//!   before *E* did. *R* entered before that buffer left, by the same argument, back to a sentinel.
+//! - *E* is retired after it has left. The grace period that begins then therefore waits for *R*.
+//!   Nothing that *R* reads is freed.
 //! - *R* gets *E* only if it can take a reference, and none can be taken once *E* is dead.
 //!
-//! Sentinels are never taken out, and their memory is freed with the cache.
+//! Sentinels are never removed, and their memory is freed with the cache.
 
 use super::entry::{Entry, Links};
 use super::shard::{DOUBLINGS, Shard, Shards};
@@ -42,26 +42,27 @@ use lockyard::Context;
 use lockyard::lock::LaneLock;
 use lockyard::platform::{Host, Ordering, Word};
 
-/// Average number of buffers for each bucket beyond which the buckets are doubled.
+/// Average number of buffers per bucket above which the number of buckets is doubled.
 pub(super) const LOAD: u64 = 2;
 
-/// The order of a list, and the beginning of a walk along it.
+/// Order of a list, and the start of a walk along it.
 pub(super) trait Order {
-    /// Returns the place of a buffer, which is odd. Buffers of equal places stand together.
+    /// Returns the place of a buffer, which is odd. Buffers with equal places are adjacent.
     fn place(hash: u64) -> u64;
 
-    /// Returns the last node before all buffers of this hash that can be found without a walk.
+    /// Returns the last node that precedes all buffers of this hash and can be found without a
+    /// walk.
     ///
     /// # Safety
     ///
-    /// The shard is the hash's.
+    /// `shard` is the shard of `hash`.
     unsafe fn before<'s, K: LaneLock<H>, H: Host, C: Context>(
         shards: &'s Shards<K, H, C>,
         shard: &'s Shard<K, H, C>,
         hash: u64,
     ) -> &'s Links<H>;
 
-    /// Divides the bucket into which a buffer of this hash is about to come.
+    /// Divides the bucket into which a buffer of this hash is about to be inserted.
     ///
     /// # Safety
     ///
@@ -73,7 +74,7 @@ pub(super) trait Order {
     );
 }
 
-/// One chain a shard: all places are the same, and a new buffer comes before its equals.
+/// One chain per shard: all places are equal, and a new buffer is put before the others.
 pub(super) struct Fixed;
 
 impl Order for Fixed {
@@ -104,14 +105,14 @@ impl<const BITS: u32> Growing<BITS> {
     /// Returns the bucket of a hash.
     #[inline(always)]
     fn bucket<K: LaneLock<H>, H: Host, C: Context>(shards: &Shards<K, H, C>, hash: u64) -> u64 {
-        // Relaxed: with an old number the walk begins earlier. So it does with a new one whose
-        // sentinels are not seen yet.
+        // Relaxed: with an old number the walk begins earlier. The same is true of a new number
+        // whose sentinels are not yet visible.
         let bits = u64::from(BITS) + shards.doublings.load(Ordering::Relaxed);
         hash & ((1 << bits) - 1)
     }
 
-    /// Returns the sentinel of a bucket beyond the shards' roots; `None` if its segment is not seen
-    /// yet.
+    /// Returns the sentinel of a bucket beyond the shards' roots; `None` if its segment is not yet
+    /// visible.
     #[inline(always)]
     fn sentinel<K: LaneLock<H>, H: Host, C: Context>(
         shards: &Shards<K, H, C>,
@@ -131,7 +132,7 @@ impl<const BITS: u32> Growing<BITS> {
     ///
     /// # Safety
     ///
-    /// The bucket is the shard's, and the caller holds the lock.
+    /// The bucket belongs to the shard, and the caller holds the lock.
     unsafe fn establish<K: LaneLock<H>, H: Host, C: Context>(
         shards: &Shards<K, H, C>,
         shard: &Shard<K, H, C>,
@@ -146,8 +147,8 @@ impl<const BITS: u32> Growing<BITS> {
             return;
         }
         let place = bucket.reverse_bits();
-        // The bucket's own sentinel is not there, so this is one of its parents'.
-        // SAFETY: the caller's promise.
+        // The bucket's own sentinel is not in the list yet, so this is a parent's sentinel. SAFETY:
+        // the caller's promise.
         let before = unsafe { Self::before(shards, shard, bucket) };
         // SAFETY: as above.
         let (link, next) = unsafe { gap(before, place) };
@@ -179,7 +180,7 @@ impl<const BITS: u32> Order for Growing<BITS> {
             {
                 return sentinel;
             }
-            // On to its parent: the bucket of which it is the second half.
+            // Continue with the parent: this bucket is the second half of it.
             bucket -= 1 << bucket.ilog2();
         }
         &shard.root
@@ -194,8 +195,8 @@ impl<const BITS: u32> Order for Growing<BITS> {
         if doublings > 0 {
             let half = 1 << (u64::from(BITS) + doublings - 1);
             let first = hash & (half - 1);
-            // SAFETY: the caller's promise; both have the hash's last bits, so they are the
-            // shard's.
+            // SAFETY: the caller's promise. Both hashes end in the shard's bits, so both belong to
+            // the shard.
             unsafe {
                 Self::establish(shards, shard, first);
                 Self::establish(shards, shard, first | half);
@@ -204,7 +205,8 @@ impl<const BITS: u32> Order for Growing<BITS> {
     }
 }
 
-/// Returns the last node, at or after `link`, before this place, and the node that follows it now.
+/// Returns the last node before this place, starting at `link`, and the address of the node that
+/// now follows it.
 ///
 /// # Safety
 ///
@@ -213,8 +215,7 @@ unsafe fn gap<H: Host>(mut link: &Links<H>, place: u64) -> (&Links<H>, u64) {
     loop {
         // Relaxed, both: written under the lock.
         let at = link.next.load(Ordering::Relaxed);
-        // SAFETY: what is in the list stays there while the lock is held, and begins with its
-        // links.
+        // SAFETY: listed nodes stay in the list while the lock is held, and begin with their links.
         match unsafe { from_word::<Links<H>>(at).as_ref() } {
             Some(node) if node.order.load(Ordering::Relaxed) < place => link = node,
             _ => return (link, at),
@@ -226,7 +227,7 @@ unsafe fn gap<H: Host>(mut link: &Links<H>, place: u64) -> (&Links<H>, u64) {
 ///
 /// # Safety
 ///
-/// As there.
+/// As for that function.
 #[inline(always)]
 pub(super) unsafe fn find<O: Order, T: Send, K: LaneLock<H>, H: Host, C: Context>(
     shards: &Shards<K, H, C>,
@@ -238,20 +239,20 @@ pub(super) unsafe fn find<O: Order, T: Send, K: LaneLock<H>, H: Host, C: Context
     // SAFETY: the caller's promise.
     let mut link = unsafe { O::before(shards, shard, wanted.hash) };
     loop {
-        // Acquire: pairs with the release of the thread that put the node there (`insert`,
-        // `establish`) or took the one before it out (`remove`), so that the node is seen as it was
-        // made.
+        // Acquire: pairs with the release of the thread that linked this node (`insert`,
+        // `establish`) or removed the one before it (`remove`). The node is therefore seen fully
+        // initialised.
         let at = link.next.load(Ordering::Acquire);
         let node = NonNull::new(from_word::<Links<H>>(at))?;
-        // SAFETY: a node that the list leads to; the caller says that it is not freed.
+        // SAFETY: the list leads to this node; the caller promises that it is not freed.
         link = unsafe { node.as_ref() };
-        // Relaxed: written before the node was put into the list.
+        // Relaxed: written before the node was inserted into the list.
         let order = link.order.load(Ordering::Relaxed);
         if order > place {
             return None;
         }
         if order == place {
-            // An odd place: a buffer.
+            // An odd place marks a buffer.
             let found = node.cast::<Entry<T, K, H, C>>();
             // SAFETY: as above; buffers begin with their links.
             let entry = unsafe { found.as_ref() };
@@ -266,7 +267,7 @@ pub(super) unsafe fn find<O: Order, T: Send, K: LaneLock<H>, H: Host, C: Context
 ///
 /// # Safety
 ///
-/// As there.
+/// As for that function.
 pub(super) unsafe fn insert<O: Order, T: Send, K: LaneLock<H>, H: Host, C: Context>(
     shards: &Shards<K, H, C>,
     shard: &Shard<K, H, C>,
@@ -290,7 +291,7 @@ pub(super) unsafe fn insert<O: Order, T: Send, K: LaneLock<H>, H: Host, C: Conte
 ///
 /// # Safety
 ///
-/// As there.
+/// As for that function.
 pub(super) unsafe fn remove<O: Order, T: Send, K: LaneLock<H>, H: Host, C: Context>(
     shards: &Shards<K, H, C>,
     shard: &Shard<K, H, C>,
@@ -306,14 +307,14 @@ pub(super) unsafe fn remove<O: Order, T: Send, K: LaneLock<H>, H: Host, C: Conte
         if at == address {
             break;
         }
-        // SAFETY: the buffer is in the list, so there is a next one until it comes; what is in the
-        // list stays there while the lock is held.
+        // SAFETY: the buffer is in the list, so every node before it has a successor. Listed nodes
+        // stay in the list while the lock is held.
         link = unsafe { &*from_word::<Links<H>>(at) };
     }
     // SAFETY: the caller's promise.
     let next = unsafe { entry.as_ref() }.links.next.load(Ordering::Relaxed);
-    // Release: pairs with the acquire in `find`. The next node may have been made by another
-    // thread, whose release a look-up does not read from here.
+    // Release: pairs with the acquire in `find`. Another thread may have made the next node, and a
+    // look-up does not acquire from that thread here.
     link.next.store(next, Ordering::Release);
 }
 
@@ -323,7 +324,7 @@ fn segment_layout<const BITS: u32, H: Host>(doubling: usize) -> Option<(Layout, 
     Some((Layout::array::<Links<H>>(sentinels).ok()?, sentinels))
 }
 
-/// See [`Index::grow`](super::index::Index::grow): one doubling at most.
+/// See [`Index::grow`](super::index::Index::grow): at most one doubling.
 #[inline]
 pub(super) fn grow<const BITS: u32, K: LaneLock<H>, H: Host, C: Context>(
     shards: &Shards<K, H, C>,
@@ -349,7 +350,7 @@ fn double<const BITS: u32, K: LaneLock<H>, H: Host, C: Context>(
         let Some(memory) = from_host::<H>(layout, None) else { return };
         let first = memory.cast::<Links<H>>();
         for index in 0..sentinels {
-            // SAFETY: inside the memory that was allocated for this many.
+            // SAFETY: inside the memory that was allocated for this number of sentinels.
             unsafe { first.add(index).write(Links::new()) };
         }
         // Release: pairs with the acquire in `sentinel`.
@@ -364,8 +365,8 @@ fn double<const BITS: u32, K: LaneLock<H>, H: Host, C: Context>(
             unsafe { free_segment::<BITS, H>(first, doublings as usize) };
         }
     }
-    // Relaxed: a walk that uses the new number looks for the segment with acquire. A failure:
-    // another thread has doubled.
+    // Relaxed: a walk that uses the new number loads the segment with acquire. On failure another
+    // thread has doubled.
     let _ = shards.doublings.compare_exchange(
         doublings,
         doublings + 1,
@@ -376,7 +377,7 @@ fn double<const BITS: u32, K: LaneLock<H>, H: Host, C: Context>(
 
 /// # Safety
 ///
-/// The segment is of this doubling, and nobody uses it any more.
+/// The segment belongs to this doubling, and nobody uses it any more.
 unsafe fn free_segment<const BITS: u32, H: Host>(first: NonNull<Links<H>>, doubling: usize) {
     if let Some((layout, sentinels)) = segment_layout::<BITS, H>(doubling) {
         for index in 0..sentinels {

@@ -1,16 +1,16 @@
-//! The choices made with a cache: its maximum number of buffers, and its number of groups.
+//! Options of a cache: its maximum number of buffers, and its number of groups.
 
 use core::fmt;
 
-/// The number of trees of a cache that keeps a [tree for each group](super::TreePerGroup): from
-/// [`Groups::MIN`] to [`Groups::MAX`]. Groups beyond share trees.
+/// Number of trees in a cache that keeps a [tree for each group](super::TreePerGroup): from
+/// [`Groups::MIN`] to [`Groups::MAX`]. If there are more groups than trees, groups share trees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Groups(u32);
 
 impl Groups {
-    /// 1: one tree for all.
+    /// 1: all groups share one tree.
     pub const MIN: Groups = Groups(1);
-    /// 65,536: 4 MiB of roots.
+    /// 65,536: the roots take 4 MiB.
     pub const MAX: Groups = Groups(1 << 16);
     /// 16.
     pub const DEFAULT: Groups = Groups(16);
@@ -19,7 +19,7 @@ impl Groups {
     ///
     /// # Errors
     ///
-    /// If it is out of range; the error names the range.
+    /// Fails if the number is out of range; the error names the range.
     pub const fn new(groups: u32) -> Result<Groups, GroupsError> {
         if Groups::MIN.0 <= groups && groups <= Groups::MAX.0 {
             Ok(Groups(groups))
@@ -28,13 +28,13 @@ impl Groups {
         }
     }
 
-    /// The number.
+    /// Returns the number.
     pub const fn get(self) -> u32 {
         self.0
     }
 }
 
-/// A number of groups that a cache cannot have.
+/// Error: a cache cannot have this number of groups.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GroupsError {
     given: u32,
@@ -49,7 +49,7 @@ impl fmt::Display for GroupsError {
 
 impl core::error::Error for GroupsError {}
 
-/// The settings that a cache is made with.
+/// The settings with which a cache is created.
 ///
 /// ```
 /// use lockyard_tables::buffers::{Configuration, Groups};
@@ -61,10 +61,10 @@ impl core::error::Error for GroupsError {}
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Configuration {
-    /// Maximum number of buffers at a time: those in the cache, and those that were taken out of it
-    /// and are still referenced. With 0 no buffer is ever made.
+    /// Maximum number of buffers at a time: those in the cache, and removed ones that are still
+    /// referenced. With 0 no buffer is ever created.
     pub limit: u64,
-    /// The number of trees, where each group has one.
+    /// Number of trees, if each group has a tree.
     pub groups: Groups,
 }
 
@@ -72,13 +72,13 @@ impl Configuration {
     /// No limit except memory, and 16 groups.
     pub const DEFAULT: Configuration = Configuration { limit: u64::MAX, groups: Groups::DEFAULT };
 
-    /// The same with at most `limit` buffers.
+    /// Returns the same with at most `limit` buffers.
     #[must_use]
     pub const fn with_limit(self, limit: u64) -> Configuration {
         Configuration { limit, ..self }
     }
 
-    /// The same with `groups` groups.
+    /// Returns the same with `groups` groups.
     #[must_use]
     pub const fn with_groups(self, groups: Groups) -> Configuration {
         Configuration { groups, ..self }

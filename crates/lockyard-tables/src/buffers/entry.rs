@@ -1,18 +1,18 @@
-//! One buffer: its place in the index, its key, its references, and a part that belongs to the
-//! holders of references.
+//! One buffer: its place in the index, its key, its references, and a part that only holders of
+//! references may use.
 //!
 //! ```text
 //!        links | key | references | recency, state, cached, value   while there are references
 //!                                 | what reclamation needs          once the last one was dropped
 //! ```
 //!
-//! The first part stays readable as long as a look-up without a lock may stand on the buffer. The
-//! owner of the last reference is alone with the second. It drops the value at once, and the room
-//! then serves the list of buffers that wait to be freed.
+//! The first part stays readable while a look-up without a lock may be at the buffer. The second
+//! part, the tail, belongs exclusively to the owner of the last reference. That thread drops the
+//! value immediately. The tail's memory then links the buffers that wait to be freed.
 //!
-//! The references are a lockref. One of them is the cache's, as long as the buffer is in the index;
-//! each handle has one. So an unused buffer has exactly one, and reclaim marks it dead under the
-//! lockref's lock if that is so.
+//! The references are a lockref. The cache has one reference while the buffer is in the index, and
+//! each handle has one. An unused buffer therefore has exactly one reference. Reclaim checks that
+//! under the lockref's lock, and marks the buffer dead.
 //!
 //! The state:
 //!
@@ -34,24 +34,24 @@ use lockyard::lockref::{Count, LockRef};
 use lockyard::platform::{BudgetSpent, Cell, DataCell, Execution, Host, Ordering, U32, U64, Word};
 use lockyard::reclaim::Header;
 
-/// The value is there.
+/// The value is present.
 const READY: u32 = 1;
-/// The value will never be there.
+/// The value will never be present.
 const FAILED: u32 = 2;
-/// A thread parks until one of the two is set.
+/// A thread is parked until `READY` or `FAILED` is set.
 const WAITED: u32 = 4;
-/// The buffer was found since reclaim last came by.
+/// A look-up has found the buffer since the last reclaim pass.
 const REFERENCED: u32 = 8;
 
-/// Polls of a buffer that is being filled before its waiter parks: filling is often the reading of
-/// a device.
+/// Number of polls before a waiter parks while a buffer is being filled. Filling often means
+/// reading from a device.
 const POLLS: u32 = 128;
 
-/// Two words at the front of a buffer, for the index: the next node of a chain and its place in the
-/// chain's order, or the two subtrees.
+/// Two words at the start of a buffer, for the index. In a chain: the next node, and the place in
+/// the chain's order. In a tree: the two subtrees.
 #[repr(C)]
 pub(super) struct Links<H: Host> {
-    /// The next node, or the subtree of the lesser keys.
+    /// The next node, or the subtree of the smaller keys.
     pub(super) next: U64<H>,
     /// The place in the order, or the subtree of the greater keys.
     pub(super) order: U64<H>,
@@ -94,8 +94,8 @@ pub(super) struct Recency<H: Host> {
 }
 
 impl<T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<T, K, H, C> {
-    /// Makes an unpublished buffer without a value, with a reference for the cache and one for the
-    /// caller.
+    /// Allocates an unpublished buffer without a value. It has a reference for the cache and one
+    /// for the caller.
     pub(super) fn allocate(key: Key) -> Result<NonNull<Self>, AllocationFailed> {
         memory::allocate::<Self, H>(None, || {
             let live = Live {
@@ -113,21 +113,21 @@ impl<T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<T, K, H, C> {
         })
     }
 
-    /// Gives back the memory of a buffer that was never published and has no value.
+    /// Frees the memory of a buffer that was never published and has no value.
     ///
     /// # Safety
     ///
-    /// It came from [`allocate`](Self::allocate), and nobody else knows it.
+    /// The buffer came from [`allocate`](Self::allocate), and nobody else knows it.
     pub(super) unsafe fn give_back(entry: NonNull<Self>) {
-        // SAFETY: the tail is live, and is the caller's.
+        // SAFETY: the tail is live, and belongs to the caller.
         unsafe { ManuallyDrop::drop(&mut (*entry.as_ptr()).tail.live) };
-        // SAFETY: the entry is the caller's; what was in the tail is not used any more.
+        // SAFETY: the entry belongs to the caller; the contents of the tail are no longer used.
         unsafe { memory::free::<Self, H>(entry) };
     }
 
     #[inline(always)]
     pub(super) fn key(&self) -> Key {
-        // SAFETY: the key is not written after the entry was published.
+        // SAFETY: the key is not written after the entry is published.
         self.key.with(|key| unsafe { *key })
     }
 
@@ -137,14 +137,14 @@ impl<T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<T, K, H, C> {
         self.references.get_not_dead()
     }
 
-    /// Takes another reference; the caller has one.
+    /// Takes another reference; the caller already has one.
     #[inline(always)]
     pub(super) fn get_another(&self) {
         self.references.get();
     }
 
-    /// Drops a reference; returns true if it was the last. Then nobody gets one any more, and the
-    /// caller is alone with the tail.
+    /// Drops a reference; returns true if it was the last. Nobody can then take a new one, and the
+    /// caller has exclusive access to the tail.
     #[inline(always)]
     pub(super) fn put(&self) -> bool {
         match self.references.put_or_lock() {
@@ -156,8 +156,8 @@ impl<T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<T, K, H, C> {
         }
     }
 
-    /// Takes the only reference away, which must be the cache's; returns true if it was the only
-    /// one. The rest is as for [`put`](Self::put).
+    /// Takes the only reference, which must be the cache's. Returns true if there was no other. The
+    /// guarantees of [`put`](Self::put) then apply.
     pub(super) fn take_if_unused(&self) -> bool {
         if self.references.count() != Count::Live(1) {
             return false;
@@ -170,14 +170,14 @@ impl<T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<T, K, H, C> {
         unused
     }
 
-    /// Number of references, the cache's among them. A snapshot.
+    /// Number of references, including the cache's. A snapshot.
     pub(super) fn count(&self) -> Count {
         self.references.count()
     }
 
     /// # Safety
     ///
-    /// The caller, or the cache under the shard's lock that the caller holds, has a reference.
+    /// The caller has a reference. Or the caller holds the shard's lock, and the cache has one.
     #[inline(always)]
     unsafe fn live(&self) -> &Live<T, H> {
         // SAFETY: while there is a reference the tail is live.
@@ -189,7 +189,7 @@ impl<T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<T, K, H, C> {
     /// The caller holds the shard's lock, and the buffer is in the shard's list or about to be.
     #[inline(always)]
     pub(super) unsafe fn recency(&self) -> &Recency<H> {
-        // SAFETY: what is in the list has the cache's reference.
+        // SAFETY: the cache has a reference to every buffer in the list.
         unsafe { &self.live().recency }
     }
 
@@ -204,7 +204,7 @@ impl<T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<T, K, H, C> {
         unsafe { self.live() }.cached.load(Ordering::Relaxed) != 0
     }
 
-    /// Notes whether the buffer is in the index.
+    /// Records if the buffer is in the index.
     ///
     /// # Safety
     ///
@@ -214,7 +214,7 @@ impl<T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<T, K, H, C> {
         unsafe { self.live() }.cached.store(u32::from(cached), Ordering::Relaxed);
     }
 
-    /// Clears the note that a look-up has found the buffer; returns true if there was one.
+    /// Clears the mark that a look-up has found the buffer; returns true if it was set.
     ///
     /// # Safety
     ///
@@ -230,7 +230,7 @@ impl<T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<T, K, H, C> {
         referenced
     }
 
-    /// Puts the value into a buffer that nobody else knows.
+    /// Writes the value into a buffer that nobody else knows.
     ///
     /// # Safety
     ///
@@ -238,13 +238,13 @@ impl<T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<T, K, H, C> {
     pub(super) unsafe fn set_value(&self, value: T) {
         // SAFETY: the caller's promise.
         let live = unsafe { self.live() };
-        // SAFETY: nobody else knows it.
+        // SAFETY: nobody else knows the buffer.
         live.value.with_mut(|place| unsafe { (*place).write(value) });
-        // Relaxed: publishing it is the release.
+        // Relaxed: the release comes when the buffer is published.
         live.state.store(READY, Ordering::Relaxed);
     }
 
-    /// Puts the value into a published buffer, and ends the wait of others for it.
+    /// Writes the value into a published buffer, and ends the wait of others for it.
     ///
     /// # Safety
     ///
@@ -253,12 +253,12 @@ impl<T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<T, K, H, C> {
     pub(super) unsafe fn fill(&self, value: T) {
         // SAFETY: the caller's promise.
         let live = unsafe { self.live() };
-        // SAFETY: nobody reads the value before the state says that it is there.
+        // SAFETY: nobody reads the value before the state is `READY`.
         live.value.with_mut(|place| unsafe { (*place).write(value) });
         Self::end_filling(live, READY);
     }
 
-    /// Notes that a published buffer will have no value, and ends the wait of others for it.
+    /// Records that a published buffer will have no value, and ends the wait of others for it.
     ///
     /// # Safety
     ///
@@ -298,9 +298,9 @@ impl<T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<T, K, H, C> {
             match H::wait_within(&live.state, Ordering::Acquire, POLLS, ended) {
                 Ok(state) => return state & READY != 0,
                 Err(BudgetSpent(_)) if H::execution() == Execution::Thread => {
-                    // Relaxed: the next round looks again. The filling ends by a read-modify-write
-                    // of the same word. Either that sees this bit, or this sees that the filling
-                    // has ended.
+                    // Relaxed: the next round reads the state again. The filling ends by a
+                    // read-modify-write of the same word. Either that operation sees this bit, or
+                    // this one sees that the filling has ended.
                     let before = live.state.fetch_or(WAITED, Ordering::Relaxed);
                     if !ended(before) {
                         H::park(&live.state, before | WAITED, None);
@@ -311,7 +311,7 @@ impl<T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<T, K, H, C> {
         }
     }
 
-    /// Notes that a look-up has found the buffer.
+    /// Marks the buffer as found by a look-up.
     ///
     /// # Safety
     ///
@@ -320,8 +320,8 @@ impl<T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<T, K, H, C> {
     pub(super) unsafe fn set_referenced(&self) {
         // SAFETY: the caller's promise.
         let state = &unsafe { self.live() }.state;
-        // Relaxed, both: a hint. The load first keeps the line shared among those who find the
-        // buffer.
+        // Both relaxed: a hint. The load comes first, so the line stays shared among threads that
+        // find the buffer.
         if state.load(Ordering::Relaxed) & REFERENCED == 0 {
             state.fetch_or(REFERENCED, Ordering::Relaxed);
         }
@@ -329,22 +329,22 @@ impl<T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<T, K, H, C> {
 
     /// # Safety
     ///
-    /// As long as the returned reference is used the caller has a reference to the buffer, which is
+    /// The caller has a reference while the returned value is used, and the buffer is
     /// [ready](Self::ready).
     #[inline(always)]
     pub(super) unsafe fn value(&self) -> &T {
         // SAFETY: the caller's promise. The value is written before the buffer is ready, and
-        // dropped when the last reference is gone.
+        // dropped only after the last reference is gone.
         unsafe { &*self.live().value.with(|value| value.cast::<T>()) }
     }
 
-    /// Drops the value, if there is one, of a buffer whose last reference is gone, and hands its
-    /// memory to `retire`, even if the value's destructor unwinds.
+    /// Destroys a buffer whose last reference is gone. Drops its value, if it has one, and passes
+    /// its memory to `retire`, even if the value's destructor unwinds.
     ///
     /// # Safety
     ///
-    /// Nobody has a reference, nor can get one. `retire` lets [`free`](Self::free) be called with
-    /// its argument, once, when no look-up stands on the buffer any more.
+    /// Nobody has a reference or can get one. `retire` arranges one call of [`free`](Self::free)
+    /// with its argument, when no look-up can be at the buffer any more.
     pub(super) unsafe fn destroy(entry: NonNull<Self>, retire: impl FnOnce(NonNull<Header<H>>)) {
         struct Retire<T: Send, K: LaneLock<H>, H: Host, C: Context, F: FnOnce(NonNull<Header<H>>)>(
             NonNull<Entry<T, K, H, C>>,
@@ -354,26 +354,27 @@ impl<T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<T, K, H, C> {
             for Retire<T, K, H, C, F>
         {
             fn drop(&mut self) {
-                // SAFETY: nobody else has a reference, so the tail is this thread's; it is live,
-                // and its value is gone.
+                // SAFETY: nobody else has a reference, so this thread owns the tail. The tail is
+                // live, and its value is gone.
                 unsafe { ManuallyDrop::drop(&mut (*self.0.as_ptr()).tail.live) };
                 let Some(retire) = self.1.take() else { return };
                 let offset = offset_of!(Entry<T, K, H, C>, tail);
-                // SAFETY: the tail is in the entry, and every part of the union begins where it
-                // does.
+                // SAFETY: the tail is in the entry, and every part of the union begins where the
+                // union begins.
                 let tail = unsafe { self.0.cast::<u8>().add(offset).cast::<Header<H>>() };
-                // SAFETY: as above. Its live part was dropped; the union has room for the other.
+                // SAFETY: as above. The live part was dropped; the union has room for the other
+                // part.
                 unsafe { tail.write(Header::new()) };
                 retire(tail);
             }
         }
         let retire = Retire(entry, Some(retire));
-        // SAFETY: nobody else has a reference, so the tail is the caller's alone; look-ups do not
-        // read it. The entry itself is shared with them: only the tail is borrowed exclusively.
+        // SAFETY: nobody else has a reference, so the caller owns the tail; look-ups do not read
+        // it. Look-ups still share the entry: only the tail is borrowed exclusively.
         let live = unsafe { &mut (*entry.as_ptr()).tail.live };
-        // Relaxed: the owner of the last reference has seen the release of all others.
+        // Relaxed: dropping the last reference acquired the releases of all others.
         if live.state.load(Ordering::Relaxed) & READY != 0 {
-            // SAFETY: it is ready, so there is a value, which is dropped once, here.
+            // SAFETY: the buffer is ready, so it has a value, which is dropped once, here.
             live.value.with_mut(|value| unsafe { (*value).assume_init_drop() });
         }
         drop(retire);
@@ -383,13 +384,14 @@ impl<T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<T, K, H, C> {
     ///
     /// # Safety
     ///
-    /// `tail` is what [`destroy`](Self::destroy) handed over, and no look-up stands on the buffer
-    /// any more.
+    /// `tail` was passed on by [`destroy`](Self::destroy), and no look-up can be at the buffer any
+    /// more.
     pub(super) unsafe fn free(tail: NonNull<Header<H>>) {
-        // SAFETY: `destroy` made the pointer from the entry's, so it is one into the same memory.
+        // SAFETY: `destroy` derived the pointer from the entry's pointer, so it points into the
+        // same memory.
         let entry =
             unsafe { tail.cast::<u8>().sub(offset_of!(Entry<T, K, H, C>, tail)).cast::<Self>() };
-        // SAFETY: the caller's promise; what was in the tail is not used any more.
+        // SAFETY: the caller's promise; the former contents of the tail are no longer used.
         unsafe { memory::free::<Self, H>(entry) };
     }
 }

@@ -21,14 +21,14 @@ use lockyard::{Context, FourBytes};
 
 type Found<T, K, H, C> = Option<NonNull<Entry<T, K, H, C>>>;
 
-/// The way to find buffers: [`Hash256`], [`TreePerGroup`], [`WideHash`]. Sealed.
+/// A way to find buffers: [`Hash256`], [`TreePerGroup`], [`WideHash`]. Sealed.
 pub trait Index<H: Host>: Sealed + 'static {
-    /// Its name in tables.
+    /// Name of the index in tables.
     const NAME: &'static str;
-    /// True if a look-up takes the shard's lock. If not, buffers are freed by
+    /// True if a look-up takes the shard's lock. If false, buffers are freed by
     /// [reclamation](lockyard::reclaim).
     const LOCKS: bool;
-    /// The algorithm of the shards' locks, and of the buffers' lockrefs.
+    /// Algorithm of the shards' locks, and of the buffers' lockrefs.
     type Lock: LaneLock<H, Width = FourBytes>;
 
     #[doc(hidden)]
@@ -38,12 +38,12 @@ pub trait Index<H: Host>: Sealed + 'static {
     #[doc(hidden)]
     fn shard(wanted: &Wanted, shards: usize) -> usize;
 
-    /// Returns the buffer of the key of which `accept` is true.
+    /// Returns the buffer of the wanted key for which `accept` returns true.
     ///
     /// # Safety
     ///
-    /// The shard is the key's; its buffers are of this type, and none of them is freed meanwhile.
-    /// If [`LOCKS`](Self::LOCKS) is true the caller holds the shard's lock.
+    /// `shard` is the shard of the key; its buffers are of this type, and none of them is freed
+    /// during the call. If [`LOCKS`](Self::LOCKS) is true, the caller holds the shard's lock.
     #[doc(hidden)]
     unsafe fn find<T: Send, C: Context>(
         shards: &Shards<Self::Lock, H, C>,
@@ -52,12 +52,12 @@ pub trait Index<H: Host>: Sealed + 'static {
         accept: impl FnMut(&Entry<T, Self::Lock, H, C>) -> bool,
     ) -> Found<T, Self::Lock, H, C>;
 
-    /// Puts a buffer into the index.
+    /// Inserts a buffer into the index.
     ///
     /// # Safety
     ///
-    /// As [`find`](Self::find), and the caller holds the shard's lock. The buffer is `wanted`'s,
-    /// and is in no index. No buffer of the key is in this one.
+    /// As [`find`](Self::find), and the caller holds the shard's lock. The buffer has the wanted
+    /// key, and is in no index. This index has no buffer of that key.
     #[doc(hidden)]
     unsafe fn insert<T: Send, C: Context>(
         shards: &Shards<Self::Lock, H, C>,
@@ -66,12 +66,12 @@ pub trait Index<H: Host>: Sealed + 'static {
         entry: NonNull<Entry<T, Self::Lock, H, C>>,
     );
 
-    /// Takes a buffer out of the index.
+    /// Removes a buffer from the index.
     ///
     /// # Safety
     ///
-    /// As [`find`](Self::find), and the caller holds the shard's lock. The buffer is `wanted`'s,
-    /// and is in this index.
+    /// As [`find`](Self::find), and the caller holds the shard's lock. The buffer has the wanted
+    /// key, and is in this index.
     #[doc(hidden)]
     unsafe fn remove<T: Send, C: Context>(
         shards: &Shards<Self::Lock, H, C>,
@@ -80,21 +80,21 @@ pub trait Index<H: Host>: Sealed + 'static {
         entry: NonNull<Entry<T, Self::Lock, H, C>>,
     );
 
-    /// Makes room for `buffers` buffers, if that needs more. It takes no lock, and without memory
-    /// everything stays as it is.
+    /// Grows the index for `buffers` buffers, if necessary. Takes no lock. If there is no memory,
+    /// the index stays unchanged.
     #[doc(hidden)]
     fn grow<C: Context>(shards: &Shards<Self::Lock, H, C>, buffers: u64) {
         let _ = (shards, buffers);
     }
 
-    /// Bytes that growing has allocated.
+    /// Bytes that growth has allocated.
     #[doc(hidden)]
     fn bytes<C: Context>(shards: &Shards<Self::Lock, H, C>) -> usize {
         let _ = shards;
         0
     }
 
-    /// Frees the memory that growing has allocated.
+    /// Frees the memory that growth has allocated.
     ///
     /// # Safety
     ///
@@ -105,25 +105,25 @@ pub trait Index<H: Host>: Sealed + 'static {
     }
 }
 
-/// A fixed number of chains, 2^`BITS`, each behind a lock. A new buffer comes at the front.
+/// A fixed number of chains, 2^`BITS`, each with its own lock. A new buffer goes to the front.
 #[derive(Debug)]
 pub struct FixedHash<const BITS: u32, K = Queued>(Invariant<K>);
 
-/// 256 chains, always: what file systems had when 200 buffers shared one.
+/// Always 256 chains, as in old file systems, where 200 buffers shared a chain.
 pub type Hash256<K = Queued> = FixedHash<8, K>;
 
-/// A search tree for each [group](super::Key::group), behind a lock. It is a treap, whose
-/// priorities are the keys' hashes: R. Seidel and C. Aragon, *Randomized search trees*,
+/// A search tree for each [group](super::Key::group), each with its own lock. It is a treap, and
+/// the keys' hashes are its priorities: R. Seidel and C. Aragon, *Randomized search trees*,
 /// Algorithmica 16, 1996.
 #[derive(Debug)]
 pub struct TreePerGroup<K = Queued>(Invariant<K>);
 
-/// A hash that grows with use, whose look-ups take no lock: the default.
+/// A hash that grows with use and is read without a lock. The default.
 ///
-/// There are 2^`BITS` locks, each with a chain. As buffers come, chains are divided. A division
-/// never moves a buffer, nor keeps a look-up waiting. The scheme is that of split-ordered lists: O.
-/// Shalev and N. Shavit, *Split-ordered lists: lock-free extensible hash tables*, Journal of the
-/// ACM 53(3), 2006. Here changes are made under a lock.
+/// There are 2^`BITS` locks, each with a chain. As buffers are added, chains are divided. A
+/// division moves no buffer and makes no look-up wait. The scheme is that of split-ordered lists:
+/// O. Shalev and N. Shavit, *Split-ordered lists: lock-free extensible hash tables*, Journal of the
+/// ACM 53(3), 2006. Unlike the original, this index makes changes under a lock.
 #[derive(Debug)]
 pub struct WideHash<const BITS: u32 = 8, K = Queued>(Invariant<K>);
 
@@ -136,7 +136,7 @@ fn low_bits(hash: u64, shards: usize) -> usize {
     hash as usize & (shards - 1)
 }
 
-/// In an `impl Index`, writes the operations of chains that grow as `$growth` says.
+/// Writes the operations of an `impl Index` for chains that grow as `$growth` says.
 macro_rules! by_chains {
     ($growth:ty) => {
         #[inline(always)]

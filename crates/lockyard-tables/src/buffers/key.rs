@@ -2,9 +2,9 @@
 
 use lockyard::platform::mix;
 
-/// The source of a buffer's contents: a block of a group. The caller decides what the two numbers
-/// mean. A group is a part that is worked on by itself (an allocation group of a file system, a
-/// device). [`TreePerGroup`](super::TreePerGroup) keeps each in a tree of its own.
+/// The source of a buffer's contents: a block of a group. The caller decides on the meaning of the
+/// two numbers. A group is a part that is used independently, such as an allocation group of a file
+/// system, or a device. [`TreePerGroup`](super::TreePerGroup) keeps one tree for each group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Key {
     /// The group.
@@ -19,8 +19,8 @@ impl Key {
         Key { group, block }
     }
 
-    /// 64 bits, each of which depends on each of the key. The hash is known to everybody: an
-    /// attacker that chooses keys can make them share a chain.
+    /// Returns 64 bits, each of which depends on every bit of the key. The hash function is public:
+    /// an attacker that chooses keys can make them share a chain.
     #[inline]
     pub(super) const fn hash(self) -> u64 {
         mix(self.block ^ mix(self.group as u64 + 0x9e37_79b9_7f4a_7c15))
@@ -36,14 +36,14 @@ mod tests {
         let keys = (0..64).flat_map(|group| (0..1024).map(move |block| Key::new(group, block)));
         let hashes: std::collections::HashSet<u64> = keys.map(Key::hash).collect();
         assert_eq!(hashes.len(), 64 * 1024);
-        // They also fall evenly into 256 chains: 256 each, with a standard deviation of 16.
+        // The keys also fall evenly into 256 chains: 256 each, with a standard deviation of 16.
         let mut chains = [0u32; 256];
         hashes.iter().for_each(|hash| chains[*hash as usize % 256] += 1);
         assert!(chains.iter().all(|&chain| (256 - 128..256 + 128).contains(&chain)), "{chains:?}");
     }
 
-    /// The model checks rest on this: in a chain that is sorted by reversed hashes these blocks
-    /// come in this order, and the first half ends after one.
+    /// The model checks depend on this order. In a chain sorted by reversed hashes these blocks
+    /// come in this order, and the first half ends after the first block.
     #[test]
     fn the_blocks_of_the_model_checks_are_in_the_order_that_they_say() {
         let places = [9, 5, 2, 0].map(|block| Key::new(0, block).hash().reverse_bits());

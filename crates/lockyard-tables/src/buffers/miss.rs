@@ -1,11 +1,10 @@
-//! The miss: memory for a buffer that is not there, a place within the limit, insertion, and
-//! filling.
+//! A miss: memory for the absent buffer, a place within the limit, insertion, and filling.
 //!
 //! The thread that inserts a buffer fills it. With [`Outside`](super::Outside) the buffer is in the
-//! index before it has its value. So others that want it find it and wait for it. Nobody else fills
-//! it, and nobody else must wait. If filling fails, by an error or a panic, the buffer is first
-//! taken out, and then those that wait are told. Each starts over. It finds what another is filling
-//! by then, or fills the buffer itself.
+//! index before it has its value. Other threads that want it find it there and wait. Nobody else
+//! fills it, and no other thread has to wait. If filling fails, by an error or a panic, the buffer
+//! is removed first, and then its waiters are woken. Each waiter starts over. It finds a buffer
+//! that another thread is filling by then, or fills one itself.
 
 use super::buffer::Buffer;
 use super::cache::{BufferCache, EntryOf, Part, ShardsOf};
@@ -19,16 +18,16 @@ use core::ptr::NonNull;
 use lockyard::Context;
 use lockyard::platform::{HostWithSlots, Ordering, Region, Word, during};
 
-/// Maximum number of buffers that a miss reclaims at once, where there are more than the limit.
+/// Maximum number of buffers that one miss reclaims while there are more than the limit.
 const ROOM: u64 = 16;
 
 /// The reason why there is no buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GetError<E> {
-    /// The host has no memory for the buffer, or for the cache. Nothing was done.
+    /// The host has no memory for the buffer, or for the cache. The cache is unchanged.
     NoMemory,
-    /// There are as many buffers as the cache may have, and all are referenced. Nothing was done.
+    /// The cache has its maximum number of buffers, and all are referenced. The cache is unchanged.
     Full,
     /// The caller's function failed with this error.
     Fill(E),
@@ -53,7 +52,7 @@ impl<E: core::error::Error + 'static> core::error::Error for GetError<E> {
     }
 }
 
-/// Memory for a buffer that nobody knows. It is given back if it is not used.
+/// Memory for a buffer that nobody else knows. It is freed if it is not used.
 struct Spare<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context>(
     NonNull<EntryOf<T, S, H, C>>,
 );
@@ -66,12 +65,12 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Spare<T, S, H
 
 impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Drop for Spare<T, S, H, C> {
     fn drop(&mut self) {
-        // SAFETY: it was not published, and has no value.
+        // SAFETY: the buffer was not published, and has no value.
         unsafe { EntryOf::<T, S, H, C>::give_back(self.0) };
     }
 }
 
-/// A place within the limit. It is given up if it is not kept.
+/// A place within the limit. Dropping it gives the place up, unless it is kept.
 struct Place<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context>(
     &'c BufferCache<T, S, H, C>,
 );
@@ -82,7 +81,7 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Drop for Plac
     }
 }
 
-/// A buffer whose filling has not succeeded yet. Dropping this notes that it has failed.
+/// A buffer that is not filled yet. Dropping this marks it as failed.
 struct Filling<'b, 'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context>(
     &'b Buffer<'c, T, S, H, C>,
 );
@@ -91,34 +90,34 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Drop
     for Filling<'_, '_, T, S, H, C>
 {
     fn drop(&mut self) {
-        // It is taken out first, so that those that are told do not find it again.
+        // The buffer is removed first, so woken waiters do not find it again.
         self.0.remove();
-        // SAFETY: the handle has a reference; this thread inserted the buffer, and has ended its
-        // filling in no other way.
+        // SAFETY: the handle has a reference. This thread inserted the buffer, and has not ended
+        // its filling in any other way.
         unsafe { self.0.entry().fail() };
     }
 }
 
 impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T, S, H, C> {
-    /// Returns the buffer of `key`, or a new one with the value that `fill` makes. Of all callers
-    /// that want it at the same time one fills it, and all get the same.
+    /// Returns the buffer of `key`, or a new one with the value that `fill` makes. If several
+    /// callers want the buffer at the same time, one of them fills it, and all get the same buffer.
     ///
-    /// Cost of a hit: that of [`look_up`](Self::look_up), and with [`EveryCall`](super::EveryCall)
-    /// an allocation. Of a miss: an allocation, a read-modify-write of the number of buffers, the
-    /// shard's lock; at the limit a [`reclaim`](Self::reclaim) of one.
+    /// Cost of a hit: as [`look_up`](Self::look_up), and with [`EveryCall`](super::EveryCall) an
+    /// allocation. Cost of a miss: an allocation, a read-modify-write of the number of buffers, the
+    /// shard's lock; at the limit, a [`reclaim`](Self::reclaim) of one buffer.
     ///
-    /// With [`Outside`](super::Outside) `fill` runs outside all locks. It may use the cache, but
-    /// not for the same key, nor for one whose filling waits for this: it would wait for ever. With
-    /// [`UnderLock`](super::UnderLock) it must not use the cache at all.
+    /// With [`Outside`](super::Outside), `fill` runs outside all locks. It may use the cache for
+    /// other keys. With the same key, or a key whose filling waits for this one, it would wait for
+    /// ever. With [`UnderLock`](super::UnderLock), `fill` must not use the cache at all.
     ///
     /// # Errors
     ///
-    /// If there is no memory; if the limit is reached and all buffers are referenced; or if `fill`
-    /// fails. Callers that wait for the buffer then start over, each with a function of its own.
+    /// Fails if there is no memory, if the limit is reached and all buffers are referenced, or if
+    /// `fill` fails. Callers that wait for the buffer then start over, each with its own function.
     ///
     /// # Panics
     ///
-    /// If `fill` does. For the others that is as if it had failed.
+    /// Panics if `fill` panics. Other callers see this as a failure of `fill`.
     #[inline]
     pub fn get_or_fill<E>(
         &self,
@@ -126,7 +125,7 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
         fill: impl FnOnce() -> Result<T, E>,
     ) -> Result<Buffer<'_, T, S, H, C>, GetError<E>> {
         let wanted = Wanted::new(key);
-        // Without memory there may still be a hit.
+        // A hit is possible even if there is no memory.
         let spare = if S::Allocate::EVERY_CALL { Spare::allocate(key).ok() } else { None };
         match self.find_ready(&wanted) {
             Some(found) => Ok(found),
@@ -146,7 +145,8 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
         let spare = spare.map_or_else(|| Spare::allocate(wanted.key), Ok).map_err(no_memory)?;
         loop {
             let Some(place) = self.reserve() else {
-                // Another may have made it meanwhile, and a buffer that is there needs no place.
+                // Another thread may have made the buffer meanwhile, and an existing buffer needs
+                // no place.
                 if let Some(found) = self.find_ready(wanted) {
                     return Ok(found);
                 }
@@ -166,12 +166,12 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
                     return Self::fill(new, fill);
                 }
                 Ok(Some(there)) => {
-                    // A thread that waits for another's filling holds no place meanwhile.
+                    // A thread that waits for another thread's filling must not keep its place.
                     drop(place);
                     if there.hit() {
                         return Ok(there);
                     }
-                    // Another was filling it, and that has failed.
+                    // Another thread was filling the buffer, and has failed.
                 }
                 Err(error) => return Err(error),
             }
@@ -189,14 +189,14 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
         let entry = spare.0;
         let there = self.insert(shards, wanted, entry, || {
             let value = fill().map_err(GetError::Fill)?;
-            // SAFETY: it is not published, and has no value; it is published next.
+            // SAFETY: the buffer is not published, and has no value; it is published next.
             unsafe { entry.as_ref().set_value(value) };
             Ok(())
         })?;
         Ok(match there {
             None => self.keep(shards, spare, place),
             Some(there) => {
-                // A filling under the lock does not fail afterwards.
+                // A buffer that was filled under the lock cannot fail later.
                 let ready = there.hit();
                 debug_assert!(ready);
                 there
@@ -204,8 +204,9 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
         })
     }
 
-    /// Puts a buffer into the cache, unless there is one of its key, which is returned. `prepare`
-    /// is called for it under the lock. If that fails, or unwinds, nothing is put in.
+    /// Inserts a buffer, unless the cache has one of its key: then returns that one. Calls
+    /// `prepare` for the new buffer under the lock. If `prepare` fails or unwinds, nothing is
+    /// inserted.
     fn insert<E>(
         &self,
         shards: NonNull<ShardsOf<S, H, C>>,
@@ -213,17 +214,17 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
         entry: NonNull<EntryOf<T, S, H, C>>,
         prepare: impl FnOnce() -> Result<(), E>,
     ) -> Result<Option<Buffer<'_, T, S, H, C>>, E> {
-        // SAFETY: published shards are there as long as the cache.
+        // SAFETY: published shards live as long as the cache.
         let Part { shard, all } = unsafe { self.part(shards, wanted) };
         let there = shard.locked(|| {
-            // SAFETY: the shard is the key's, and its lock is held: nothing is taken out, so
-            // nothing is freed.
+            // SAFETY: the shard is that of the key, and its lock is held. Nothing is removed
+            // meanwhile, so nothing is freed.
             let there = during::<H, _>(Region::LookUp, || unsafe {
                 S::Index::find(all, shard, wanted, EntryOf::<T, S, H, C>::get)
             });
             if there.is_none() {
                 prepare()?;
-                // SAFETY: as above; one of the new buffer's references is the cache's.
+                // SAFETY: as above; one of the new buffer's two references belongs to the cache.
                 unsafe {
                     shard.push(entry);
                     S::Index::insert(all, shard, wanted, entry);
@@ -235,7 +236,7 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
         Ok(there.map(|there| unsafe { Buffer::new(self, there) }))
     }
 
-    /// Makes the handle of a buffer that was just inserted, with its memory and its place.
+    /// Makes the handle of a newly inserted buffer, and keeps its memory and its place.
     fn keep<'c>(
         &'c self,
         shards: NonNull<ShardsOf<S, H, C>>,
@@ -244,9 +245,9 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
     ) -> Buffer<'c, T, S, H, C> {
         let entry = spare.0;
         mem::forget((spare, place));
-        // SAFETY: the other one of the new buffer's references.
+        // SAFETY: this is the other reference of the new buffer.
         let new = unsafe { Buffer::new(self, entry) };
-        // SAFETY: published shards are there as long as the cache.
+        // SAFETY: published shards live as long as the cache.
         S::Index::grow(unsafe { shards.as_ref() }, self.living.load(Ordering::Relaxed));
         new
     }
@@ -258,15 +259,15 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
         let filling = Filling(&new);
         let value = fill().map_err(GetError::Fill)?;
         mem::forget(filling);
-        // SAFETY: the handle has a reference; this thread inserted the buffer, and has not filled
+        // SAFETY: the handle has a reference. This thread inserted the buffer, and has not filled
         // it.
         unsafe { new.entry().fill(value) };
         Ok(new)
     }
 
-    /// Takes a place within the limit, if there is one.
+    /// Takes a place within the limit, if one is free.
     fn reserve(&self) -> Option<Place<'_, T, S, H, C>> {
-        // Relaxed, in all: a number.
+        // All relaxed: only a number.
         let mut living = self.living.load(Ordering::Relaxed);
         while living < self.limit.load(Ordering::Relaxed) {
             match self.living.compare_exchange_weak(
@@ -282,10 +283,10 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
         None
     }
 
-    /// Reclaims what is above the limit and one more, but at most [`ROOM`] at once. Returns true if
-    /// there may be room now.
+    /// Reclaims the buffers above the limit and one more, at most [`ROOM`] per call. Returns true
+    /// if a place may be free now.
     fn make_room(&self) -> bool {
-        // Relaxed, both: numbers.
+        // Both relaxed: only numbers.
         let living = self.living.load(Ordering::Relaxed);
         let above = living.saturating_sub(self.limit.load(Ordering::Relaxed));
         self.reclaim_some((above + 1).min(ROOM) as usize) > 0

@@ -1,86 +1,84 @@
-//! The buffer cache: a concurrent index of reference-counted buffers. An unused buffer stays until
-//! its room is wanted.
+//! The buffer cache: a concurrent index of reference-counted buffers. An unused buffer stays in the
+//! cache until its memory is needed.
 //!
-//! A buffer is found by its [`Key`], and made by the first caller that wants it.
-//! [`BufferCache::get_or_fill`] calls the caller's function for the contents, once, however many
-//! callers want the buffer at the same time. It returns a [`Buffer`], which is a reference. A
-//! buffer with a reference is neither freed nor reclaimed. When the last one is dropped, the buffer
-//! stays in the cache. [`BufferCache::reclaim`], or a limit that is reached, takes out buffers that
-//! have not been used for long.
+//! A buffer is found by its [`Key`]. The first caller that asks for it creates it.
+//! [`BufferCache::get_or_fill`] calls the given function for the contents. It calls it only once,
+//! even if many callers ask for the buffer at the same time. It returns a [`Buffer`], which is a
+//! reference. A buffer with a reference is neither freed nor reclaimed. When its last reference is
+//! dropped, the buffer stays in the cache. [`BufferCache::reclaim`], or a miss at the limit,
+//! removes buffers that have not been used for long.
 //!
 //! # A hit
 //!
-//! A hit takes a reference, and does nothing else. With the default switches it takes no lock. It
-//! writes the buffer's lockref, and, for the first time since reclaim came by, a bit of the buffer.
+//! A hit only takes a reference. With the default switches it takes no lock. It writes the buffer's
+//! lockref. The first hit since the last reclaim pass also sets a bit of the buffer.
 //!
 //! # Switches
 //!
-//! Each is chosen on its own, as a type, by [`With`]. The defaults are in bold.
+//! Each switch is a type, chosen independently by [`With`]. The defaults are in bold.
 //!
-//! - **When memory is allocated**: **[`OnMiss`]**, or on [`EveryCall`], before it is known to be
-//!   needed.
-//! - **Where the contents are made**: **[`Outside`]** all locks, where only callers that want the
-//!   buffer wait; or [`UnderLock`] of the chain or tree, where all callers that come there wait.
-//! - **What a hit notes**: **[`ReferencedBit`]**, unless it is set; or [`MoveToFront`] of a list,
+//! - **When memory is allocated**: **[`OnMiss`]**, or on [`EveryCall`], before the caller knows
+//!   that it needs memory.
+//! - **Where the contents are made**: **[`Outside`]** all locks, so only callers that want the
+//!   buffer wait. Or [`UnderLock`] of the chain or tree, so all its callers wait.
+//! - **What a hit writes**: **[`ReferencedBit`]**, unless it is set; or [`MoveToFront`] of a list,
 //!   under its lock.
-//! - **How buffers are found**: **[`WideHash`]**, which grows with use, and whose look-ups take no
-//!   lock; [`Hash256`], 256 chains each behind a lock; or [`TreePerGroup`], trees each behind a
-//!   lock.
+//! - **How buffers are found**: **[`WideHash`]**, which grows with use and is read without a lock.
+//!   Or [`Hash256`], 256 chains, each with a lock. Or [`TreePerGroup`], trees, each with a lock.
 //!
-//! The others are there to compare with: earlier caches of this kind had them. [`Before`] is all of
-//! them together.
+//! The other choices are there for comparison: earlier caches of this kind had them. [`Before`]
+//! selects all of them.
 //!
 //! # What each operation costs
 //!
 //! - **Look-up, hit**: the fence of [entering](lockyard::reclaim) (or the shard's lock), a line of
-//!   the index, a line or two for each buffer that is walked over, a compare-exchange of the
-//!   lockref.
-//! - **Dropping the buffer**: a compare-exchange of the same.
+//!   the index, one or two lines for each buffer on the way, a compare-exchange of the lockref.
+//! - **Dropping the buffer**: a compare-exchange of the lockref.
 //! - **Miss**: an allocation, a read-modify-write of the number of buffers, the shard's lock; the
 //!   filling.
 //! - **Removal**: the shard's lock.
-//! - **Reclaim**: a shard's lock for each 16 buffers that are looked at, a locked instruction for
-//!   each that is taken.
-//! - **Growth**: an allocation now and then, by a thread that inserts; nobody waits for it.
+//! - **Reclaim**: a shard's lock for every 16 buffers examined, a locked instruction for each
+//!   buffer taken.
+//! - **Growth**: an occasional allocation by a thread that inserts; nobody waits for it.
 //!
 //! # Ordering
 //!
-//! A caller that gets a buffer sees all that its filling did. It also sees all that was done
-//! through references that have been dropped since. (Both are acquire and release by the lockref.)
-//! Its holders synchronise what they do at the same time themselves: `T` is [`Sync`].
+//! A caller that gets a buffer sees everything that its filling wrote. It also sees everything done
+//! through references that have since been dropped. (The lockref's acquire and release order both.)
+//! Threads that hold the buffer at the same time must synchronise among themselves: `T` is
+//! [`Sync`].
 //!
 //! # Memory
 //!
-//! A buffer takes 64 bytes and its value, without what the allocator adds. [`WideHash`] takes 8 to
-//! 16 bytes more for the chains, which stay when buffers go. [`BufferCache::bytes`] returns what a
-//! cache takes. `cargo run --release -p lockyard-tables --example buffers` measures it with a
+//! A buffer takes 64 bytes plus its value and the allocator's overhead. [`WideHash`] adds 8 to 16
+//! bytes for the chains, which stay when buffers leave. [`BufferCache::bytes`] returns the memory
+//! of a cache. `cargo run --release -p lockyard-tables --example buffers` measures it with a
 //! million buffers, and shows that memory is steady under churn.
 //!
 //! # Faults
 //!
-//! - **No memory for the cache or a buffer**: [`GetError::NoMemory`]; the cache is as it was.
-//!   Look-ups, removals and reclaim need none.
-//! - **No memory for more chains**: the chains stay as they are, and become longer; the next
-//!   insertion tries again.
-//! - **The limit is reached**: a buffer that nobody uses is reclaimed; if there is none,
-//!   [`GetError::Full`].
+//! - **No memory for the cache or a buffer**: [`GetError::NoMemory`]; the cache is unchanged.
+//!   Look-ups, removals and reclaim need no memory.
+//! - **No memory for more chains**: the existing chains become longer; the next insertion tries
+//!   again.
+//! - **The limit is reached**: an unused buffer is reclaimed. If there is none, [`GetError::Full`].
 //! - **The caller's function fails, or panics**: the caller gets the error, or the panic; the
-//!   buffer is not in the cache. Callers that waited for it start over, and the first of them fills
-//!   it with a function of its own.
-//! - **A value's destructor panics**: it unwinds from where the last reference was dropped, or from
-//!   reclaim; memory is freed all the same.
-//! - **A handle is forgotten**: the buffer counts as referenced for ever; it can be removed from
-//!   the cache, and otherwise is freed with it.
-//! - **2^30 references to a buffer**: the count saturates: the buffer is never reclaimed, and leaks
+//!   buffer is not in the cache. Callers that waited for the buffer start over. The first of them
+//!   fills it with its own function.
+//! - **A value's destructor panics**: the panic leaves the drop of the last reference, or reclaim.
+//!   The memory is still freed.
+//! - **A handle is forgotten**: the buffer counts as referenced for ever. It can be removed from
+//!   the cache. Otherwise it is freed with the cache.
+//! - **2^30 references to a buffer**: the count saturates. The buffer is never reclaimed, and leaks
 //!   if it is removed.
 //!
 //! # Source
 //!
-//! The experiments are those of the buffer cache of XFS (D. Chinner, *xfs: metadata scalability*,
-//! linux-xfs mailing list, 2010). There a hash of 256 chains became a tree for each allocation
-//! group, and an allocation on every call became one on a miss. Written from the description, not
-//! from an implementation. The sources of the algorithms stand in `chains.rs`, `tree.rs` and
-//! `reclaim.rs`.
+//! The experiments are those made with the buffer cache of XFS (D. Chinner, *xfs: metadata
+//! scalability*, linux-xfs mailing list, 2010). There a hash of 256 chains became a tree for each
+//! allocation group, and an allocation on every call became one on a miss. This code was written
+//! from that description, not from an implementation. `chains.rs`, `tree.rs` and `reclaim.rs` name
+//! the sources of their algorithms.
 
 mod buffer;
 mod cache;
@@ -130,8 +128,8 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
             if found.hit() {
                 return Some(found);
             }
-            // It was found before it was filled, and the filling failed. It is out of the cache,
-            // where there may be another.
+            // The buffer was found before it was filled, and the filling failed. It has left the
+            // cache, which may have a new one.
         }
     }
 
@@ -139,11 +137,11 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
     #[inline(always)]
     fn find(&self, wanted: &Wanted) -> Option<Buffer<'_, T, S, H, C>> {
         let shards = self.shards()?;
-        // SAFETY: published shards are there as long as the cache.
+        // SAFETY: published shards live as long as the cache.
         let Part { shard, all } = unsafe { self.part(shards, wanted) };
         let look = || {
-            // SAFETY: under the lock nothing is taken out, so nothing is freed. Without it the
-            // guard keeps all buffers that can be reached from being freed: see `chains.rs`.
+            // SAFETY: under the lock nothing is removed, so nothing is freed. Without the lock, the
+            // guard keeps every reachable buffer from being freed: see `chains.rs`.
             unsafe { S::Index::find(all, shard, wanted, EntryOf::<T, S, H, C>::get) }
         };
         let found = if S::Index::LOCKS {
@@ -151,7 +149,7 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
                 during::<H, _>(Region::LookUp, || {
                     let found = look()?;
                     if S::Promote::MOVES {
-                        // SAFETY: under the lock, and it is in the list.
+                        // SAFETY: the lock is held, and the buffer is in the list.
                         unsafe { shard.move_to_front(found) };
                     }
                     Some(found)
@@ -167,18 +165,19 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
         Some(unsafe { Buffer::new(self, found) })
     }
 
-    /// Takes the buffer of `key` out of the cache. The next caller that wants it fills it anew.
-    /// Existing references stay valid. Waits while it is being filled.
+    /// Removes the buffer of `key` from the cache and returns it. The next caller that asks for the
+    /// key fills a new buffer. Existing references stay valid. Waits while the buffer is being
+    /// filled.
     ///
     /// Cost: the shard's lock.
     pub fn remove(&self, key: Key) -> Option<Buffer<'_, T, S, H, C>> {
         let shards = self.shards()?;
         let wanted = Wanted::new(key);
-        // SAFETY: published shards are there as long as the cache.
+        // SAFETY: published shards live as long as the cache.
         let Part { shard, all } = unsafe { self.part(shards, &wanted) };
         let taken = shard.locked(|| {
-            // SAFETY: under the lock nothing else is taken out; the found buffer is in the index
-            // and in the list.
+            // SAFETY: under the lock nothing else is removed. The found buffer is in the index and
+            // in the list.
             unsafe {
                 let found: NonNull<EntryOf<T, S, H, C>> =
                     S::Index::find(all, shard, &wanted, |_| true)?;
@@ -186,7 +185,7 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
                 Some(found)
             }
         })?;
-        // SAFETY: the cache's reference, which `take` has given up.
+        // SAFETY: the handle takes over the cache's reference, which `take` has given up.
         let taken = unsafe { Buffer::new(self, taken) };
         taken.ready().then_some(taken)
     }

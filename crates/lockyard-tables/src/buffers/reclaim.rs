@@ -1,10 +1,9 @@
-//! Reclaim: unused buffers are taken from the ends of the shards' lists.
+//! Reclaim: takes unused buffers from the ends of the shards' lists.
 //!
-//! A buffer is taken if the cache's reference is the only one. That is decided under the lock of
-//! its lockref, together with marking it dead. So an earlier look-up already has a reference, and a
-//! later one finds that there is no such buffer. A buffer that is referenced goes to the front of
-//! the list. So does one that has been found since it was last looked at: that is its second
-//! chance.
+//! A buffer is taken if only the cache has a reference. The check is made under the lock of the
+//! buffer's lockref, in one step with marking the buffer dead. An earlier look-up therefore already
+//! has a reference, and a later one does not find the buffer. A referenced buffer goes to the front
+//! of the list. So does a buffer that a look-up has found since the last pass: its second chance.
 //!
 //! Source of the second chance: F. J. Corbató, *A paging experiment with the Multics system*, 1968.
 
@@ -18,21 +17,21 @@ use lockyard::Context;
 use lockyard::lockref::Count;
 use lockyard::platform::{HostWithSlots, Ordering, Word};
 
-/// Buffers that are looked at under one acquisition of a shard's lock.
+/// Number of buffers examined under one acquisition of a shard's lock.
 const BATCH: usize = 16;
 
 impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T, S, H, C> {
-    /// Frees up to `buffers` unused buffers, those first that have not been used for long; returns
-    /// their number. Their values are dropped before it returns.
+    /// Frees up to `buffers` unused buffers and returns the number freed. Buffers that have not
+    /// been used for long go first. Their values are dropped before the call returns.
     ///
-    /// It goes from shard to shard, and begins where the last call ended. It takes equally many
-    /// from each, as far as they are there. It looks at each buffer at most three times, at 16
-    /// under one acquisition of a lock. The last time it takes unused buffers though they were
-    /// found since. It never waits for a reference to be dropped.
+    /// Reclaim goes from shard to shard, and begins where the last call ended. It takes equally
+    /// many buffers from each shard, if they are available. It examines each buffer at most three
+    /// times, 16 per acquisition of a lock. In the last pass it also takes unused buffers that were
+    /// found recently. It never waits for a reference to be dropped.
     ///
     /// # Panics
     ///
-    /// If a value's destructor does. The buffers that were taken together with it (at most 15) are
+    /// Panics if a value's destructor panics. The buffers taken in the same batch (at most 15) are
     /// still freed.
     pub fn reclaim(&self, buffers: usize) -> usize {
         let freed = self.reclaim_some(buffers);
@@ -45,13 +44,13 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
     #[cold]
     pub(super) fn reclaim_some(&self, buffers: usize) -> usize {
         let Some(shards) = self.shards() else { return 0 };
-        // SAFETY: published shards are there as long as the cache.
+        // SAFETY: published shards live as long as the cache.
         let number = unsafe { shards.as_ref() }.number();
-        // The first pass takes evenly, the second what it can. A third one is needed because of
-        // second chances. It spares only what is referenced: otherwise a buffer that is found again
-        // and again between two looks would never be taken.
+        // The first pass takes evenly, and the second takes all it can get. The third also takes
+        // buffers with a second chance, and spares only referenced ones. Without it, a buffer that
+        // is found between any two passes would never be taken.
         let passes = if S::Promote::MOVES { 2 } else { 3 };
-        // Relaxed: where a sweep begins orders nothing.
+        // Relaxed: the start of a sweep orders nothing.
         let mut hand = self.hand.load(Ordering::Relaxed) as usize;
         let mut freed = 0;
         for pass in 0..passes {
@@ -70,7 +69,7 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
         freed
     }
 
-    /// Frees up to `quota` buffers of shard `index`, and looks at each at most once. In the last
+    /// Frees up to `quota` buffers of shard `index`, and examines each at most once. In the last
     /// pass there is no second chance.
     fn reclaim_from(
         &self,
@@ -79,7 +78,7 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
         quota: usize,
         last: bool,
     ) -> usize {
-        // SAFETY: published shards are there as long as the cache; below their number.
+        // SAFETY: published shards live as long as the cache; `index` is below their number.
         let (shard, all) = unsafe { (ShardsOf::<S, H, C>::at(shards, index), shards.as_ref()) };
         let mut looks = shard.buffers() as usize;
         let mut freed = 0;
@@ -95,14 +94,15 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
                         return;
                     };
                     looks -= 1;
-                    // SAFETY: it is in the list.
+                    // SAFETY: the buffer is in the list.
                     if unsafe { self.take_if_unused(oldest, last) } {
-                        // SAFETY: under the lock, and it is in the index and in the list.
+                        // SAFETY: the lock is held, and the buffer is in the index and in the list.
                         unsafe {
                             let wanted = Wanted::new(oldest.as_ref().key());
                             Self::take_out(Part { shard, all }, &wanted, oldest);
                         }
-                        // SAFETY: it was marked dead with the last reference, and was taken out.
+                        // SAFETY: the buffer was marked dead with its last reference, and was
+                        // removed.
                         dead[taken] = Some(unsafe { Dead::new(self, oldest) });
                         taken += 1;
                     } else {
@@ -116,25 +116,24 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
         freed
     }
 
-    /// Takes the last reference of a buffer that has had its second chance, or gets none.
+    /// Takes the last reference of a buffer whose second chance is used up, or which gets none.
     ///
     /// # Safety
     ///
     /// The caller holds the shard's lock, and the buffer is in its list.
     unsafe fn take_if_unused(&self, entry: NonNull<EntryOf<T, S, H, C>>, last: bool) -> bool {
-        // SAFETY: what is in the list has the cache's reference.
+        // SAFETY: the cache has a reference to every buffer in the list.
         let entry = unsafe { entry.as_ref() };
         // SAFETY: as above.
         let spared = !S::Promote::MOVES && unsafe { entry.take_referenced() } && !last;
         !spared && entry.take_if_unused()
     }
 
-    /// Number of buffers of the cache that are referenced, so that they cannot be reclaimed. A
-    /// snapshot, for diagnosis: it holds each shard's lock while it looks at all of the shard's
-    /// buffers.
+    /// Number of buffers in the cache that are referenced and so cannot be reclaimed. A snapshot
+    /// for diagnosis: it holds each shard's lock while it reads all of the shard's buffers.
     pub fn referenced(&self) -> usize {
         let Some(shards) = self.shards() else { return 0 };
-        // SAFETY: published shards are there as long as the cache.
+        // SAFETY: published shards live as long as the cache.
         let number = unsafe { shards.as_ref() }.number();
         (0..number)
             .map(|index| {
@@ -145,7 +144,7 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
                     let mut at = unsafe { shard.oldest::<T>() };
                     let mut referenced = 0;
                     while let Some(entry) = at {
-                        // SAFETY: it is in the list.
+                        // SAFETY: the buffer is in the list.
                         let count = unsafe { entry.as_ref() }.count();
                         referenced += usize::from(count != Count::Live(1));
                         // SAFETY: as above.

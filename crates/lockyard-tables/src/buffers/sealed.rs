@@ -1,3 +1,3 @@
-//! A trait that no other crate can name, so that switches and indices are this crate's only.
+//! A trait that no other crate can name. It keeps other crates from adding switches and indices.
 
 pub trait Sealed {}

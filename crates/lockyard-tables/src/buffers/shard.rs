@@ -1,10 +1,10 @@
-//! Shards: parts of a cache, each with a lock of its own, a part of the index, and a list of its
-//! buffers in the order of use.
+//! Shards: parts of a cache. Each has a lock, a part of the index, and a list of its buffers in the
+//! order of use.
 //!
-//! A chain of [`FixedHash`](super::FixedHash) is a shard. So is a tree of
-//! [`TreePerGroup`](super::TreePerGroup), and so is each part that [`WideHash`](super::WideHash)
-//! divides into more and more chains. All changes are made under the shard's lock, and reclaim
-//! takes from the end of its list.
+//! A shard is a chain of [`FixedHash`](super::FixedHash) or a tree of
+//! [`TreePerGroup`](super::TreePerGroup). With [`WideHash`](super::WideHash), it is a part that is
+//! divided into more and more chains. All changes are made under the shard's lock. Reclaim takes
+//! buffers from the end of the shard's list.
 
 use super::entry::{Entry, Links};
 use crate::memory::{AllocationFailed, from_host, from_word, to_host, to_word};
@@ -16,13 +16,13 @@ use lockyard::RawSpinLock;
 use lockyard::lock::LaneLock;
 use lockyard::platform::{Host, Ordering, U32, U64, Word};
 
-/// A part of a cache: one line.
+/// A part of a cache. It takes one cache line.
 #[repr(C, align(64))]
 pub struct Shard<K: LaneLock<H>, H: Host, C: Context> {
     lock: RawSpinLock<K, H, C>,
     /// Number of buffers in the index. Written under the lock.
     buffers: U32<H>,
-    /// The beginning of the index.
+    /// The start of the index.
     pub(super) root: Links<H>,
     newest: U64<H>,
     oldest: U64<H>,
@@ -39,7 +39,7 @@ impl<K: LaneLock<H>, H: Host, C: Context> Shard<K, H, C> {
         }
     }
 
-    /// Runs `f`, which may unwind, under the lock.
+    /// Runs `f` under the lock. `f` may unwind.
     #[inline(always)]
     pub(super) fn locked<R>(&self, f: impl FnOnce() -> R) -> R {
         struct Release<'s, K: LaneLock<H>, H: Host, C: Context> {
@@ -64,13 +64,13 @@ impl<K: LaneLock<H>, H: Host, C: Context> Shard<K, H, C> {
         self.buffers.load(Ordering::Relaxed)
     }
 
-    // Relaxed, in all that follows: the list is read and written under the lock.
+    // Relaxed everywhere below: the list is read and written under the lock.
 
     /// Puts a buffer at the front of the list.
     ///
     /// # Safety
     ///
-    /// The caller holds the lock, and gives the cache a reference; the buffer is in no list.
+    /// The caller holds the lock, and gives the cache a reference. The buffer is in no list.
     pub(super) unsafe fn push<T: Send>(&self, entry: NonNull<Entry<T, K, H, C>>) {
         // SAFETY: the caller's promise.
         unsafe {
@@ -80,7 +80,7 @@ impl<K: LaneLock<H>, H: Host, C: Context> Shard<K, H, C> {
         self.buffers.store(self.buffers() + 1, Ordering::Relaxed);
     }
 
-    /// Takes a buffer out of the list. The cache's reference becomes the caller's.
+    /// Removes a buffer from the list. The caller takes over the cache's reference.
     ///
     /// # Safety
     ///
@@ -141,7 +141,7 @@ impl<K: LaneLock<H>, H: Host, C: Context> Shard<K, H, C> {
         let recency = unsafe { entry.as_ref().recency() };
         recency.newer.store(0, Ordering::Relaxed);
         recency.older.store(second, Ordering::Relaxed);
-        // SAFETY: what is in the list stays there while the lock is held.
+        // SAFETY: listed buffers stay in the list while the lock is held.
         match unsafe { from_word::<Entry<T, K, H, C>>(second).as_ref() } {
             // SAFETY: as above.
             Some(second) => unsafe { second.recency() }.newer.store(address, Ordering::Relaxed),
@@ -158,7 +158,7 @@ impl<K: LaneLock<H>, H: Host, C: Context> Shard<K, H, C> {
         let recency = unsafe { entry.as_ref().recency() };
         let newer = recency.newer.load(Ordering::Relaxed);
         let older = recency.older.load(Ordering::Relaxed);
-        // SAFETY: what is in the list stays there while the lock is held.
+        // SAFETY: listed buffers stay in the list while the lock is held.
         match unsafe { from_word::<Entry<T, K, H, C>>(newer).as_ref() } {
             // SAFETY: as above.
             Some(newer) => unsafe { newer.recency() }.older.store(older, Ordering::Relaxed),
@@ -176,7 +176,7 @@ impl<K: LaneLock<H>, H: Host, C: Context> Shard<K, H, C> {
 /// Maximum number of times that a [`WideHash`](super::WideHash) can double its chains.
 pub(super) const DOUBLINGS: usize = 22;
 
-/// The array of a cache's shards, and the state that all of them share; one allocation.
+/// The array of a cache's shards with their shared state, in one allocation.
 #[repr(C, align(64))]
 pub struct Shards<K: LaneLock<H>, H: Host, C: Context> {
     number: usize,
@@ -184,7 +184,7 @@ pub struct Shards<K: LaneLock<H>, H: Host, C: Context> {
     pub(super) doublings: U64<H>,
     /// The sentinels of each doubling, or 0.
     pub(super) segments: [U64<H>; DOUBLINGS],
-    /// The shards begin where this ends.
+    /// The shards begin where this struct ends.
     _shards: PhantomData<Shard<K, H, C>>,
 }
 
@@ -205,7 +205,7 @@ impl<K: LaneLock<H>, H: Host, C: Context> Shards<K, H, C> {
         let shards = memory.cast::<Self>();
         let segments = core::array::from_fn(|_| Word::new(0));
         let all = Shards { number, doublings: Word::new(0), segments, _shards: PhantomData };
-        // SAFETY: the memory is for this layout, and the caller's.
+        // SAFETY: the memory has this layout, and belongs to the caller.
         unsafe { shards.write(all) };
         // SAFETY: as above.
         let first = unsafe { memory.add(offset).cast::<Shard<K, H, C>>() };
@@ -224,17 +224,17 @@ impl<K: LaneLock<H>, H: Host, C: Context> Shards<K, H, C> {
     ///
     /// # Safety
     ///
-    /// `this` came from [`allocate`](Self::allocate) and is alive as long as the returned shard is
-    /// used; `index` is below the number.
+    /// `this` came from [`allocate`](Self::allocate) and is alive while the returned shard is used;
+    /// `index` is below the number of shards.
     #[inline(always)]
     pub(super) unsafe fn at<'s>(this: NonNull<Self>, index: usize) -> &'s Shard<K, H, C> {
         const { assert!(align_of::<Shard<K, H, C>>() == align_of::<Self>()) };
-        // SAFETY: the array begins where `Self` ends, because both have the same alignment; the
-        // caller's promise.
+        // SAFETY: the array begins where `Self` ends, because both have the same alignment. The
+        // rest is the caller's promise.
         unsafe { this.add(1).cast::<Shard<K, H, C>>().add(index).as_ref() }
     }
 
-    /// Gives back the memory of the array.
+    /// Frees the memory of the array.
     ///
     /// # Safety
     ///

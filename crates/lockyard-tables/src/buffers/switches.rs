@@ -1,6 +1,7 @@
-//! The switches of a cache, each a type: the way it was done before, beside the way it is done now.
+//! The switches of a cache, each a type. They allow the earlier design to be compared with the
+//! present one.
 //!
-//! They are independent of each other: [`With`] names one of each. The [module
+//! The switches are independent: [`With`] selects one option of each. The [module
 //! documentation](super) says what they cost.
 
 use super::index::{Hash256, Index, WideHash};
@@ -8,15 +9,15 @@ use super::sealed::Sealed;
 use crate::memory::Invariant;
 use lockyard::platform::Host;
 
-/// The time at which memory for a new buffer is allocated: [`EveryCall`], [`OnMiss`]. Sealed.
+/// When the memory for a new buffer is allocated: [`EveryCall`], [`OnMiss`]. Sealed.
 pub trait Allocate: Sealed + 'static {
-    /// Its name in tables.
+    /// Name of the option in tables.
     const NAME: &'static str;
     #[doc(hidden)]
     const EVERY_CALL: bool;
 }
 
-/// Every call that may have to make a buffer first allocates one, and gives it back if it was not
+/// Every call that may have to create a buffer allocates one first, and frees it if it was not
 /// needed.
 #[derive(Debug)]
 pub struct EveryCall;
@@ -25,7 +26,7 @@ impl Allocate for EveryCall {
     const EVERY_CALL: bool = true;
 }
 
-/// A buffer is allocated when it is known to be needed. The default.
+/// A buffer is allocated once it is known to be needed. The default.
 #[derive(Debug)]
 pub struct OnMiss;
 impl Allocate for OnMiss {
@@ -35,14 +36,14 @@ impl Allocate for OnMiss {
 
 /// The place where a new buffer's value is made: [`UnderLock`], [`Outside`]. Sealed.
 pub trait Initialise: Sealed + 'static {
-    /// Its name in tables.
+    /// Name of the option in tables.
     const NAME: &'static str;
     #[doc(hidden)]
     const UNDER_LOCK: bool;
 }
 
-/// The caller's function runs under the lock of the chain or tree in which the buffer will be. All
-/// callers that come there wait for it. It must not use the cache.
+/// The caller's function runs under the lock of the chain or tree that will contain the buffer. All
+/// users of that chain or tree wait for it. The function must not use the cache.
 #[derive(Debug)]
 pub struct UnderLock;
 impl Initialise for UnderLock {
@@ -50,7 +51,7 @@ impl Initialise for UnderLock {
     const UNDER_LOCK: bool = true;
 }
 
-/// The caller's function runs outside all locks; only callers that want this very buffer wait for
+/// The caller's function runs outside all locks; only callers that want the same buffer wait for
 /// it. The default.
 #[derive(Debug)]
 pub struct Outside;
@@ -59,10 +60,9 @@ impl Initialise for Outside {
     const UNDER_LOCK: bool = false;
 }
 
-/// The note that a hit makes, for the choice of buffers to reclaim: [`MoveToFront`],
-/// [`ReferencedBit`]. Sealed.
+/// The record that a hit leaves for reclaim: [`MoveToFront`], [`ReferencedBit`]. Sealed.
 pub trait Promote: Sealed + 'static {
-    /// Its name in tables.
+    /// Name of the option in tables.
     const NAME: &'static str;
     #[doc(hidden)]
     const MOVES: bool;
@@ -77,8 +77,8 @@ impl Promote for MoveToFront {
     const MOVES: bool = true;
 }
 
-/// A hit sets a bit of the buffer, unless it is set. Reclaim gives a buffer with the bit a second
-/// chance. The default.
+/// A hit sets a bit of the buffer, unless it is already set. Reclaim gives a buffer with the bit a
+/// second chance. The default.
 #[derive(Debug)]
 pub struct ReferencedBit;
 impl Promote for ReferencedBit {
@@ -92,7 +92,7 @@ pub trait Switches<H: Host>: Sealed + 'static {
     type Allocate: Allocate;
     /// The place where values are made.
     type Initialise: Initialise;
-    /// The note that a hit makes.
+    /// The record that a hit leaves for reclaim.
     type Promote: Promote;
     /// The way to find buffers.
     type Index: Index<H>;
@@ -100,7 +100,7 @@ pub trait Switches<H: Host>: Sealed + 'static {
 
 type Named<A, I, P, X> = Invariant<(A, I, P, X)>;
 
-/// One of each switch.
+/// A choice of one option for each switch.
 #[derive(Debug)]
 pub struct With<A = OnMiss, I = Outside, P = ReferencedBit, X = WideHash>(Named<A, I, P, X>);
 
@@ -113,10 +113,10 @@ impl<A: Allocate, I: Initialise, P: Promote, X: Index<H>, H: Host> Switches<H>
     type Index = X;
 }
 
-/// The switches as they are now: the defaults.
+/// The present switches: the defaults.
 pub type Standard = With;
 
-/// The switches as they were before.
+/// The switches of earlier caches.
 pub type Before = With<EveryCall, UnderLock, MoveToFront, Hash256>;
 
 impl Sealed for EveryCall {}

@@ -1,10 +1,10 @@
-//! A treap: a binary search tree by key, and a heap by the hash of the key. So its shape depends on
-//! its contents and not on their history. Its depth is logarithmic, as that of a tree built in
+//! A treap: a binary search tree by key, and a heap by the hash of the key. Its shape depends on
+//! its contents, not on their history. Its depth is logarithmic, like that of a tree built in
 //! random order.
 //!
 //! Everything here runs under the shard's lock, so all orderings are relaxed. Source: R. Seidel and
-//! C. Aragon, *Randomized search trees*, Algorithmica 16, 1996. Insertion splits and removal joins,
-//! as there in section 3, instead of rotations.
+//! C. Aragon, *Randomized search trees*, Algorithmica 16, 1996. As in its section 3, insertion
+//! splits and removal joins, without rotations.
 
 use super::entry::Entry;
 use super::key::Key;
@@ -17,25 +17,25 @@ use lockyard::Context;
 use lockyard::lock::LaneLock;
 use lockyard::platform::{Host, Ordering, U64, Word};
 
-/// A place in which a subtree hangs.
+/// A word that holds the root of a subtree.
 type Place<'t, H> = &'t U64<H>;
 
-/// Returns the root of the subtree that hangs in `place`.
+/// Returns the root of the subtree in `place`.
 ///
 /// # Safety
 ///
-/// The place is of a tree with buffers of this type, whose shard's lock the caller holds as long as
+/// The place belongs to a tree with buffers of this type. The caller holds that shard's lock while
 /// the returned root is used.
 #[inline(always)]
 unsafe fn root<'t, T: Send, K: LaneLock<H>, H: Host, C: Context>(
     place: Place<'t, H>,
 ) -> Option<&'t Entry<T, K, H, C>> {
-    // SAFETY: what is in the tree stays there while the lock is held.
+    // SAFETY: buffers in the tree stay there while the lock is held.
     unsafe { from_word::<Entry<T, K, H, C>>(place.load(Ordering::Relaxed)).as_ref() }
 }
 
-/// Returns the place, from the root on, in which `key` is, or would be below all nodes whose
-/// priority is `least` or more.
+/// Searches for `key` from the root and returns its place. Stops early at the first node whose
+/// priority is less than `least`.
 ///
 /// # Safety
 ///
@@ -75,8 +75,8 @@ pub(super) unsafe fn find<T: Send, K: LaneLock<H>, H: Host, C: Context>(
     NonNull::new(from_word(place.load(Ordering::Relaxed)))
 }
 
-/// Puts a buffer into the tree at the place of its priority. The subtree that was there is split by
-/// the buffer's key.
+/// Inserts a buffer at the level of its priority. The subtree that was there is split by the
+/// buffer's key.
 ///
 /// # Safety
 ///
@@ -88,9 +88,9 @@ pub(super) unsafe fn insert<T: Send, K: LaneLock<H>, H: Host, C: Context>(
 ) {
     // SAFETY: the caller's promise.
     let place = unsafe { descend::<T, K, H, C>(shard, wanted.key, wanted.hash) };
-    // SAFETY: the buffer is the caller's.
+    // SAFETY: the buffer belongs to the caller.
     let links = &unsafe { entry.as_ref() }.links;
-    // The places in which the next lesser node, and the next greater one, will hang.
+    // The places for the next smaller node and for the next greater node.
     let (mut lesser, mut greater) = (&links.next, &links.order);
     let mut at = place;
     // SAFETY: as above.
@@ -111,7 +111,7 @@ pub(super) unsafe fn insert<T: Send, K: LaneLock<H>, H: Host, C: Context>(
     place.store(to_word(entry.as_ptr()), Ordering::Relaxed);
 }
 
-/// Takes a buffer out of the tree: its two subtrees are joined in its place.
+/// Removes a buffer from the tree: its two subtrees are joined in its place.
 ///
 /// # Safety
 ///

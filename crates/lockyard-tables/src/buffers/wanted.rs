@@ -1,4 +1,4 @@
-//! A key that a call wants, hashed once for all that the call does.
+//! A wanted key, hashed once for all steps of a call.
 
 use super::key::Key;
 

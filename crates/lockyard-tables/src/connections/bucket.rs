@@ -1,12 +1,12 @@
-//! Buckets: chains of entries, each behind a lock of 4 bytes, and the array of them.
+//! Buckets: chains of entries, each with a lock of 4 bytes, and the array of buckets.
 //!
 //! ```text
 //!   bucket, 16 bytes:   lock (4) | entries (4) | address of the first entry (8)
 //! ```
 //!
-//! Four buckets share a line. Chains are changed under the bucket's lock, each time by one store. A
-//! look-up without the lock sees the chain with an entry or without it, and an entry that was taken
-//! out still leads on.
+//! Four buckets share a line. Each change of a chain is one store, made under the bucket's lock. A
+//! look-up without the lock sees the chain with the entry or without it. A removed entry keeps its
+//! link to the next one.
 
 use super::configuration::Bits;
 use super::entry::Entry;
@@ -31,14 +31,14 @@ pub struct Bucket<K: LaneLock<H>, H: Host, C: Context> {
     first: U64<H>,
 }
 
-/// Result of looking at an entry.
+/// Decision about an entry, and about the rest of the walk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
     Stays,
     Leaves,
-    /// It leaves, and no further entry is looked at.
+    /// The entry leaves, and no further entry is examined.
     LeavesAtLast,
-    /// It stays, and so do all entries after it.
+    /// The entry stays, and so do all entries after it.
     End,
 }
 
@@ -47,7 +47,7 @@ impl<K: LaneLock<H>, H: Host, C: Context> Bucket<K, H, C> {
         Bucket { lock: RawSpinLock::new(), entries: Word::new(0), first: Word::new(0) }
     }
 
-    /// Runs `f`, which must not unwind, under the lock.
+    /// Runs `f` under the lock. `f` must not unwind.
     #[inline(always)]
     pub(super) fn locked<R>(&self, f: impl FnOnce() -> R) -> R {
         let held = self.lock.acquire();
@@ -66,45 +66,45 @@ impl<K: LaneLock<H>, H: Host, C: Context> Bucket<K, H, C> {
     ///
     /// # Safety
     ///
-    /// The chain's entries are of this type, and none of them is freed meanwhile.
+    /// The chain's entries are of this type, and none of them is freed during the call.
     #[inline(always)]
     pub(super) unsafe fn find<T: Send, D>(&self, key: &Key) -> Option<NonNull<Entry<T, H, D>>> {
-        // Acquire: pairs with the release of the thread that put the entry's address there (`push`,
-        // `retain`). So the entry is seen as it was made, and so are all that were in the chain
-        // before it.
+        // Acquire: pairs with the release of the thread that stored the entry's address (`push`,
+        // `retain`). The entry is therefore seen fully initialised, and so are all entries that
+        // were in the chain before it.
         let mut at = self.first.load(Ordering::Acquire);
         while let Some(found) = NonNull::new(from_word::<Entry<T, H, D>>(at)) {
-            // SAFETY: an entry that the chain leads to; the caller says that it is not freed.
+            // SAFETY: the chain leads to this entry; the caller promises that it is not freed.
             let entry = unsafe { found.as_ref() };
-            // An entry without a reference was already taken out.
+            // An entry without a reference has already been removed.
             if entry.key().is(key) && entry.references.get_not_zero() {
                 return Some(found);
             }
-            // Relaxed: entries come at the front, so a link only ever leads to an entry that was
-            // put in before its own.
+            // Relaxed: entries are inserted at the front, so a link always leads to an entry that
+            // is older than the link's own.
             at = entry.next.load(Ordering::Relaxed);
         }
         None
     }
 
-    /// Puts an entry at the front.
+    /// Inserts an entry at the front.
     ///
     /// # Safety
     ///
-    /// The caller holds the lock; the entry is of the chain's type, is in no chain, and the caller
-    /// gives it a reference.
+    /// The caller holds the lock, and gives the chain a reference. The entry has the chain's type
+    /// and is in no chain.
     pub(super) unsafe fn push<T: Send, D>(&self, entry: NonNull<Entry<T, H, D>>) {
-        // Relaxed: written under the lock, by its holder.
+        // Relaxed: written only by holders of the lock.
         let first = self.first.load(Ordering::Relaxed);
-        // SAFETY: the entry is the caller's.
+        // SAFETY: the entry belongs to the caller.
         unsafe { entry.as_ref() }.next.store(first, Ordering::Relaxed);
         // Release: pairs with the acquire in `find`.
         self.first.store(to_word(entry.as_ptr()), Ordering::Release);
         self.count(1);
     }
 
-    /// Looks at each entry, and takes out those for which `judge` says so. Their references become
-    /// the caller's.
+    /// Passes each entry to `judge`, and removes those that `judge` rejects. The caller takes over
+    /// their references.
     ///
     /// # Safety
     ///
@@ -116,20 +116,20 @@ impl<K: LaneLock<H>, H: Host, C: Context> Bucket<K, H, C> {
         let mut link: &U64<H> = &self.first;
         let mut gone = 0u32;
         loop {
-            // Relaxed: written under the lock; its previous holder released it.
+            // Relaxed: written under the lock, which its previous holder has released.
             let at = link.load(Ordering::Relaxed);
             let Some(found) = NonNull::new(from_word::<Entry<T, H, D>>(at)) else { break };
-            // SAFETY: an entry in the chain has the table's reference, and only the holder of the
-            // lock takes it out.
+            // SAFETY: the table has a reference to each entry in the chain, and only the holder of
+            // the lock removes entries.
             let entry = unsafe { found.as_ref() };
             let next = entry.next.load(Ordering::Relaxed);
             let verdict = judge(found);
             match verdict {
                 Verdict::Stays => link = &entry.next,
                 Verdict::Leaves | Verdict::LeavesAtLast => {
-                    // Release: pairs with the acquire in `find`, if the link is the first one. The
-                    // next entry may have been made by another thread, whose release a look-up does
-                    // not read from here.
+                    // Release: pairs with the acquire in `find`, if the link is the first one.
+                    // Another thread may have made the next entry, and a look-up does not acquire
+                    // from that thread here.
                     link.store(next, Ordering::Release);
                     gone += 1;
                 }
@@ -150,28 +150,28 @@ impl<K: LaneLock<H>, H: Host, C: Context> Bucket<K, H, C> {
         self.entries.store(entries.wrapping_add(change), Ordering::Relaxed);
     }
 
-    /// Takes the first entry out. For a table that is being dropped.
+    /// Removes the first entry, for a table that is being dropped.
     fn pop<T: Send, D>(&mut self) -> Option<NonNull<Entry<T, H, D>>> {
         let entry = NonNull::new(from_word::<Entry<T, H, D>>(self.first.get()))?;
-        // SAFETY: an entry in the chain is there.
+        // SAFETY: an entry in the chain is alive.
         let next = unsafe { entry.as_ref() }.next.load(Ordering::Relaxed);
         self.first.store(next, Ordering::Relaxed);
         Some(entry)
     }
 }
 
-/// The array of a table's buckets, with the key of the hash; one allocation.
+/// The array of a table's buckets with the key of the hash, in one allocation.
 #[repr(C, align(64))]
 pub(super) struct Buckets<K: LaneLock<H>, H: Host, C: Context> {
     seed: Seed,
     bits: Bits,
-    /// The buckets begin where this ends.
+    /// The buckets begin where this struct ends.
     _buckets: PhantomData<Bucket<K, H, C>>,
 }
 
 impl<K: LaneLock<H>, H: Host, C: Context> Buckets<K, H, C> {
-    /// Returns the layout of `Self` with an array of 2^`bits` buckets behind it, and the offset of
-    /// the array; `None` if there is no such memory.
+    /// Returns the layout of `Self` followed by an array of 2^`bits` buckets, and the offset of the
+    /// array. Returns `None` if the layout would be too large.
     fn layout(bits: Bits) -> Option<(Layout, usize)> {
         let buckets = Layout::array::<Bucket<K, H, C>>(bits.buckets()).ok()?;
         Layout::new::<Self>().extend(buckets).ok()
@@ -186,7 +186,8 @@ impl<K: LaneLock<H>, H: Host, C: Context> Buckets<K, H, C> {
         let (layout, offset) = Self::layout(bits).ok_or(AllocationFailed)?;
         let memory = from_host::<H>(layout, None).ok_or(AllocationFailed)?;
         let buckets = memory.cast::<Self>();
-        // SAFETY: the memory has the layout of `Self` and the buckets behind it, and is ours.
+        // SAFETY: the memory has the layout of `Self` followed by the buckets, and belongs to this
+        // function.
         unsafe {
             buckets.write(Buckets { seed, bits, _buckets: PhantomData });
             let first = memory.add(offset).cast::<Bucket<K, H, C>>();
@@ -205,11 +206,11 @@ impl<K: LaneLock<H>, H: Host, C: Context> Buckets<K, H, C> {
     ///
     /// # Safety
     ///
-    /// `this` came from [`allocate`](Self::allocate), and was not freed.
+    /// `this` came from [`allocate`](Self::allocate), and has not been freed.
     #[inline(always)]
     unsafe fn all(this: NonNull<Self>) -> NonNull<Bucket<K, H, C>> {
-        // SAFETY: the buckets begin behind the header (`layout`): its size is a multiple of their
-        // alignment.
+        // SAFETY: the buckets begin right after the header (`layout`), whose size is a multiple of
+        // their alignment.
         unsafe { this.add(1).cast() }
     }
 
@@ -217,12 +218,12 @@ impl<K: LaneLock<H>, H: Host, C: Context> Buckets<K, H, C> {
     ///
     /// # Safety
     ///
-    /// `this` came from [`allocate`](Self::allocate), and was not freed.
+    /// `this` came from [`allocate`](Self::allocate), and has not been freed.
     #[inline(always)]
     pub(super) unsafe fn index(this: NonNull<Self>, key: &Key) -> usize {
         // SAFETY: the caller's promise.
         let (seed, bits) = unsafe { (this.as_ref().seed, this.as_ref().bits) };
-        // There is at least one bit, so the shift is below 64.
+        // There is at least one bit, so the shift is less than 64.
         (hash(seed, key.words()) >> (64 - bits.get())) as usize
     }
 
@@ -245,17 +246,17 @@ impl<K: LaneLock<H>, H: Host, C: Context> Buckets<K, H, C> {
     /// As [`of_key`](Self::of_key), and `index` is below 2^bits.
     #[inline(always)]
     pub(super) unsafe fn at<'b>(this: NonNull<Self>, index: usize) -> &'b Bucket<K, H, C> {
-        // SAFETY: the caller's promise: it lies in the array.
+        // SAFETY: the caller's promise; the bucket is inside the array.
         unsafe { Self::all(this).add(index).as_ref() }
     }
 
-    /// Frees the array and all entries in it, whether or not they are referenced. If a value's
-    /// destructor panics, the rest is still freed.
+    /// Frees the array and all its entries, even those that are referenced. If a value's destructor
+    /// panics, the rest is still freed.
     ///
     /// # Safety
     ///
-    /// `this` came from [`allocate`](Self::allocate), nobody uses it any more, and its chains'
-    /// entries are of this type.
+    /// `this` came from [`allocate`](Self::allocate), nobody uses it any more, and its chains have
+    /// entries of this type.
     pub(super) unsafe fn free<T: Send, D>(this: NonNull<Self>) {
         struct Rest<K: LaneLock<H>, H: Host, C: Context, T: Send, D> {
             buckets: NonNull<Buckets<K, H, C>>,
@@ -271,11 +272,11 @@ impl<K: LaneLock<H>, H: Host, C: Context> Buckets<K, H, C> {
                     // SAFETY: in the array, which nobody else uses.
                     let bucket = unsafe { all.add(self.index).as_mut() };
                     while let Some(entry) = bucket.pop::<T, D>() {
-                        // SAFETY: nobody has the entry any more; it was allocated by this host. The
-                        // returned value is dropped here.
+                        // SAFETY: nobody uses the entry any more; it was allocated by this host.
+                        // The returned value is dropped here.
                         drop(unsafe { Entry::<T, H, D>::take_back(entry) });
                     }
-                    // SAFETY: as above; it is not looked at again.
+                    // SAFETY: as above; the bucket is not used again.
                     unsafe { all.add(self.index).drop_in_place() };
                     self.index += 1;
                 }

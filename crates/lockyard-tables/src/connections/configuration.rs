@@ -1,10 +1,10 @@
-//! The size of a table and the key of its hash: chosen before its first use.
+//! The size of a table and the key of its hash. Both are chosen before the first use.
 
 use super::hash::Seed;
 use core::fmt;
 use core::str::FromStr;
 
-/// The binary logarithm of the number of buckets: from [`Bits::MIN`] to [`Bits::MAX`].
+/// Binary logarithm of the number of buckets: from [`Bits::MIN`] to [`Bits::MAX`].
 ///
 /// ```
 /// use lockyard_tables::connections::Bits;
@@ -24,18 +24,18 @@ pub struct Bits(u32);
 impl Bits {
     /// 2 buckets.
     pub const MIN: Bits = Bits(1);
-    /// 2^27 buckets: 2 GiB.
+    /// 2^27 buckets, which take 2 GiB.
     pub const MAX: Bits = Bits(27);
-    /// 4,096 buckets: 64 KiB. Enough for some thousand connections. Of a million, 244 share a
-    /// chain.
+    /// 4,096 buckets, which take 64 KiB. Enough for some thousand connections. With a million, 244
+    /// share a chain.
     pub const DEFAULT: Bits = Bits(12);
 
-    /// Returns `bits`, if it is in range. Constant, for a default that is chosen when a program is
-    /// compiled.
+    /// Returns `bits`, if it is in range. The function is `const`, so a default can be set at
+    /// compile time.
     ///
     /// # Errors
     ///
-    /// If it is out of range; the error names the range.
+    /// Fails if `bits` is out of range; the error names the range.
     pub const fn new(bits: u32) -> Result<Bits, BitsError> {
         if Bits::MIN.0 <= bits && bits <= Bits::MAX.0 {
             Ok(Bits(bits))
@@ -44,7 +44,7 @@ impl Bits {
         }
     }
 
-    /// The number.
+    /// Returns the number of bits.
     pub const fn get(self) -> u32 {
         self.0
     }
@@ -54,8 +54,8 @@ impl Bits {
         1 << self.0
     }
 
-    /// The least bits with which `connections` connections are one to a bucket on average, or
-    /// [`Bits::MAX`] if none are enough.
+    /// Returns the smallest number of bits that gives at most one of `connections` connections per
+    /// bucket on average. Returns [`Bits::MAX`] if no number is enough.
     pub const fn for_connections(connections: usize) -> Bits {
         let mut bits = Bits::MIN.0;
         while bits < Bits::MAX.0 && (1usize << bits) < connections {
@@ -80,10 +80,10 @@ impl FromStr for Bits {
     }
 }
 
-/// A number of bits that a table cannot have.
+/// Error: a table cannot have this number of bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BitsError {
-    /// `None` if the text was no number, or one beyond 2^32.
+    /// `None` if the text was not a number, or one beyond 2^32.
     given: Option<u32>,
 }
 
@@ -99,8 +99,7 @@ impl fmt::Display for BitsError {
 
 impl core::error::Error for BitsError {}
 
-/// A choice that came after the table's first insertion: its buckets are made, and stay as they
-/// are.
+/// Error: the choice came after the table's first insertion, when its buckets were already fixed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AlreadyInUse {
     /// The table's bits.
@@ -119,11 +118,11 @@ impl fmt::Display for AlreadyInUse {
 
 impl core::error::Error for AlreadyInUse {}
 
-/// The settings that a table's buckets are made from.
+/// The settings from which a table's buckets are created.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Configuration {
     pub bits: Bits,
-    /// `None` stands for a random one, where the standard library has it.
+    /// `None` means a random seed, where the standard library is available.
     pub seed: Option<Seed>,
 }
 

@@ -9,18 +9,18 @@ use core::ptr::NonNull;
 use lockyard::platform::{Host, Native};
 use lockyard::{Context, NoContext};
 
-/// A reference to a connection, which keeps it alive, even after it has left the table. It
-/// dereferences to the value.
+/// A reference to a connection. It keeps the connection alive, even after the connection has left
+/// the table, and dereferences to the value.
 ///
-/// Cloning and dropping are each one read-modify-write of the connection's reference count. The
-/// last handle to be dropped, after the connection has left the table, drops the value.
+/// Cloning and dropping each cost one read-modify-write of the connection's reference count. Once
+/// the connection has left the table, the last handle drops the value.
 pub struct Connection<'t, T: Send + Sync, P: LookUp<H>, H: Host = Native, C: Context = NoContext> {
     pub(super) table: &'t ConnectionTable<T, P, H, C>,
     pub(super) entry: NonNull<EntryOf<T, P, H, C>>,
 }
 
-// SAFETY: a handle gives `&T`, and the last one drops a `T` in its thread; `T` is both. The rest of
-// an entry is words.
+// SAFETY: a handle gives access to `&T`, and the last handle drops the `T` in its own thread. `T`
+// is `Send` and `Sync`. The rest of an entry is words.
 unsafe impl<T, P, H, C> Send for Connection<'_, T, P, H, C>
 where
     T: Send + Sync,
@@ -40,11 +40,11 @@ where
 }
 
 impl<'t, T: Send + Sync, P: LookUp<H>, H: Host, C: Context> Connection<'t, T, P, H, C> {
-    /// Makes a handle that has a reference.
+    /// Makes a handle from a reference.
     ///
     /// # Safety
     ///
-    /// The entry is the table's, and the caller gives a reference to it.
+    /// The entry belongs to the table, and the caller passes on a reference to it.
     #[inline(always)]
     pub(super) unsafe fn new(
         table: &'t ConnectionTable<T, P, H, C>,
@@ -67,21 +67,21 @@ impl<'t, T: Send + Sync, P: LookUp<H>, H: Host, C: Context> Connection<'t, T, P,
         }
     }
 
-    /// The tuple with which the connection was inserted.
+    /// Returns the tuple with which the connection was inserted.
     pub fn tuple(&self) -> Tuple {
         let stored = self.entry().key();
         stored.key().tuple(stored.original_in_order())
     }
 
-    /// The deadline; `None` if the connection was taken out of the table. A snapshot.
+    /// Returns the deadline; `None` if the connection was removed from the table. A snapshot.
     pub fn deadline(&self) -> Option<u64> {
         // SAFETY: the handle has a reference.
         unsafe { self.entry().deadline() }
     }
 
-    /// Moves the deadline to `until`, unless it is already later; returns true if the connection is
-    /// in the table. If so, it stays there until then, unless it is removed. Cost: a load, and a
-    /// read-modify-write when the deadline moves.
+    /// Moves the deadline to `until`, unless it is already later. Returns true if the connection is
+    /// in the table. It then stays there until the deadline, unless it is removed. Cost: a load,
+    /// and a read-modify-write if the deadline moves.
     #[inline]
     pub fn renew(&self, until: u64) -> bool {
         // SAFETY: the handle has a reference.
@@ -93,7 +93,7 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> Deref for Connection<'_,
     type Target = T;
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: the handle has a reference as long as what is returned is used.
+        // SAFETY: the handle has a reference while the returned value is used.
         unsafe { self.entry().value() }
     }
 }
@@ -121,7 +121,7 @@ fn destroy<T: Send + Sync, P: LookUp<H>, H: Host, C: Context>(
     entry: NonNull<EntryOf<T, P, H, C>>,
 ) {
     // SAFETY: nobody has a reference, and none can be taken. The entry is in no chain: the table
-    // gave its reference up after it took the entry out. `free` is called once, by `retire`.
+    // removed it before it gave up its own reference. `free` is called once, by `retire`.
     unsafe {
         EntryOf::<T, P, H, C>::destroy(entry, ReadersOf::<P, H, C>::deferred(), |deferred| {
             table.readers.retire(deferred, EntryOf::<T, P, H, C>::free);
@@ -141,11 +141,11 @@ impl<T: Send + Sync + fmt::Debug, P: LookUp<H>, H: Host, C: Context> fmt::Debug
     }
 }
 
-/// The result of an insertion.
+/// Result of an insertion.
 pub type Inserted<'t, T, P, H = Native, C = NoContext> =
     Result<Connection<'t, T, P, H, C>, Refused<'t, T, P, H, C>>;
 
-/// An insertion that was refused: the reason, and the value.
+/// A refused insertion: the reason, and the value.
 pub struct Refused<'t, T: Send + Sync, P: LookUp<H>, H: Host = Native, C: Context = NoContext> {
     /// The value that was to be inserted.
     pub value: T,
@@ -156,7 +156,7 @@ pub struct Refused<'t, T: Send + Sync, P: LookUp<H>, H: Host = Native, C: Contex
 /// The reason why an insertion was refused.
 #[non_exhaustive]
 pub enum Why<'t, T: Send + Sync, P: LookUp<H>, H: Host = Native, C: Context = NoContext> {
-    /// This connection of the tuple, in one direction or the other, is in the table.
+    /// The table already has this connection of the tuple, in one direction or the other.
     Exists(Connection<'t, T, P, H, C>),
     /// The host has no memory for the buckets, or for the connection.
     NoMemory,

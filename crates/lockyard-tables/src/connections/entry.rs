@@ -1,20 +1,21 @@
-//! One connection in a chain: its link, its key, its reference count, and a part that belongs to
-//! the holders of references.
+//! One connection in a chain: its link, its key, its reference count, and a part that only holders
+//! of references may use.
 //!
 //! ```text
 //!        link | key | references | deadline, value         while there are references
 //!                                | what reclamation needs  once the last one was dropped
 //! ```
 //!
-//! The owner of the last reference is alone with the second part. It drops the value at once, and
-//! the room then serves the list of entries that wait to be freed. The first part stays readable as
-//! long as a look-up without a lock may stand on the entry. Such a look-up goes on along the link,
-//! compares the key, and learns from the count that nobody can get the connection any more.
+//! The second part, the tail, belongs exclusively to the owner of the last reference. That thread
+//! drops the value immediately. The tail's memory then links the entries that wait to be freed. The
+//! first part stays readable while a look-up without a lock may be at the entry. Such a look-up
+//! follows the link, compares the key, and learns from the count that the connection can no longer
+//! be used.
 //!
-//! The deadline also decides whether a connection is in the table. The holder of the bucket's lock
-//! that takes it out sets the deadline to [`REMOVED`], once. A renewal changes it by
-//! compare-exchange. So either the renewal is first, and the sweep sees the new deadline; or the
-//! removal is first, and the renewal reports it.
+//! The deadline also records if a connection is in the table. The holder of the bucket's lock that
+//! removes the connection sets the deadline to [`REMOVED`], once. A renewal changes the deadline by
+//! compare-exchange. If the renewal is first, the sweep sees the new deadline. If the removal is
+//! first, the renewal reports it.
 
 use super::key::StoredKey;
 use crate::memory;
@@ -25,16 +26,16 @@ use lockyard::platform::{Cell, DataCell, Host, Ordering, U64, Word};
 
 /// The deadline of a connection that never expires.
 pub const NEVER: u64 = u64::MAX - 1;
-/// The deadline of a connection that was taken out of the table.
+/// The deadline of a connection that was removed from the table.
 const REMOVED: u64 = u64::MAX;
 
-/// A connection with value `T`. `D` is what reclamation needs of a retired one.
+/// A connection with value `T`. `D` is the data that reclamation keeps in a retired entry.
 #[repr(C)]
 pub(super) struct Entry<T: Send, H: Host, D> {
     /// The next entry of the chain. Written under the bucket's lock.
     pub(super) next: U64<H>,
     key: Cell<H, StoredKey>,
-    /// One for the table, one for each handle.
+    /// Reference count: one for the table, one for each handle.
     pub(super) references: PageRef<Cmpxchg, H>,
     tail: Tail<T, H, D>,
 }
@@ -51,8 +52,8 @@ struct Live<T: Send, H: Host> {
 }
 
 impl<T: Send, H: Host, D> Entry<T, H, D> {
-    /// Makes an entry that nobody knows yet, with a reference for the table and one for the caller.
-    /// Returns the value if there is no memory.
+    /// Allocates an entry that nobody else knows yet, with a reference for the table and one for
+    /// the caller. Returns the value if there is no memory.
     pub(super) fn allocate(key: StoredKey, value: T, deadline: u64) -> Result<NonNull<Self>, T> {
         let mut value = Some(value);
         // SAFETY: `fill` writes an entry, because `value` is there.
@@ -79,31 +80,31 @@ impl<T: Send, H: Host, D> Entry<T, H, D> {
         }
     }
 
-    /// Takes the value out of an entry that was never published, and gives its memory back.
+    /// Takes the value out of an entry that was never published, and frees the entry's memory.
     ///
     /// # Safety
     ///
-    /// It came from [`allocate`](Self::allocate), and nobody else knows it.
+    /// The entry came from [`allocate`](Self::allocate), and nobody else knows it.
     pub(super) unsafe fn take_back(entry: NonNull<Self>) -> T {
-        // SAFETY: the entry is the caller's alone, and its tail is live; what is taken out is not
-        // used again.
+        // SAFETY: only the caller has the entry, and its tail is live; the value taken out is not
+        // used there again.
         let live = ManuallyDrop::into_inner(unsafe {
             core::ptr::read(&raw const (*entry.as_ptr()).tail.live)
         });
-        // SAFETY: the tail is a union: freeing the entry does not drop what was taken out.
+        // SAFETY: the tail is a union: freeing the entry does not drop the value again.
         unsafe { memory::free::<Self, H>(entry) };
         live.value.into_inner()
     }
 
     #[inline(always)]
     pub(super) fn key(&self) -> StoredKey {
-        // SAFETY: the key is not written after the entry was published.
+        // SAFETY: the key is not written after the entry is published.
         self.key.with(|key| unsafe { *key })
     }
 
     /// # Safety
     ///
-    /// The caller, or the table under the bucket's lock that the caller holds, has a reference.
+    /// The caller has a reference. Or the caller holds the bucket's lock, and the table has one.
     #[inline(always)]
     unsafe fn live(&self) -> &Live<T, H> {
         // SAFETY: while there is a reference the tail is live.
@@ -112,23 +113,23 @@ impl<T: Send, H: Host, D> Entry<T, H, D> {
 
     /// # Safety
     ///
-    /// As long as the reference that is returned is used the caller has a reference to the entry.
+    /// The caller has a reference to the entry while the returned value is used.
     #[inline(always)]
     pub(super) unsafe fn value(&self) -> &T {
-        // SAFETY: the caller's promise. The value is written when the last reference is gone, and
-        // not before.
+        // SAFETY: the caller's promise. The value is only written again after the last reference is
+        // gone.
         unsafe { &*self.live().value.with(|value| value) }
     }
 
-    /// Returns the deadline; `None` if the connection was taken out of the table.
+    /// Returns the deadline; `None` if the connection was removed from the table.
     ///
     /// # Safety
     ///
-    /// The caller, or the table under the bucket's lock that the caller holds, has a reference.
+    /// The caller has a reference. Or the caller holds the bucket's lock, and the table has one.
     #[inline(always)]
     pub(super) unsafe fn deadline(&self) -> Option<u64> {
-        // Relaxed, here and below: the word decides by itself, and nothing is read on the strength
-        // of it. SAFETY: the caller's promise.
+        // Relaxed, here and below: only this word matters, and no other read depends on it. SAFETY:
+        // the caller's promise.
         let deadline = unsafe { self.live() }.deadline.load(Ordering::Relaxed);
         (deadline != REMOVED).then_some(deadline)
     }
@@ -159,15 +160,14 @@ impl<T: Send, H: Host, D> Entry<T, H, D> {
         }
     }
 
-    /// Notes that the connection leaves the table, if its deadline is at most `by`; returns true if
-    /// it does.
+    /// Marks the connection as removed if its deadline is at most `by`; returns true if it did.
     ///
     /// # Safety
     ///
-    /// The caller holds the lock of the bucket in which the entry is, and takes it out if this
-    /// returns true.
+    /// The caller holds the lock of the entry's bucket, and removes the entry if this returns true.
     pub(super) unsafe fn remove_if_due(&self, by: u64) -> bool {
-        // SAFETY: the table has a reference to what is in a chain, and the lock keeps it there.
+        // SAFETY: the table has a reference to each entry in a chain, and the lock keeps the entry
+        // there.
         let word = &unsafe { self.live() }.deadline;
         let mut seen = word.load(Ordering::Relaxed);
         // A failure means that the connection was renewed meanwhile.
@@ -180,13 +180,13 @@ impl<T: Send, H: Host, D> Entry<T, H, D> {
         false
     }
 
-    /// Drops the value of an entry whose last reference is gone, and hands its memory to `retire`,
-    /// even if the value's destructor unwinds.
+    /// Destroys an entry whose last reference is gone. Drops its value and passes its memory to
+    /// `retire`, even if the value's destructor unwinds.
     ///
     /// # Safety
     ///
-    /// Nobody has a reference, nor can get one. `retire` lets [`free`](Self::free) be called with
-    /// its argument, once, when no look-up stands on the entry any more.
+    /// Nobody has a reference or can get one. `retire` arranges one call of [`free`](Self::free)
+    /// with its argument, when no look-up can be at the entry any more.
     pub(super) unsafe fn destroy(
         entry: NonNull<Self>,
         deferred: D,
@@ -200,22 +200,22 @@ impl<T: Send, H: Host, D> Entry<T, H, D> {
             fn drop(&mut self) {
                 if let Some((deferred, retire)) = self.1.take() {
                     let offset = offset_of!(Entry<T, H, D>, tail);
-                    // SAFETY: the tail is in the entry, and every part of the union begins where it
-                    // does. Its live part was dropped: nobody uses it.
+                    // SAFETY: the tail is in the entry, and every part of the union begins where
+                    // the union begins. The live part was dropped: nobody uses it.
                     let tail = unsafe { self.0.cast::<u8>().add(offset).cast::<D>() };
-                    // SAFETY: as above; the room of the tail is at least that of its retired part.
+                    // SAFETY: as above; the tail is at least as large as its retired part.
                     unsafe { tail.write(deferred) };
                     retire(tail);
                 }
             }
         }
         let retire = Retire(entry, Some((deferred, retire)));
-        // SAFETY: nobody else has a reference, so the tail is the caller's alone; look-ups do not
-        // read it. The entry itself is shared with them: only the tail is borrowed exclusively.
+        // SAFETY: nobody else has a reference, so the caller owns the tail; look-ups do not read
+        // it. Look-ups still share the entry: only the tail is borrowed exclusively.
         let live = unsafe { &mut (*entry.as_ptr()).tail.live };
-        // For a back-end that looks: from here on the value is written.
+        // Tells a back-end that checks accesses: from here on the value is written.
         live.value.with_mut(|_| ());
-        // SAFETY: dropped once, here; the tail becomes the retired one.
+        // SAFETY: dropped once, here; the tail then holds the retired part.
         unsafe { ManuallyDrop::drop(live) };
         drop(retire);
     }
@@ -224,14 +224,15 @@ impl<T: Send, H: Host, D> Entry<T, H, D> {
     ///
     /// # Safety
     ///
-    /// `deferred` is what [`destroy`](Self::destroy) handed over, and no look-up stands on the
-    /// entry any more.
+    /// `deferred` was passed on by [`destroy`](Self::destroy), and no look-up can be at the entry
+    /// any more.
     pub(super) unsafe fn free(deferred: NonNull<D>) {
-        // SAFETY: `destroy` made the pointer from the entry's, so it is one into the same memory.
+        // SAFETY: `destroy` derived the pointer from the entry's pointer, so it points into the
+        // same memory.
         let entry = unsafe {
             deferred.cast::<u8>().sub(offset_of!(Entry<T, H, D>, tail)).cast::<Entry<T, H, D>>()
         };
-        // SAFETY: the caller's promise; what was in the tail is not used any more.
+        // SAFETY: the caller's promise; the former contents of the tail are no longer used.
         unsafe { memory::free::<Self, H>(entry) };
     }
 }

@@ -1,4 +1,4 @@
-//! Expiry: connections whose deadline has come are taken out of the table, some buckets at a time.
+//! Expiry: removes connections past their deadline from the table, a few buckets at a time.
 
 use super::bucket::{Buckets, Verdict};
 use super::connection::Connection;
@@ -11,12 +11,12 @@ use lockyard::Context;
 use lockyard::platform::{Host, Ordering, Word};
 
 impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H, C> {
-    /// Takes out connections whose deadline is `now` or before, shows each to `gone`, and returns
-    /// their number. It looks at `buckets` buckets, at each at most once, and begins where the last
-    /// call of any thread ended. `usize::MAX` stands for all buckets.
+    /// Removes connections whose deadline is `now` or before, shows each to `gone`, and returns
+    /// their number. It examines `buckets` buckets, each at most once. It begins where the last
+    /// call of any thread ended. `usize::MAX` means all buckets.
     ///
-    /// A renewal that comes before this looks at the connection counts. One that comes after it was
-    /// taken out says so: [`Connection::renew`] returns `false`. `gone` runs outside all locks; it
+    /// A renewal takes effect if it comes before this call examines the connection. If it comes
+    /// after the removal, [`Connection::renew`] returns `false`. `gone` runs outside all locks, and
     /// may use the table.
     pub fn expire(
         &self,
@@ -25,15 +25,15 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H,
         mut gone: impl FnMut(Connection<'_, T, P, H, C>),
     ) -> usize {
         let Some(all) = self.buckets() else { return 0 };
-        // SAFETY: published buckets are there as long as the table.
+        // SAFETY: published buckets live as long as the table.
         let number = unsafe { all.as_ref() }.bits().buckets();
         let now = now.min(NEVER - 1);
         let looks = buckets.min(number);
-        // Relaxed: where a sweep begins orders nothing.
+        // Relaxed: the start of a sweep orders nothing.
         let begin = self.swept.fetch_add(looks as u64, Ordering::Relaxed) as usize;
         let mut expired = 0;
         for look in 0..looks {
-            // SAFETY: below the number, which is a power of two; as above.
+            // SAFETY: the index is below the number of buckets, which is a power of two; as above.
             let bucket = unsafe { Buckets::at(all, begin.wrapping_add(look) & (number - 1)) };
             if bucket.entries() == 0 {
                 continue;
@@ -41,7 +41,8 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H,
             loop {
                 let mut batch = [const { None }; BATCH];
                 let due = |entry: NonNull<EntryOf<T, P, H, C>>| {
-                    // SAFETY: the lock is held, and `take_out` does what this says.
+                    // SAFETY: the lock is held, and `take_out` removes the entry if this returns
+                    // true.
                     let due = unsafe { entry.as_ref().remove_if_due(now) };
                     if due { Verdict::Leaves } else { Verdict::Stays }
                 };

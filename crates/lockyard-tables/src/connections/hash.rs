@@ -1,24 +1,24 @@
 //! The keyed hash: SipHash, with one round for each word and three at the end.
 //!
-//! An attacker who can choose addresses and ports must not be able to choose their chain. A table
-//! whose hash is known becomes slow when all connections fall into one chain. SipHash is made to
-//! prevent that. Its key is the table's [`Seed`], which nobody outside knows.
+//! An attacker that chooses addresses and ports must not be able to choose their chain. A table
+//! with a known hash becomes slow when all connections fall into one chain. SipHash is designed to
+//! prevent that. Its key is the table's [`Seed`], which must stay secret.
 //!
 //! Source: J.-P. Aumasson and D. J. Bernstein, *SipHash: a fast short-input PRF*, 2012.
-//! SipHash-1-3, the variant for hash tables, is the same with fewer rounds.
+//! SipHash-1-3, the variant for hash tables, differs only in its smaller number of rounds.
 
 /// The key of a table's hash: 128 bits that an attacker must not know.
 #[derive(Clone, Copy)]
 pub struct Seed([u64; 2]);
 
 impl Seed {
-    /// Makes the seed of these bits. Any will do for repeatable runs. A kernel takes them from its
-    /// random generator.
+    /// Makes a seed of these bits. For repeatable runs any bits will do. A kernel takes them from
+    /// its random generator.
     pub const fn new(bits: u128) -> Self {
         Seed([bits as u64, (bits >> 64) as u64])
     }
 
-    /// Makes a seed that nobody can foresee, from the standard library's, which asks the operating
+    /// Makes an unpredictable seed from the standard library's, which comes from the operating
     /// system.
     #[cfg(feature = "std")]
     pub fn random() -> Self {
@@ -28,7 +28,7 @@ impl Seed {
     }
 }
 
-/// A seed is secret: it is not shown.
+/// A seed is secret, so it is not printed.
 impl core::fmt::Debug for Seed {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str("Seed(..)")
@@ -48,8 +48,8 @@ fn round([mut a, mut b, mut c, mut d]: [u64; 4]) -> [u64; 4] {
     [a, b, c.rotate_left(32), d]
 }
 
-/// SipHash with `EACH` rounds for each word and `LAST` at the end, of the bytes of `words` (each
-/// little-endian).
+/// Returns SipHash of the bytes of `words`, each word little-endian, with `EACH` rounds per word
+/// and `LAST` rounds at the end.
 #[inline]
 fn sip<const EACH: usize, const LAST: usize>(seed: Seed, words: &[u64]) -> u64 {
     let [k0, k1] = seed.0;
@@ -74,7 +74,7 @@ fn sip<const EACH: usize, const LAST: usize>(seed: Seed, words: &[u64]) -> u64 {
     state[0] ^ state[1] ^ state[2] ^ state[3]
 }
 
-/// The hash of a key's words.
+/// Returns the hash of a key's words.
 #[inline]
 pub(super) fn hash(seed: Seed, words: &[u64; 5]) -> u64 {
     sip::<1, 3>(seed, words)
@@ -85,8 +85,8 @@ mod tests {
     use super::*;
     use core::hash::Hasher;
 
-    /// Appendix A of the paper, and its test vectors: the key is bytes 0 to 15, the message bytes
-    /// 0, 1, 2, ...
+    /// Test vectors from appendix A of the paper: the key is bytes 0 to 15, the message bytes 0, 1,
+    /// 2, ...
     #[test]
     fn it_is_siphash_of_the_paper() {
         let seed = Seed::new(u128::from_le_bytes(core::array::from_fn(|i| i as u8)));

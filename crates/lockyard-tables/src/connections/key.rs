@@ -1,16 +1,17 @@
 //! The key of a connection: protocol, two addresses, two ports. Both directions have one key.
 //!
-//! The two endpoints of a packet are put in order before they are hashed and compared. So a packet
-//! and its reply have the same key, and a connection is in one chain, once. One bit beside the key
-//! tells which endpoint was the source. It gives the direction of a packet that was looked up.
+//! The two endpoints of a packet are sorted before they are hashed and compared. A packet and its
+//! reply therefore have the same key, and a connection is in only one chain. One bit next to the
+//! key records which endpoint was the source. From this bit a look-up knows the direction of its
+//! packet.
 
 use core::net::IpAddr;
 
 /// An address and a port.
 pub type Endpoint = (IpAddr, u16);
 
-/// Protocol, addresses and ports of a packet. Protocols without ports have 0 there, or whatever
-/// tells their flows apart.
+/// Protocol, addresses and ports of a packet. Protocols without ports use 0, or another value that
+/// distinguishes their flows.
 ///
 /// ```
 /// use lockyard_tables::connections::Tuple;
@@ -25,8 +26,8 @@ pub type Endpoint = (IpAddr, u16);
 pub struct Tuple {
     /// The IP protocol number.
     pub protocol: u8,
-    /// The source of the packet. An IPv4 address and the IPv6 address into which it can be mapped
-    /// are different.
+    /// The source of the packet. An IPv4 address differs from the IPv6 address to which it can be
+    /// mapped.
     pub source: Endpoint,
     /// The destination of the packet.
     pub destination: Endpoint,
@@ -43,20 +44,20 @@ impl Tuple {
 /// The direction of a packet in its connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Direction {
-    /// The direction of the packet with which the connection was inserted. (A connection whose
-    /// endpoints are the same has no other.)
+    /// The direction of the packet with which the connection was inserted. (A connection with two
+    /// equal endpoints has only this direction.)
     Original,
     /// The other direction.
     Reply,
 }
 
-/// 40 bytes: ports and protocol (in which connections differ most often), then the endpoints'
-/// addresses, the lower endpoint first.
+/// 40 bytes: ports and protocol, in which connections differ most often, then the two addresses,
+/// the lower endpoint's first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Key([u64; 5]);
 
-/// The bit in a key's first word that says that the lower address is IPv6. The next bit is the
-/// upper address's.
+/// The bit of a key's first word that is set if the lower endpoint's address is IPv6. The next bit
+/// is for the upper endpoint.
 const LOWER_IS_V6: u64 = 1 << 40;
 const UPPER_IS_V6: u64 = 1 << 41;
 
@@ -79,7 +80,8 @@ impl Key {
         (Key([first, a[0], a[1], b[0], b[1]]), in_order)
     }
 
-    /// Returns the tuple of this key whose source is the lower endpoint if `in_order`.
+    /// Returns the tuple of this key. Its source is the lower endpoint if `in_order`, and the upper
+    /// one otherwise.
     pub(super) fn tuple(&self, in_order: bool) -> Tuple {
         let [first, a0, a1, b0, b1] = self.0;
         let lower = (address([a0, a1], first & LOWER_IS_V6 != 0), first as u16);
@@ -93,11 +95,11 @@ impl Key {
     }
 }
 
-/// The bit of a stored key that says that the connection was inserted with the lower endpoint as
+/// The bit of a stored key that is set if the connection was inserted with the lower endpoint as
 /// its source.
 const ORIGINAL_IN_ORDER: u64 = 1 << 63;
 
-/// A key as an entry keeps it, with the direction in which the connection was inserted.
+/// A key as stored in an entry, with the direction in which the connection was inserted.
 #[derive(Clone, Copy)]
 pub(super) struct StoredKey(Key);
 
@@ -110,7 +112,7 @@ impl StoredKey {
 
     #[inline(always)]
     pub(super) fn is(&self, key: &Key) -> bool {
-        // The first word first: it lies beside the link.
+        // The first word is compared first, as it is next to the link.
         self.0.0[0] & !ORIGINAL_IN_ORDER == key.0[0] && self.0.0[1..] == key.0[1..]
     }
 

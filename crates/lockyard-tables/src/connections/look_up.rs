@@ -1,19 +1,19 @@
-//! The ways in which a look-up keeps the entries that it walks over from being freed: the bucket's
-//! lock, or reclamation.
+//! Two ways to keep the entries on a look-up's path from being freed: the bucket's lock, or
+//! reclamation.
 //!
-//! Without the lock a look-up may stand on an entry that is being taken out. The entry keeps its
-//! link. So the look-up goes on, and misses nothing that stays in the chain. Let *E* be an entry
-//! that was taken out, and *R* a look-up that comes to it.
+//! Without the lock a look-up may be at an entry that is being removed. The entry keeps its link,
+//! so the look-up goes on and misses nothing that stays in the chain. Let *E* be a removed entry,
+//! and *R* a look-up that reaches it.
 //!
-//! - *R* entered the domain before *E* left the chain. For *R* came by a link, of one of two kinds.
-//!   A link that was in the chain at that moment cannot lead to *E* after *E* has left. The link of
-//!   another removed entry left before *E* did, and *R* entered before that one left, by the same
-//!   argument, back to the front.
-//! - The grace period that begins when *E* is retired, after it left, therefore waits for *R*.
-//!   Nothing is freed under *R*.
+//! - *R* entered the domain before *E* left the chain. *R* followed a link to *E*, of one of two
+//!   kinds. A link that was in the chain at that moment cannot lead to *E* after *E* has left. A
+//!   link of another removed entry was there because that entry left before *E* did. *R* entered
+//!   before that entry left, by the same argument, back to the front.
+//! - *E* is retired after it has left. The grace period that begins then therefore waits for *R*.
+//!   Nothing that *R* reads is freed.
 //! - *R* gets *E* only if it can take a reference, and none can be taken after the last was
-//!   dropped. A connection that left while *R* was looking may still be found, as if *R* had been
-//!   quicker.
+//!   dropped. A connection that left during the look-up may still be found, as if *R* had come
+//!   earlier.
 
 use super::bucket::Bucket;
 use crate::memory::Invariant;
@@ -23,7 +23,7 @@ use lockyard::platform::{ConstAtomics, Host, HostWithSlots};
 use lockyard::reclaim::{Domain, Header};
 use lockyard::{Context, FourBytes};
 
-/// The way in which connections are looked up: [`Rcu`], [`Locked`]. Sealed.
+/// How connections are looked up: [`Rcu`], [`Locked`]. Sealed.
 pub trait LookUp<H: Host>: sealed::Sealed + 'static {
     /// The algorithm of the buckets' locks.
     type Lock: LaneLock<H, Width = FourBytes>;
@@ -31,17 +31,17 @@ pub trait LookUp<H: Host>: sealed::Sealed + 'static {
     type Readers<C: Context>: Readers<Self::Lock, H, C>;
 }
 
-/// State of a table for its look-ups.
+/// State that a table keeps for its look-ups.
 ///
 /// # Safety
 ///
-/// While `look` of [`reading`](Self::reading) runs, no entry is freed that was in the bucket's
-/// chain when it began, or that comes into it.
+/// While `look` of [`reading`](Self::reading) runs, two kinds of entries are not freed: those in
+/// the bucket's chain when it began, and those inserted since.
 #[doc(hidden)]
 pub unsafe trait Readers<K: LaneLock<H>, H: Host, C: Context>:
     Default + Send + Sync
 {
-    /// State that a removed entry needs to wait for look-ups.
+    /// State that a removed entry needs while it waits for look-ups.
     type Deferred: Send;
 
     fn deferred() -> Self::Deferred;
@@ -49,8 +49,8 @@ pub unsafe trait Readers<K: LaneLock<H>, H: Host, C: Context>:
     /// Runs `look`, which walks the bucket's chain and does not unwind.
     fn reading<R>(&self, bucket: &Bucket<K, H, C>, look: impl FnOnce() -> R) -> R;
 
-    /// Calls `free` with `entry` when no look-up that could reach it is running any more, perhaps
-    /// at once.
+    /// Calls `free` with `entry` once no look-up that could reach it is running, possibly before
+    /// returning.
     ///
     /// # Safety
     ///
@@ -64,11 +64,11 @@ pub unsafe trait Readers<K: LaneLock<H>, H: Host, C: Context>:
     /// Number of entries that wait to be freed.
     fn waiting(&self) -> u64;
 
-    /// Frees all entries that can be freed.
+    /// Frees all waiting entries that no look-up can reach.
     fn collect(&self);
 }
 
-/// [`Readers`] that a static can have.
+/// [`Readers`] that can be made in a constant.
 #[doc(hidden)]
 pub trait ConstReaders {
     #[allow(clippy::declare_interior_mutable_const)] // as in `ConstAtomics`
@@ -85,7 +85,7 @@ mod sealed {
     impl<K> Sealed for super::Locked<K> {}
 }
 
-/// A look-up takes the bucket's lock, of algorithm `K`.
+/// A look-up takes the bucket's lock. `K` is the lock's algorithm.
 #[derive(Debug)]
 pub struct Locked<K = Queued>(Invariant<K>);
 
@@ -94,13 +94,13 @@ impl<K: LaneLock<H, Width = FourBytes>, H: Host> LookUp<H> for Locked<K> {
     type Readers<C: Context> = NoReaders;
 }
 
-/// No state: the holder of the lock keeps everybody from taking entries out of the chain.
+/// No state: while a look-up holds the lock, nobody can remove entries from the chain.
 #[doc(hidden)]
 #[derive(Debug, Default)]
 pub struct NoReaders;
 
-// SAFETY: an entry in a chain has the table's reference, which is given up after it was taken out
-// under the lock.
+// SAFETY: the table has a reference to each entry in a chain, and gives it up after the removal,
+// which needs the lock.
 unsafe impl<K: LaneLock<H>, H: Host, C: Context> Readers<K, H, C> for NoReaders {
     type Deferred = ();
 
@@ -113,7 +113,7 @@ unsafe impl<K: LaneLock<H>, H: Host, C: Context> Readers<K, H, C> for NoReaders 
 
     #[inline(always)]
     unsafe fn retire(&self, entry: NonNull<()>, free: unsafe fn(NonNull<()>)) {
-        // SAFETY: nobody walks over what is in no chain.
+        // SAFETY: no walk reaches an entry that is in no chain.
         unsafe { free(entry) };
     }
 
@@ -123,14 +123,14 @@ unsafe impl<K: LaneLock<H>, H: Host, C: Context> Readers<K, H, C> for NoReaders 
     fn collect(&self) {}
 }
 
-/// A look-up takes no lock. It [enters](Domain::enter) the table's reclamation domain, and entries
-/// that it walks over are freed after it has left. Insertions and removals take the bucket's lock,
-/// of algorithm `K`. The default.
+/// A look-up takes no lock. It [enters](Domain::enter) the table's reclamation domain, and the
+/// entries on its path are freed only after it has left. Insertions and removals take the bucket's
+/// lock, of algorithm `K`. The default.
 ///
-/// Look-ups of one bucket do not wait for each other, nor for changes of the chain. Natively each
-/// has a fence where [`Locked`] has a locked instruction. Removed entries wait for look-ups ([some
-/// hundreds](lockyard::reclaim#how-much-waits-to-be-freed), while look-ups end); their values do
-/// not.
+/// Look-ups in one bucket wait neither for each other nor for changes of the chain. On the native
+/// host each has a fence where [`Locked`] has a locked instruction. Removed entries wait for
+/// look-ups ([some hundreds](lockyard::reclaim#how-much-waits-to-be-freed), as long as look-ups
+/// end); their values do not wait.
 #[derive(Debug)]
 pub struct Rcu<K = Queued>(Invariant<K>);
 
@@ -153,8 +153,8 @@ impl<H: HostWithSlots<Atomics: ConstAtomics>, C: Context> ConstReaders for InDom
     const NEW: Self = InDomain(Domain::new());
 }
 
-// SAFETY: an entry is retired after it was taken out of the chain, and is freed when all guards of
-// that moment are gone. The module says what `look` can stand on.
+// SAFETY: an entry is retired after its removal from the chain, and is freed when all guards of
+// that moment are gone. The module's documentation says which entries `look` can reach.
 unsafe impl<K: LaneLock<H>, H: HostWithSlots, C: Context> Readers<K, H, C> for InDomain<H, C> {
     type Deferred = Header<H>;
 
@@ -170,12 +170,12 @@ unsafe impl<K: LaneLock<H>, H: HostWithSlots, C: Context> Readers<K, H, C> for I
 
     #[inline(always)]
     unsafe fn retire(&self, entry: NonNull<Header<H>>, free: unsafe fn(NonNull<Header<H>>)) {
-        // SAFETY: the entry was taken out under its bucket's lock. After that the remover dropped
-        // the table's reference, by a release; the owner of the last reference saw that, by an
-        // acquire. The entry is retired once, because one reference is the last. All look-ups
-        // without the bucket's lock enter this domain. Freeing an entry touches nothing but the
-        // entry, whose value is gone. So any thread may do it at any time, until the domain, which
-        // the table owns, is dropped.
+        // SAFETY: the entry was removed under its bucket's lock. After that the remover dropped the
+        // table's reference, by a release; the owner of the last reference saw it, by an acquire.
+        // The entry is retired once, because only one reference is the last. All look-ups without
+        // the bucket's lock enter this domain. Freeing an entry touches only that entry, whose
+        // value is gone. So any thread may free it at any time before the domain, which the table
+        // owns, is dropped.
         unsafe { self.0.retire(entry, free) };
     }
 

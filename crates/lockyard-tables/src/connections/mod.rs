@@ -1,4 +1,4 @@
-//! The connection table: a hash of connections with expiry. A connection is found by protocol,
+//! The connection table: a hash of connections that expire. A connection is found by protocol,
 //! addresses and ports, in either direction.
 //!
 //! ```text
@@ -7,73 +7,72 @@
 //! ```
 //!
 //! A connection is inserted with the tuple of its first packet, a value, and a *deadline*. A packet
-//! of either direction finds it and gets a [`Connection`]. That is a reference, which keeps the
-//! connection alive whether or not it is still in the table. It also moves the deadline
-//! ([`Connection::renew`]). [`ConnectionTable::expire`] takes out connections whose deadline has
-//! come, some buckets at a time.
+//! of either direction finds it and gets a [`Connection`]. This reference keeps the connection
+//! alive, even after it has left the table. It can also move the deadline ([`Connection::renew`]).
+//! [`ConnectionTable::expire`] removes connections past their deadline, a few buckets at a time.
 //!
 //! # Number of buckets
 //!
-//! The number of buckets is a power of two. Its default is given when the program is compiled
-//! ([`ConnectionTable::new`], [`Bits::DEFAULT`]). A configuration can choose it at start-up
-//! ([`ConnectionTable::set_bits`]; from a command line or an environment variable as [`Settings`]),
-//! until the first insertion makes the buckets. Chains grow with the number of connections: with a
-//! million in 4,096 buckets a chain has 244, and a look-up walks half of it.
-//! [`Bits::for_connections`] says how many bits are enough.
+//! The number of buckets is a power of two. Its default is set at compile time
+//! ([`ConnectionTable::new`], [`Bits::DEFAULT`]). At start-up a configuration can change it
+//! ([`ConnectionTable::set_bits`]; from a command line or an environment variable as [`Settings`]).
+//! The first insertion creates the buckets and fixes their number. Chains grow with the number of
+//! connections. With a million in 4,096 buckets a chain has 244, and a look-up walks half of it.
+//! [`Bits::for_connections`] returns a sufficient number of bits.
 //!
-//! Memory, natively, without what the allocator adds: 16 bytes a bucket, and for each connection 64
-//! bytes and the value (with [`Rcu`] at least 80 in all). Measured at a million connections without
-//! values and as many buckets: 96.8 bytes a connection with [`Rcu`], 80.8 with [`Locked`]. The
-//! allocator adds 16 to each. [`ConnectionTable::bytes`] returns what a table takes. Of connections
-//! that are gone, only the entries that wait for look-ups are kept. So memory is steady under
-//! churn. `cargo run --release -p lockyard-tables --example connections` measures both, with a
-//! million connections.
+//! Memory on the native host, without the allocator's overhead: 16 bytes per bucket, and for each
+//! connection 64 bytes plus the value (with [`Rcu`] at least 80 in all). With a million connections
+//! without values and as many buckets, measurement gives 96.8 bytes per connection with [`Rcu`],
+//! and 80.8 with [`Locked`]. The allocator adds 16 to each. [`ConnectionTable::bytes`] returns the
+//! memory of a table. Of former connections, only the entries that wait for look-ups are kept.
+//! Memory is therefore steady under churn. `cargo run --release -p lockyard-tables --example
+//! connections` measures both, with a million connections.
 //!
 //! # How look-ups go on while a chain changes
 //!
-//! The [`LookUp`] decides this. With [`Rcu`], the default, a look-up takes no lock, and entries are
-//! freed by [reclamation](lockyard::reclaim). With [`Locked`] it takes the bucket's lock. Either
-//! way a connection that was found stays alive by a reference of its own.
+//! The [`LookUp`] decides if look-ups take a lock. With [`Rcu`], the default, they take none, and
+//! entries are freed by [reclamation](lockyard::reclaim). With [`Locked`], a look-up takes the
+//! bucket's lock. In both cases a found connection is kept alive by its own reference.
 //!
 //! # What each operation costs
 //!
-//! - **Look-up**: the hash (nine rounds of SipHash), the bucket's line, a line or two for each
+//! - **Look-up**: the hash (nine rounds of SipHash), the bucket's line, one or two lines for each
 //!   entry of the chain up to the wanted one, a read-modify-write of the reference count.
-//! - **Dropping the connection**: a read-modify-write of the same.
-//! - **Renewal**: a load; a read-modify-write when the deadline moves. A caller that renews by
-//!   large steps seldom pays for it.
-//! - **Insertion, removal**: one allocation or none, the bucket's lock, a walk along its chain.
-//! - **Expiry**: the bucket's lock and a walk, for each bucket.
+//! - **Dropping the connection**: a read-modify-write of the reference count.
+//! - **Renewal**: a load, and a read-modify-write if the deadline moves. A caller that renews in
+//!   large steps rarely pays for the second.
+//! - **Insertion, removal**: at most one allocation, the bucket's lock, a walk along its chain.
+//! - **Expiry**: for each bucket, its lock and a walk along its chain.
 //!
 //! # Faults
 //!
-//! - **`bits` out of range, in a program, or in [`Settings`] as text**: refused, with the range
-//!   ([`BitsError`], [`SettingsError`]); nothing has changed.
+//! - **`bits` out of range, in a program, or in [`Settings`] as text**: refused with the valid
+//!   range ([`BitsError`], [`SettingsError`]); the table is unchanged.
 //! - **A choice of `bits` or of the seed after the first insertion**: refused ([`AlreadyInUse`]);
-//!   the table stays as it is.
+//!   the table is unchanged.
 //! - **No memory for the buckets or an entry**: the insertion is refused and returns the value
-//!   ([`Refused`]); the table is as it was. Look-ups, removals and expiry need none.
+//!   ([`Refused`]); the table is unchanged. Look-ups, removals and expiry need no memory.
 //! - **The caller's function panics in
-//!   [`get_or_insert_with`](ConnectionTable::get_or_insert_with)**: nothing has changed.
-//! - **It panics in [`expire`](ConnectionTable::expire)**: the connection that it was called for,
-//!   and at most 15 that were taken out with it, are out of the table and dropped; all others are
-//!   still there.
-//! - **A value's destructor panics**: it unwinds from where the last reference was dropped; memory
-//!   is freed all the same.
-//! - **A look-up that never ends ([`Rcu`]: its thread stops in the middle, for good)**: everything
-//!   goes on, and values are dropped. The memory of entries that leave the table from then on is
-//!   not freed, [this many bytes](ConnectionTable::bytes_of_a_connection) each;
+//!   [`get_or_insert_with`](ConnectionTable::get_or_insert_with)**: the table is unchanged.
+//! - **The caller's function panics in [`expire`](ConnectionTable::expire)**: its connection, and
+//!   at most 15 that were removed with it, are out of the table and dropped; all others are still
+//!   there.
+//! - **A value's destructor panics**: the panic leaves the drop of the last reference; the memory
+//!   is still freed.
+//! - **A look-up never ends ([`Rcu`]: its thread stops in the middle, for good)**: the table keeps
+//!   working, and values are dropped. Entries that leave the table from then on keep their memory,
+//!   [this many bytes](ConnectionTable::bytes_of_a_connection) each;
 //!   [`waiting`](ConnectionTable::waiting) counts them.
-//! - **A handle is forgotten**: the connection is never freed; removal and expiry still take it out
+//! - **A handle is forgotten**: the connection is never freed. Removal and expiry still take it out
 //!   of the table.
 //!
 //! # Source
 //!
-//! The experiment is that of the connection tables of Linux (IPVS, whose number of buckets became a
-//! start-up parameter). The table is written from textbooks. A hash with chaining: D. Knuth, *The
-//! Art of Computer Programming*, volume 3, section 6.4. Unlinking under readers: McKenney and
-//! Slingwine, *Read-copy update*, 1998. One key serves both directions, because its endpoints are
-//! put in order.
+//! The experiment is the one with the connection tables of Linux (IPVS), where the number of
+//! buckets became a start-up parameter. This table is written from textbooks. Hash with chaining:
+//! D. Knuth, *The Art of Computer Programming*, volume 3, section 6.4. Unlinking under readers:
+//! McKenney and Slingwine, *Read-copy update*, 1998. One key serves both directions, because its
+//! endpoints are sorted.
 
 mod bucket;
 mod configuration;
@@ -108,8 +107,8 @@ use look_up::Readers;
 use table::EntryOf;
 
 impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H, C> {
-    /// Makes the entry of a new connection, which nobody knows yet; returns it with its key and its
-    /// bucket, or the value if there is no memory.
+    /// Makes the entry of a new connection that nobody else knows yet. Returns the entry with its
+    /// key and its bucket, or the value if there is no memory.
     #[expect(
         clippy::type_complexity,
         reason = "three things that belong together for one statement"
@@ -145,31 +144,32 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H,
         Some((connection, direction))
     }
 
-    /// Inserts a connection. `tuple` is that of a packet in the original direction. The connection
-    /// expires at `deadline`, in the caller's unit of time. [`NEVER`] never comes.
+    /// Inserts a connection. `tuple` comes from a packet in the original direction. The connection
+    /// expires at `deadline`, in the caller's unit of time. [`NEVER`] means no expiry.
     ///
     /// # Errors
     ///
-    /// If there is already a connection of the tuple, in either direction: the error holds it. Or
-    /// if there is no memory. The error holds the value, too.
+    /// Fails if the table already has a connection of the tuple, in either direction: the error
+    /// holds that connection. Fails if there is no memory. The error also holds the value.
     pub fn insert(&self, tuple: &Tuple, value: T, deadline: u64) -> Inserted<'_, T, P, H, C> {
         let (key, bucket, new) = self
             .prepare(tuple, value, deadline)
             .map_err(|value| Refused { value, why: Why::NoMemory })?;
         let there = bucket.locked(|| {
-            // SAFETY: the lock is held: nothing is taken out, so nothing is freed.
+            // SAFETY: the lock is held. Nothing is removed meanwhile, so nothing is freed.
             let there = during::<H, _>(Region::LookUp, || unsafe { bucket.find(&key) });
             if there.is_none() {
-                // SAFETY: the lock is held; one of the new entry's references is the table's.
+                // SAFETY: the lock is held; one of the new entry's two references belongs to the
+                // table.
                 unsafe { bucket.push(new) };
             }
             there
         });
         match there {
-            // SAFETY: the other one of the new entry's references.
+            // SAFETY: this is the other reference of the new entry.
             None => Ok(unsafe { Connection::new(self, new) }),
             Some(there) => {
-                // SAFETY: it was not published.
+                // SAFETY: the entry was not published.
                 let value = unsafe { EntryOf::<T, P, H, C>::take_back(new) };
                 // SAFETY: `find` took a reference.
                 let there = unsafe { Connection::new(self, there) };
@@ -179,12 +179,12 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H,
     }
 
     /// Inserts a connection that the caller knows to be absent. The chain is not walked, so loading
-    /// a table costs the same for each connection, however long its chains are. If the connection
-    /// is there after all, look-ups find the new one until it is removed, and then the other.
+    /// a table costs the same per connection for any length of chain. If the connection is present
+    /// after all, look-ups find the new one until it is removed, and then the old one.
     ///
     /// # Errors
     ///
-    /// The value, if there is no memory.
+    /// Fails if there is no memory. The error is the value.
     pub fn insert_absent(
         &self,
         tuple: &Tuple,
@@ -192,18 +192,19 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H,
         deadline: u64,
     ) -> Result<Connection<'_, T, P, H, C>, T> {
         let (_, bucket, new) = self.prepare(tuple, value, deadline)?;
-        // SAFETY: the lock is held; one of the new entry's references is the table's.
+        // SAFETY: the lock is held; one of the new entry's two references belongs to the table.
         bucket.locked(|| unsafe { bucket.push(new) });
-        // SAFETY: the other one.
+        // SAFETY: this is the other reference.
         Ok(unsafe { Connection::new(self, new) })
     }
 
-    /// Returns the connection of a packet with `tuple`, or inserts one with what `make` returns. A
-    /// caller that loses a race gets the winner's connection, and its own value is dropped.
+    /// Returns the connection of a packet with `tuple`, or inserts one with the value that `make`
+    /// returns. A caller that loses a race gets the winner's connection, and its own value is
+    /// dropped.
     ///
     /// # Errors
     ///
-    /// If there is no memory for a new one. What `make` returned is dropped.
+    /// Fails if there is no memory for a new connection. The value from `make` is dropped.
     pub fn get_or_insert_with(
         &self,
         tuple: &Tuple,
@@ -220,7 +221,7 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H,
         }
     }
 
-    /// Takes the connection of `tuple` out of the table. Existing references stay valid.
+    /// Removes the connection of `tuple` from the table. Existing references stay valid.
     pub fn remove(&self, tuple: &Tuple) -> Option<Connection<'_, T, P, H, C>> {
         let (connection, _) = self.look_up(tuple)?;
         connection.remove().then_some(connection)

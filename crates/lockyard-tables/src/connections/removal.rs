@@ -1,5 +1,5 @@
-//! Removal: connections leave a bucket some at a time, under one acquisition of its lock, and the
-//! table's references become handles. Expiry takes out connections in the same way.
+//! Removal: connections leave a bucket in batches, each under one acquisition of its lock. The
+//! table's references become handles. Expiry removes connections in the same way.
 
 use super::bucket::{Bucket, Verdict};
 use super::connection::Connection;
@@ -10,15 +10,15 @@ use core::ptr::NonNull;
 use lockyard::Context;
 use lockyard::platform::Host;
 
-/// Connections that leave the table together, under one acquisition of a bucket's lock.
+/// Maximum number of connections removed under one acquisition of a bucket's lock.
 pub(super) const BATCH: usize = 16;
 
-/// Connections that were taken out together. Dropping it drops those that are left.
+/// Connections that were removed together. Dropping the batch drops those that are left in it.
 pub(super) type Batch<'t, T, P, H, C> = [Option<Connection<'t, T, P, H, C>>; BATCH];
 
 impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H, C> {
-    /// Takes connections out of `bucket` for which `judge` says so, at most a batch; returns true
-    /// if there may be more.
+    /// Removes from `bucket` the connections that `judge` selects, at most a batch. Returns true if
+    /// there may be more.
     pub(super) fn take_out<'t>(
         &'t self,
         bucket: &Bucket<P::Lock, H, C>,
@@ -44,7 +44,7 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H,
             }
         });
         for (place, entry) in batch.iter_mut().zip(taken) {
-            // SAFETY: the table's reference, which `retain` has given up.
+            // SAFETY: the handle takes over the table's reference, which `retain` has given up.
             *place = entry.map(|entry| unsafe { Connection::new(self, entry) });
         }
         count == BATCH
@@ -52,7 +52,7 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H,
 }
 
 impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> Connection<'_, T, P, H, C> {
-    /// Takes the connection out of the table. Returns true if this call did it, and false if
+    /// Removes the connection from the table. Returns true if this call removed it, and false if
     /// another removal or expiry was first. The handle stays valid.
     pub fn remove(&self) -> bool {
         let (Some(buckets), Some(_)) = (self.table.buckets(), self.deadline()) else {
@@ -61,7 +61,7 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> Connection<'_, T, P, H, 
         let bucket = self.table.bucket(buckets, &self.entry().key().key());
         let mut batch = [const { None }; BATCH];
         let mine = |entry: NonNull<EntryOf<T, P, H, C>>| {
-            // SAFETY: the lock is held, and `take_out` does what this says.
+            // SAFETY: the lock is held, and `take_out` removes the entry if this returns true.
             let leaves = entry == self.entry && unsafe { entry.as_ref().remove_if_due(NEVER) };
             if leaves { Verdict::Leaves } else { Verdict::Stays }
         };

@@ -1,13 +1,13 @@
-//! A table's settings as text, for programs that read them at start-up: from a command line, an
-//! environment variable, or a line of a configuration file.
+//! Settings of a table as text, read by programs at start-up: from a command line, an environment
+//! variable, or a line of a configuration file.
 //!
 //! ```text
 //!   bits=14
 //! ```
 //!
-//! Settings are `name=value`, with blanks or commas between them. What is not given stays as it was
-//! compiled. (The seed of the hash is no setting: it is secret, and command lines and environments
-//! are not.)
+//! Settings have the form `name=value`, separated by blanks or commas. A setting that is absent
+//! keeps its compiled value. (The seed of the hash is not a setting: it is secret, and command
+//! lines and environments are not.)
 
 use super::configuration::{AlreadyInUse, Bits, BitsError};
 use super::{ConnectionTable, LookUp};
@@ -36,7 +36,7 @@ use lockyard::platform::Host;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Settings {
-    /// The bits of the number of buckets; `None` if they were not given.
+    /// Binary logarithm of the number of buckets; `None` if it was not given.
     pub bits: Option<Bits>,
 }
 
@@ -75,12 +75,12 @@ fn shortened(name: &str) -> String {
 }
 
 impl Settings {
-    /// Reads the settings in the environment variable `variable`. Without such a variable none are
-    /// given.
+    /// Reads the settings in the environment variable `variable`. If it is not set, the result has
+    /// no settings.
     ///
     /// # Errors
     ///
-    /// If they are wrong; the error names the variable.
+    /// Fails if the settings are wrong; the error names the variable.
     #[cfg(feature = "std")]
     pub fn from_environment(variable: &str) -> Result<Settings, SettingsError> {
         let named = |wrong| SettingsError { variable: Some(shortened(variable)), wrong };
@@ -92,11 +92,11 @@ impl Settings {
     }
 }
 
-/// Settings that no table can have. The message is one line that says what is wrong, and what is
-/// allowed.
+/// Error: no table can have these settings. The message is one line that says what is wrong, and
+/// what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingsError {
-    /// The environment variable that they came from, if any.
+    /// The environment variable from which the settings came, if any.
     variable: Option<String>,
     wrong: Wrong,
 }
@@ -141,12 +141,12 @@ impl fmt::Display for SettingsError {
 impl core::error::Error for SettingsError {}
 
 impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H, C> {
-    /// Changes the table to `settings`. What they do not give stays.
+    /// Applies `settings` to the table. Settings that are absent stay unchanged.
     ///
     /// # Errors
     ///
-    /// As [`set_bits`](Self::set_bits): after the first insertion the table stays as it is.
-    /// Settings that give nothing are never too late.
+    /// Fails as [`set_bits`](Self::set_bits) does: after the first insertion the table stays
+    /// unchanged. Empty settings are accepted at any time.
     pub fn apply(&self, settings: &Settings) -> Result<(), AlreadyInUse> {
         settings.bits.map_or(Ok(()), |bits| self.set_bits(bits))
     }
@@ -191,7 +191,7 @@ mod tests {
     fn a_variable_that_is_not_there_sets_nothing_and_a_wrong_one_is_named() {
         let none = Settings::from_environment("LOCKYARD_TEST_OF_NO_SETTINGS");
         assert_eq!(none, Ok(Settings::default()));
-        // Cargo sets it for tests.
+        // Cargo sets this variable for tests.
         let wrong = Settings::from_environment("CARGO_PKG_NAME").unwrap_err().to_string();
         assert!(wrong.starts_with("CARGO_PKG_NAME: `lockyard-tables` is not a setting"), "{wrong}");
     }

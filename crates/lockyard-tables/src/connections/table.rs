@@ -1,4 +1,5 @@
-//! The table itself: its buckets, made at the first insertion, and what may be chosen until then.
+//! The table itself: its buckets, created at the first insertion, and the choices that are open
+//! until then.
 
 use super::bucket::{Bucket, Buckets};
 use super::configuration::{AlreadyInUse, Bits, Configuration};
@@ -60,10 +61,10 @@ pub(super) type BucketsOf<P, H, C> = Buckets<<P as LookUp<H>>::Lock, H, C>;
 pub struct ConnectionTable<T: Send + Sync, P: LookUp<H>, H: Host = Native, C: Context = NoContext> {
     /// The address of the [`Buckets`], or 0 before the first insertion.
     buckets: U64<H>,
-    /// Held by the thread that makes or configures the buckets.
+    /// Held by the thread that creates or configures the buckets.
     setup: RawSpinLock<P::Lock, H, C>,
     configuration: Cell<H, Configuration>,
-    /// The bucket with which the next sweep begins.
+    /// The bucket at which the next sweep begins.
     pub(super) swept: U64<H>,
     pub(super) readers: ReadersOf<P, H, C>,
     _entries: Values<T>,
@@ -74,11 +75,11 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host<Atomics = NativeAtomics>, C: Context>
 where
     ReadersOf<P, H, C>: ConstReaders,
 {
-    /// Returns an empty table with 2^`bits` buckets, for statics. `bits` is the default of the
-    /// compiled program; it can be [chosen](Self::set_bits) anew before the first insertion.
+    /// Returns an empty table with 2^`bits` buckets, for statics. `bits` is the compiled default.
+    /// Before the first insertion another number can be [chosen](Self::set_bits).
     ///
-    /// The hash is keyed with a [random seed](Seed::random). Without the feature `std` the seed
-    /// must be [given](Self::set_seed), or anyone can find connections that share a chain.
+    /// The hash is keyed with a [random seed](Seed::random). Without the feature `std` you must
+    /// [set the seed](Self::set_seed). Otherwise anyone can find connections that share a chain.
     pub const fn new(bits: Bits) -> Self {
         ConnectionTable {
             buckets: NativeU64::new(0),
@@ -91,7 +92,7 @@ where
     }
 }
 
-/// An empty table with [`Bits::DEFAULT`], which can be chosen anew before the first insertion.
+/// Returns an empty table with [`Bits::DEFAULT`], which can be changed before the first insertion.
 impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> Default for ConnectionTable<T, P, H, C> {
     fn default() -> Self {
         Self::with_bits(Bits::DEFAULT, None)
@@ -100,10 +101,10 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> Default for ConnectionTa
 
 impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H, C> {
     /// Returns an empty table with 2^`bits` buckets, on any platform. The number can be
-    /// [chosen](Self::set_bits) anew before the first insertion.
+    /// [changed](Self::set_bits) before the first insertion.
     ///
-    /// The hash is keyed with `seed`, or, if that is `None`, with a [random one](Seed::random).
-    /// Without the feature `std` it is then a fixed one, which protects against nobody.
+    /// The hash is keyed with `seed`; `None` means a [random one](Seed::random). Without the
+    /// feature `std`, `None` means a fixed seed, which gives no protection.
     pub fn with_bits(bits: Bits, seed: Option<Seed>) -> Self {
         ConnectionTable {
             buckets: Word::new(0),
@@ -121,33 +122,33 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H,
         NonNull::new(from_word(self.buckets.load(Ordering::Acquire)))
     }
 
-    /// Runs `f`, which must not unwind, while nobody else makes or configures the buckets.
+    /// Runs `f` while nobody else creates or configures the buckets. `f` must not unwind.
     fn setting_up<R>(&self, f: impl FnOnce(Option<NonNull<BucketsOf<P, H, C>>>) -> R) -> R {
         let held = self.setup.acquire();
         // Relaxed: written under the lock.
         let result = f(NonNull::new(from_word(self.buckets.load(Ordering::Relaxed))));
-        // SAFETY: `held` is this lock's.
+        // SAFETY: `held` belongs to this lock.
         unsafe { self.setup.release(held) };
         result
     }
 
     fn configure(&self, change: impl FnOnce(&mut Configuration)) -> Result<(), AlreadyInUse> {
         self.setting_up(|buckets| match buckets {
-            // SAFETY: published buckets are there as long as the table.
+            // SAFETY: published buckets live as long as the table.
             Some(buckets) => Err(AlreadyInUse { bits: unsafe { buckets.as_ref() }.bits() }),
             None => {
-                // SAFETY: accessed under the lock only.
+                // SAFETY: accessed only under the lock.
                 self.configuration.with_mut(|all| change(unsafe { &mut *all }));
                 Ok(())
             }
         })
     }
 
-    /// Chooses the number of buckets: at start-up, from a configuration.
+    /// Chooses the number of buckets, at start-up, for example from a configuration.
     ///
     /// # Errors
     ///
-    /// After the first insertion; the table stays as it is.
+    /// Fails after the first insertion; the table is unchanged.
     pub fn set_bits(&self, bits: Bits) -> Result<(), AlreadyInUse> {
         self.configure(|all| all.bits = bits)
     }
@@ -156,32 +157,32 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H,
     ///
     /// # Errors
     ///
-    /// After the first insertion; the table stays as it is.
+    /// Fails after the first insertion; the table is unchanged.
     pub fn set_seed(&self, seed: Seed) -> Result<(), AlreadyInUse> {
         self.configure(|all| all.seed = Some(seed))
     }
 
-    /// Makes the buckets now. Otherwise the first insertion allocates them, and others wait
-    /// meanwhile. From here on neither bits nor seed can be chosen.
+    /// Creates the buckets now. Otherwise the first insertion allocates them while others wait.
+    /// After this call neither bits nor seed can be chosen.
     ///
     /// # Errors
     ///
-    /// If there is no memory; the next insertion tries again.
+    /// Fails if there is no memory. The next insertion tries again.
     pub fn start(&self) -> Result<(), AllocationFailed> {
         self.make_buckets().map(drop)
     }
 
     #[cold]
     pub(super) fn make_buckets(&self) -> Result<NonNull<BucketsOf<P, H, C>>, AllocationFailed> {
-        // SAFETY: accessed under the lock only.
+        // SAFETY: accessed only under the lock.
         let wanted = self.setting_up(|_| self.configuration.with(|all| unsafe { *all }));
-        // Outside the lock: the standard library may ask the operating system.
+        // This runs outside the lock, as the standard library may ask the operating system.
         let seed = wanted.seed();
         self.setting_up(|buckets| {
             if let Some(buckets) = buckets {
                 return Ok(buckets);
             }
-            // SAFETY: as above. It may have been configured in between.
+            // SAFETY: as above. The table may have been configured in between.
             let bits = self.configuration.with(|all| unsafe { *all }).bits;
             // SAFETY: as above.
             let seed = self.configuration.with(|all| unsafe { *all }).seed.unwrap_or(seed);
@@ -198,12 +199,12 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H,
         buckets: NonNull<BucketsOf<P, H, C>>,
         key: &Key,
     ) -> &Bucket<P::Lock, H, C> {
-        // SAFETY: published buckets are there as long as the table.
+        // SAFETY: published buckets live as long as the table.
         unsafe { Buckets::of_key(buckets, key) }
     }
 
-    /// Number of removed entries that wait to be freed because a look-up may stand on them. Always
-    /// 0 with [`Locked`](super::Locked).
+    /// Number of removed entries that wait to be freed because a look-up may still reach them.
+    /// Always 0 with [`Locked`](super::Locked).
     pub fn waiting(&self) -> u64 {
         self.readers.waiting()
     }
@@ -212,9 +213,9 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H,
     /// every bucket.
     pub fn len(&self) -> usize {
         let Some(all) = self.buckets() else { return 0 };
-        // SAFETY: published buckets are there as long as the table.
+        // SAFETY: published buckets live as long as the table.
         let number = unsafe { all.as_ref() }.bits().buckets();
-        // SAFETY: as above; below the number.
+        // SAFETY: as above; the index is below the number of buckets.
         (0..number).map(|index| unsafe { Buckets::at(all, index) }.entries() as usize).sum()
     }
 
@@ -223,35 +224,35 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H,
         self.len() == 0
     }
 
-    /// The table's bits. Before its first insertion: those that it would have.
+    /// Returns the table's bits. Before the first insertion: the bits currently configured.
     pub fn bits(&self) -> Bits {
         self.setting_up(|buckets| match buckets {
-            // SAFETY: published buckets are there as long as the table.
+            // SAFETY: published buckets live as long as the table.
             Some(buckets) => unsafe { buckets.as_ref() }.bits(),
-            // SAFETY: accessed under the lock only.
+            // SAFETY: accessed only under the lock.
             None => self.configuration.with(|all| unsafe { (*all).bits }),
         })
     }
 
-    /// Index of the bucket in which a packet's connection would be, for diagnosis; `None` before
-    /// the first insertion.
+    /// Index of the bucket to which a packet's connection belongs, for diagnosis; `None` before the
+    /// first insertion.
     pub fn bucket_of(&self, tuple: &Tuple) -> Option<usize> {
-        // SAFETY: published buckets are there as long as the table.
+        // SAFETY: published buckets live as long as the table.
         self.buckets().map(|all| unsafe { Buckets::index(all, &Key::of(tuple).0) })
     }
 
-    /// Bytes of one connection with its value, without its share of the buckets and without what
-    /// the allocator adds.
+    /// Bytes of one connection with its value, without its share of the buckets and without the
+    /// allocator's overhead.
     pub const fn bytes_of_a_connection() -> usize {
         size_of::<EntryOf<T, P, H, C>>()
     }
 
-    /// Bytes of the table with its connections, without what the allocator adds. Connections that
-    /// were taken out and [wait](Self::waiting), or are still referenced, are not counted. Reads
-    /// every bucket.
+    /// Bytes of the table with its connections, without the allocator's overhead. Removed
+    /// connections that [wait](Self::waiting) or are still referenced are not counted. Reads every
+    /// bucket.
     pub fn bytes(&self) -> usize {
         let buckets = self.buckets().map_or(0, |all| {
-            // SAFETY: published buckets are there as long as the table.
+            // SAFETY: published buckets live as long as the table.
             BucketsOf::<P, H, C>::bytes(unsafe { all.as_ref() }.bits())
         });
         size_of::<Self>() + buckets + self.len() * Self::bytes_of_a_connection()
@@ -261,8 +262,8 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H,
 impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> Drop for ConnectionTable<T, P, H, C> {
     fn drop(&mut self) {
         if let Some(buckets) = NonNull::new(from_word::<BucketsOf<P, H, C>>(self.buckets.get())) {
-            // SAFETY: handles borrow the table, so there are none (one that was forgotten cannot be
-            // used); the chains have entries of this type.
+            // SAFETY: handles borrow the table, so none is left (a forgotten one cannot be used);
+            // the chains have entries of this type.
             unsafe { Buckets::free::<T, DeferredOf<P, H, C>>(buckets) };
         }
     }

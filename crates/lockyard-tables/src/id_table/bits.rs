@@ -1,5 +1,5 @@
-//! The lowest free number below a power of two: a bitmap, with a bitmap of its full words above it,
-//! and so on up to one word.
+//! Finds the lowest free number below a power of two. A bitmap marks the used numbers. Above it, a
+//! bitmap marks the full words, and so on up to a single word.
 //!
 //! ```text
 //!   level 1            [.......................01]     a set bit: that word of level 0 is full
@@ -10,11 +10,11 @@ use lockyard::platform::{Cell, DataCell, Host};
 
 const WORD: u32 = u64::BITS;
 
-/// Levels for the largest segment: 64^5 is 2^30.
+/// Number of levels for the largest segment: 64^5 is 2^30.
 pub(super) const MOST_LEVELS: usize = 5;
 
-/// Words of each level of a bitmap of `numbers` bits, from the lowest; 0 where there is no such
-/// level.
+/// Returns the number of words in each level of a bitmap of `numbers` bits, from the lowest; 0 for
+/// absent levels.
 const fn levels(numbers: u32) -> [u32; MOST_LEVELS] {
     let mut levels = [0; MOST_LEVELS];
     let mut words = numbers.div_ceil(WORD);
@@ -29,7 +29,7 @@ const fn levels(numbers: u32) -> [u32; MOST_LEVELS] {
     }
 }
 
-/// Words of a bitmap of `numbers` bits.
+/// Returns the number of words in a bitmap of `numbers` bits, including all levels.
 pub(super) const fn words(numbers: u32) -> u32 {
     let levels = levels(numbers);
     let (mut sum, mut level) = (0, 0);
@@ -40,7 +40,7 @@ pub(super) const fn words(numbers: u32) -> u32 {
     sum
 }
 
-/// Returns word `index` of a bitmap of `numbers` free bits. Bits beyond the numbers are set.
+/// Returns word `index` of a bitmap of `numbers` free bits. Bits beyond `numbers` are set.
 pub(super) fn initial(numbers: u32, index: u32) -> u64 {
     let (mut index, mut bits) = (index, numbers);
     for words in levels(numbers) {
@@ -62,12 +62,12 @@ pub(super) struct Bits<'a, H: Host> {
 
 impl<H: Host> Bits<'_, H> {
     fn read(&self, word: u32) -> u64 {
-        // SAFETY: under the table's lock nobody else writes.
+        // SAFETY: under the table's lock nobody else writes here.
         self.cells[word as usize].with(|bits| unsafe { *bits })
     }
 
     fn write(&self, word: u32, new: u64) {
-        // SAFETY: under the table's lock nobody else accesses it.
+        // SAFETY: under the table's lock nobody else accesses this.
         self.cells[word as usize].with_mut(|bits| unsafe { *bits = new });
     }
 
@@ -86,7 +86,7 @@ impl<H: Host> Bits<'_, H> {
         at
     }
 
-    /// Marks a free number as used; returns true if none is free any more.
+    /// Marks a free number as used; returns true if none is free afterwards.
     pub(super) fn mark_used(&self, number: u32) -> bool {
         let (mut at, mut first) = (number, 0);
         for words in levels(self.numbers) {
@@ -135,7 +135,7 @@ mod tests {
         let mut random = seed;
         for _ in 0..operations {
             random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            // Numbers are used twice as often as freed, so that it fills.
+            // Numbers are marked used twice as often as freed, so the bitmap fills up.
             let number = (random >> 33) as u32 % numbers;
             if random >> 62 == 0 && free.insert(number) {
                 bits.mark_free(number);

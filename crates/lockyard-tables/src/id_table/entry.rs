@@ -12,17 +12,18 @@ use lockyard::{Context, Held, NoContext};
 
 /// An object of an [`IdTable`], locked. Dropping it releases the lock (release).
 ///
-/// If a panic unwinds through it, the lock is still released, and the object stays as it is.
+/// If a panic unwinds through an entry, the lock is still released, and the object stays in the
+/// table.
 #[must_use = "if unused the object's lock is released at once"]
 pub struct Entry<'t, T: Send, V: Variant, H: HostWithSlots, C: Context = NoContext> {
     table: &'t IdTable<T, V, H, C>,
     object: &'t Object<T, H, C>,
     id: u32,
-    /// `None` after the lock was released.
+    /// `None` once the lock is released.
     held: Option<Held<Lock<H, C>>>,
-    /// Keeps the object's memory. It is left after the lock was released.
+    /// Keeps the object's memory. The guard is left after the lock is released.
     _guard: Option<Guard<'t, H, C>>,
-    /// An entry shared with another thread shares the object.
+    /// Sharing an entry with another thread shares the object.
     _value: PhantomData<&'t mut T>,
 }
 
@@ -39,21 +40,21 @@ impl<'t, T: Send, V: Variant, H: HostWithSlots, C: Context> Entry<'t, T, V, H, C
         Entry { table, object, id, held, _guard: guard, _value: PhantomData }
     }
 
-    /// Moves the entry inside a guard.
+    /// Ties the entry to a guard.
     #[inline(always)]
     pub(super) fn inside(mut self, guard: Guard<'t, H, C>) -> Self {
         self._guard = Some(guard);
         self
     }
 
-    /// Returns true if the object was not removed before its lock was taken.
+    /// Returns false if the object was removed before its lock was taken.
     #[inline(always)]
     pub(super) fn is_in_table(&self) -> bool {
-        // SAFETY: under the object's lock.
+        // SAFETY: the object's lock is held.
         self.object.value.with(|value| unsafe { (*value).is_some() })
     }
 
-    /// The object's identifier.
+    /// Returns the object's identifier.
     pub fn id(&self) -> u32 {
         self.id
     }
@@ -66,21 +67,21 @@ impl<'t, T: Send, V: Variant, H: HostWithSlots, C: Context> Entry<'t, T, V, H, C
         }
     }
 
-    /// Takes the object out of the table. Its identifier is free from then on.
+    /// Removes the object from the table. Its identifier is free afterwards.
     pub fn remove(mut self) -> T {
-        // SAFETY: under the object's lock.
+        // SAFETY: the object's lock is held.
         let value = self.object.value.with_mut(|value| unsafe { (*value).take() });
-        // A thread that gets the lock from here on finds that there is no object.
+        // A thread that takes the lock from here on finds no object.
         self.unlock();
         let bits = self.table.forget(self.id);
         if V::LOCKS {
-            // SAFETY: nothing else named it. A thread that waits for its lock holds the table's,
-            // under which it was found, and `forget` took that after all of them.
+            // SAFETY: no other word named the object. A thread that waits for its lock holds the
+            // table's lock, under which it found the object. `forget` took the table's lock after
+            // all of them.
             unsafe { Object::<T, H, C>::free(bits) };
         } else {
-            // SAFETY: the only word that named it was cleared, for this thread alone; readers are
-            // inside guards of the domain. The object in it is gone, so nothing is left that
-            // borrows.
+            // SAFETY: this thread alone cleared the only word that named the object; readers are
+            // inside guards of the domain. The value is gone, so nothing that borrows is left.
             unsafe {
                 let object = Owned::<Object<T, H, C>, H>::from_bits(bits);
                 self.table.domain.retire_owned(object);
@@ -95,7 +96,7 @@ impl<T: Send, V: Variant, H: HostWithSlots, C: Context> Deref for Entry<'_, T, V
 
     #[inline]
     fn deref(&self) -> &T {
-        // SAFETY: under the object's lock, and the reference ends before it is released.
+        // SAFETY: the object's lock is held, and the reference ends before the lock is released.
         let value = self.object.value.with(|value| unsafe { (*value).as_ref() });
         value.expect("an entry's object is in the table")
     }
@@ -104,7 +105,7 @@ impl<T: Send, V: Variant, H: HostWithSlots, C: Context> Deref for Entry<'_, T, V
 impl<T: Send, V: Variant, H: HostWithSlots, C: Context> DerefMut for Entry<'_, T, V, H, C> {
     #[inline]
     fn deref_mut(&mut self) -> &mut T {
-        // SAFETY: under the object's lock, and the entry is borrowed mutably.
+        // SAFETY: the object's lock is held, and the entry is borrowed mutably.
         let value = self.object.value.with_mut(|value| unsafe { (*value).as_mut() });
         value.expect("an entry's object is in the table")
     }

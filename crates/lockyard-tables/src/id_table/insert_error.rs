@@ -1,4 +1,4 @@
-//! Refused insertions, which give the object back.
+//! Refused insertions. The error returns the object.
 
 use core::fmt;
 
@@ -13,7 +13,7 @@ pub enum InsertError<T> {
 }
 
 impl<T> InsertError<T> {
-    /// The object.
+    /// Returns the object.
     pub fn into_inner(self) -> T {
         match self {
             InsertError::Exhausted(value) | InsertError::OutOfMemory(value) => value,

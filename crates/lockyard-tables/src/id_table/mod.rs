@@ -1,9 +1,9 @@
-//! Identifier table: small integers that stand for objects, as a kernel has for its timers, files
-//! and processes.
+//! Identifier table: small integers that name objects, as a kernel uses for timers, files and
+//! processes.
 //!
 //! [`insert`](IdTable::insert) gives an object the lowest free identifier. [`lock`](IdTable::lock)
-//! looks an identifier up and takes the object's own lock. [`remove`](IdTable::remove) takes the
-//! object out, and its identifier is free again.
+//! looks an identifier up and takes the lock of its object. [`remove`](IdTable::remove) removes the
+//! object, which frees its identifier.
 //!
 //! ```
 //! use lockyard_tables::IdTable;
@@ -18,48 +18,50 @@
 //!
 //! # Variants
 //!
-//! - **[`Rcu`], the default**: takes no lock of the table: it
+//! - **[`Rcu`], the default**: takes no lock of the table. It
 //!   [enters](lockyard::reclaim::Domain::enter), reads two pointers, takes the object's lock, and
 //!   checks that the object is still in the table.
-//! - **[`Locked`]**: takes the one spinlock of the table, finds the object, takes its lock, and
-//!   releases the table's.
+//! - **[`Locked`]**: takes the table's only spinlock, finds the object, takes its lock, and
+//!   releases the table's lock.
 //!
-//! They are the way before and the way after. With `Locked` every look-up moves the line of the
-//! table's lock to its CPU, and look-ups wait for each other. With `Rcu` look-ups of different
-//! objects share only memory that nobody writes. Insertion and removal take the table's lock in
-//! both.
+//! `Locked` is the earlier design, and `Rcu` the later one. With `Locked` every look-up moves the
+//! line of the table's lock to its CPU, and look-ups wait for each other. With `Rcu`, look-ups of
+//! different objects share only memory that nobody writes. Both take the table's lock for insertion
+//! and removal.
 //!
-//! An object that was found is not freed under its reader. With `Rcu` its memory is retired to the
-//! table's own [`Domain`](lockyard::reclaim::Domain), and outlives everyone who looked for it
-//! before it was removed. With `Locked` a thread that waits for an object holds the table's lock,
-//! which the remover needs.
+//! An object is not freed while a thread that found it still uses it. With `Rcu` its memory is
+//! retired to the table's own [`Domain`](lockyard::reclaim::Domain). It outlives every look-up that
+//! began before the removal. With `Locked` a thread that waits for an object holds the table's
+//! lock, which the remover needs.
 //!
 //! # Faults
 //!
 //! - **No identifier below the [limit](IdTable::with_limit) is free**: [`InsertError::Exhausted`],
-//!   with the object; the table is as it was.
+//!   with the object; the table is unchanged.
 //! - **No memory, for the object or for the table's growth**: [`InsertError::OutOfMemory`], with
-//!   the object; the table is as it was. Look-up and removal need no memory.
-//! - **A panic while an [`Entry`] is held**: the object's lock is released, and the object stays in
-//!   the table as the panic left it: there is no poisoning.
-//! - **A panic in an object's destructor**: only the caller's own code drops objects, outside all
-//!   locks. When the table is dropped the other objects are still dropped.
-//! - **A thread that holds an `Entry` and calls the same table**: `Rcu`: allowed, but it waits for
-//!   ever for an object that it holds itself. `Locked`: it may wait for ever.
-//! - **A reader that never leaves the table's domain**: look-ups, insertions and removals go on.
-//!   The memory of removed objects is not freed (the objects themselves are what
-//!   [`remove`](IdTable::remove) returns): see [reclamation](lockyard::reclaim).
+//!   the object; the table is unchanged. Look-up and removal need no memory.
+//! - **A panic while an [`Entry`] is held**: the object's lock is released. The object stays in the
+//!   table as the panic left it: there is no poisoning.
+//! - **A panic in an object's destructor**: only the caller's code drops objects, outside all
+//!   locks. If it happens while the table is dropped, the other objects are still dropped.
+//! - **A thread that holds an `Entry` and calls the same table**: with `Rcu` this is allowed, but
+//!   the thread waits for ever for an object that it holds itself. With `Locked` it may wait for
+//!   ever.
+//! - **A reader that never leaves the table's domain**: look-ups, insertions and removals continue.
+//!   The memory of removed objects is not freed (the objects themselves are returned by
+//!   [`remove`](IdTable::remove)): see [reclamation](lockyard::reclaim).
 //!
 //! # Memory
 //!
-//! Entries are in segments of 16, 32, 64, ... identifiers, which never move and are kept until the
-//! table is dropped. A segment takes 8.13 bytes for an identifier, also for those that the last one
-//! holds in reserve. An object has 32 bytes beside it for the lock, the state and the header of
-//! reclamation ([`object_bytes`](IdTable::object_bytes) is all of it). At a million objects of 8
-//! bytes, measured by `tests/it/id_table.rs`: 56.5 bytes for each, of which the table takes 8.5.
+//! Entries are in segments of 16, 32, 64, ... identifiers. Segments never move and are kept until
+//! the table is dropped. A segment takes 8.13 bytes per identifier, even for the unused identifiers
+//! of the last segment. Each object takes 32 more bytes for the lock, the state and the header of
+//! reclamation ([`object_bytes`](IdTable::object_bytes) includes them). With a million objects of 8
+//! bytes, `tests/it/id_table.rs` measures 56.5 bytes for each, of which 8.5 belong to the table.
 //!
-//! Identifiers are given from the lowest, so a table under churn stays as large as its fullest
-//! moment. With `Rcu` up to 192 removed objects a slot wait beside it while readers leave.
+//! The lowest free identifier is always used next. A table under churn therefore stays as large as
+//! at its fullest moment. With `Rcu`, up to 192 removed objects per slot also wait for readers to
+//! leave.
 
 mod bits;
 mod entry;
@@ -81,7 +83,7 @@ use lockyard::reclaim::{Guard, Owned};
 use object::Object;
 use segments::Segment;
 
-/// The result of an attempt to place an object.
+/// Result of an attempt to place an object.
 enum Placed {
     At(u32),
     Exhausted,
@@ -91,22 +93,23 @@ enum Placed {
 impl<T: Send, V: Variant, H: HostWithSlots, C: Context> IdTable<T, V, H, C> {
     /// Gives `value` the lowest free identifier.
     ///
-    /// Cost: an allocation, the table's lock, and about one line for each level of the bitmap.
-    /// There is one level for each 64-fold of identifiers. Now and then a segment is allocated,
-    /// outside the lock.
+    /// Cost: an allocation, the table's lock, and about one line for each level of the bitmap. Each
+    /// level covers 64 times as many identifiers as the level below. Occasionally a segment is
+    /// allocated, outside the lock.
     ///
     /// Release: a thread that [locks](Self::lock) the identifier sees what happened before.
     ///
     /// # Errors
     ///
-    /// The value, if no identifier is free, or there is no memory. The table is then as it was.
+    /// Fails if no identifier is free, or if there is no memory. The error holds the value, and the
+    /// table is unchanged.
     pub fn insert(&self, value: T) -> Result<u32, InsertError<T>> {
         let object = match Owned::<Object<T, H, C>, H>::allocate(Object::new(value), None) {
             Ok(object) => object,
             Err(object) => return Err(InsertError::OutOfMemory(object.into_value())),
         };
         let bits = object.into_bits();
-        // SAFETY: made above, and not published if it is made back.
+        // SAFETY: made above, and turned back into the object only if it was not published.
         let take_back = || unsafe { Object::<T, H, C>::value_of_bits(bits) };
         loop {
             match self.with_writers(|| self.place(bits)) {
@@ -116,7 +119,7 @@ impl<T: Send, V: Variant, H: HostWithSlots, C: Context> IdTable<T, V, H, C> {
                     let Some(segment) = Segment::allocate(k) else {
                         return Err(InsertError::OutOfMemory(take_back()));
                     };
-                    // SAFETY: under the lock.
+                    // SAFETY: the lock is held.
                     let unused = self.with_writers(|| unsafe { self.segments.publish(segment) });
                     drop(unused);
                 }
@@ -153,17 +156,18 @@ impl<T: Send, V: Variant, H: HostWithSlots, C: Context> IdTable<T, V, H, C> {
         self.segments.entry(id).map_or(0, |word| word.load(Ordering::Acquire))
     }
 
-    /// Looks up identifier `id` and locks its object; `None` if there is none. Waits while another
-    /// entry of the object is held.
+    /// Looks up identifier `id` and locks its object. Returns `None` if there is no such object.
+    /// Waits while another entry of the object is held.
     ///
-    /// A thread may hold any number of objects at once. If it asks again for one that it holds, it
+    /// A thread may hold any number of objects at a time. If it locks one that it already holds, it
     /// waits for ever.
     ///
-    /// Cost, `Rcu`: that of [entering](lockyard::reclaim::Domain::enter), three dependent
-    /// loads, the object's lock. `Locked`: the table's lock, two loads, the object's lock.
+    /// Cost with `Rcu`: that of [entering](lockyard::reclaim::Domain::enter), three dependent
+    /// loads, the object's lock. Cost with `Locked`: the table's lock, two loads, the object's
+    /// lock.
     ///
-    /// Acquire: the caller sees what happened under the object's lock before, and before its
-    /// insertion.
+    /// Acquire: the caller sees everything that was done under the object's lock earlier, and
+    /// everything before the object's insertion.
     #[inline(always)]
     pub fn lock(&self, id: u32) -> Option<Entry<'_, T, V, H, C>> {
         during::<H, _>(Region::LookUp, || self.look_up(id))
@@ -172,19 +176,19 @@ impl<T: Send, V: Variant, H: HostWithSlots, C: Context> IdTable<T, V, H, C> {
     #[inline(always)]
     fn look_up(&self, id: u32) -> Option<Entry<'_, T, V, H, C>> {
         if V::LOCKS {
-            // The table's lock and the object's are taken hand over hand. The guard is around both,
-            // so that contexts nest. SAFETY: a thread that frees an object needs the table's lock;
-            // the object's own lock keeps it from then on.
+            // The table's lock and the object's lock are taken hand over hand. The guard encloses
+            // both, so that contexts nest. SAFETY: a thread that frees an object needs the table's
+            // lock. Once the object's lock is taken, that lock keeps the object alive.
             let guard = unsafe { self.domain.assume_entered() };
             let entry = self.with_writers(|| {
-                // SAFETY: found under the table's lock, which a thread that frees the object needs.
+                // SAFETY: found under the table's lock, which any thread needs to free the object.
                 unsafe { self.validate(self.find(id), id, None) }
             });
             return entry.map(|entry| entry.inside(guard));
         }
         let guard = self.domain.enter();
         let bits = self.find(id);
-        // SAFETY: found inside the guard, of the domain to which removed objects are retired; the
+        // SAFETY: found inside a guard of the domain to which removed objects are retired; the
         // entry keeps the guard.
         unsafe { self.validate(bits, id, Some(guard)) }
     }
@@ -193,7 +197,7 @@ impl<T: Send, V: Variant, H: HostWithSlots, C: Context> IdTable<T, V, H, C> {
     ///
     /// # Safety
     ///
-    /// The bits are of `id`; the object stays as long as the guard, or until it is locked.
+    /// The bits are those of `id`. The object lives as long as the guard, or until it is locked.
     #[inline(always)]
     unsafe fn validate<'t>(
         &'t self,
@@ -207,10 +211,10 @@ impl<T: Send, V: Variant, H: HostWithSlots, C: Context> IdTable<T, V, H, C> {
         entry.is_in_table().then_some(entry)
     }
 
-    /// Takes the object with identifier `id` out of the table; `None` if there is none. Waits while
-    /// an entry of it is held. The identifier is free from then on.
+    /// Removes the object with identifier `id` from the table; `None` if there is none. Waits while
+    /// an entry of the object is held. The identifier is free afterwards.
     ///
-    /// Cost: a look-up, the table's lock, and a retirement (`Rcu`) or a freeing.
+    /// Cost: a look-up, the table's lock, and a retirement (`Rcu`) or a call to free memory.
     pub fn remove(&self, id: u32) -> Option<T> {
         self.lock(id).map(Entry::remove)
     }
@@ -218,12 +222,12 @@ impl<T: Send, V: Variant, H: HostWithSlots, C: Context> IdTable<T, V, H, C> {
 
 impl<T: Send, H: HostWithSlots, C: Context> IdTable<T, Rcu, H, C> {
     /// As [`lock`](Self::lock), inside the caller's guard of the table's [domain](Self::domain). A
-    /// guard that is kept, and made [quiescent](Guard::pass_quiescent_state) between look-ups,
-    /// saves each look-up its fence.
+    /// caller can keep the guard and make it [quiescent](Guard::pass_quiescent_state) between
+    /// look-ups. This saves each look-up its fence.
     ///
     /// # Panics
     ///
-    /// If the guard is of another domain.
+    /// Panics if the guard belongs to another domain.
     #[inline(always)]
     pub fn lock_in<'t>(
         &'t self,

@@ -1,18 +1,18 @@
-//! An object of a table: its own lock, and its value until it is removed.
+//! An object of a table: a lock, and a value until it is removed.
 
 use lockyard::lock::Queued;
 use lockyard::platform::{Cell, DataCell, HostWithSlots};
 use lockyard::reclaim::Owned;
 use lockyard::{Context, RawSpinLock};
 
-/// The lock of a table, and of an object.
+/// The type of a table's lock and of an object's lock.
 pub(super) type Lock<H, C> = RawSpinLock<Queued, H, C>;
 
-/// The object that a table's word names: its lock, and the value until it is removed. It has one
-/// identifier for all its life.
+/// An object with its lock, to which a word of the table points. It keeps one identifier for its
+/// whole life.
 pub(super) struct Object<T: Send, H: HostWithSlots, C: Context> {
     pub(super) lock: Lock<H, C>,
-    /// `None` after the removal. Used under the lock.
+    /// `None` after the removal. Accessed under the lock.
     pub(super) value: Cell<H, Option<T>>,
 }
 
@@ -21,14 +21,15 @@ impl<T: Send, H: HostWithSlots, C: Context> Object<T, H, C> {
         Object { lock: Lock::<H, C>::new(), value: DataCell::new(Some(value)) }
     }
 
-    /// Returns the value of an object that was not published.
+    /// Returns the value of an object that was never published.
     pub(super) fn into_value(self) -> T {
         self.value.into_inner().expect("it was not removed")
     }
 
     /// # Safety
     ///
-    /// The bits are of an `Owned<Object>`, or 0, and it lives as long as the reference.
+    /// The bits are 0 or those of an `Owned<Object>`, which lives as long as the returned
+    /// reference.
     #[inline(always)]
     pub(super) unsafe fn at<'a>(bits: u64) -> Option<&'a Self> {
         // SAFETY: the caller's promise.
@@ -37,7 +38,7 @@ impl<T: Send, H: HostWithSlots, C: Context> Object<T, H, C> {
 
     /// # Safety
     ///
-    /// The bits are of an `Owned<Object>` that is the caller's alone, and was not removed.
+    /// The bits are those of an `Owned<Object>` that only the caller has, and that was not removed.
     pub(super) unsafe fn value_of_bits(bits: u64) -> T {
         // SAFETY: the caller's promise.
         let object = unsafe { Owned::<Self, H>::from_bits(bits) };
@@ -48,7 +49,7 @@ impl<T: Send, H: HostWithSlots, C: Context> Object<T, H, C> {
     ///
     /// # Safety
     ///
-    /// The bits are of an `Owned<Object>` that is the caller's alone.
+    /// The bits are those of an `Owned<Object>` that only the caller has.
     pub(super) unsafe fn free(bits: u64) {
         // SAFETY: the caller's promise.
         drop(unsafe { Owned::<Self, H>::from_bits(bits) });

@@ -1,4 +1,4 @@
-//! The objects of a table: words that name them, in segments that double in size and never move.
+//! The words that point to a table's objects, in segments that double in size and never move.
 //!
 //! ```text
 //!   id        0 .. 15   16 .. 47   48 .. 111   ...
@@ -14,17 +14,17 @@ use core::ptr::{NonNull, with_exposed_provenance_mut};
 use core::slice;
 use lockyard::platform::{Cell, ConstAtomics, DataCell, Host, Ordering, U64, Word};
 
-/// Identifiers in the first segment, as a power of two.
+/// Binary logarithm of the number of identifiers in the first segment.
 const FIRST_BITS: u32 = 4;
 const SEGMENTS: usize = 27;
-/// Maximum number of identifiers of a table: 2^31 - 16.
+/// Maximum number of identifiers in a table: 2^31 - 16.
 pub const MAX_IDS: u32 = ((1 << SEGMENTS) - 1) << FIRST_BITS;
 
 /// A segment: its number, and its memory.
 pub(super) struct Segment<H: Host> {
     k: usize,
     memory: NonNull<U64<H>>,
-    /// Frees its memory when it is dropped.
+    /// Marks the memory as owned: dropping the segment frees it.
     _owned: PhantomData<Cell<H, u64>>,
 }
 
@@ -33,7 +33,7 @@ impl<H: Host> Segment<H> {
         1 << (FIRST_BITS as usize + k)
     }
 
-    /// The lowest identifier of segment `k`.
+    /// Returns the lowest identifier of segment `k`.
     pub(super) const fn first_id(k: usize) -> u64 {
         ((1 << k) - 1) << FIRST_BITS
     }
@@ -52,15 +52,15 @@ impl<H: Host> Segment<H> {
         words.extend(bits).ok()
     }
 
-    /// Allocates segment `k`, with all its identifiers free; `None` without memory.
+    /// Allocates segment `k`, with all its identifiers free; `None` if there is no memory.
     pub(super) fn allocate(k: usize) -> Option<Self> {
         let (layout, bitmap) = Self::layout(k)?;
         let memory = from_host::<H>(layout, None)?;
         let words = memory.cast::<U64<H>>();
-        // SAFETY: the bitmap lies in the memory.
+        // SAFETY: the bitmap is inside the memory.
         let cells = unsafe { memory.add(bitmap) }.cast::<Cell<H, u64>>();
         for index in 0..Self::ids(k) {
-            // SAFETY: there is room for this many, and nobody else has the memory.
+            // SAFETY: the memory has room for this number, and nobody else has it.
             unsafe { words.add(index as usize).write(Word::new(0)) };
         }
         for index in 0..bits::words(Self::ids(k)) {
@@ -71,7 +71,7 @@ impl<H: Host> Segment<H> {
         Some(Segment { k, memory: words, _owned: PhantomData })
     }
 
-    /// Returns the word that names the object with `index` here.
+    /// Returns the word for the object with `index` in this segment.
     #[inline(always)]
     pub(super) fn entry(&self, index: u32) -> &U64<H> {
         debug_assert!(index < Self::ids(self.k));
@@ -82,7 +82,7 @@ impl<H: Host> Segment<H> {
     fn bits(&self) -> Bits<'_, H> {
         let numbers = Self::ids(self.k);
         let (_, bitmap) = Self::layout(self.k).expect("it was allocated");
-        // SAFETY: `allocate` initialised this many cells there.
+        // SAFETY: `allocate` initialised this number of cells there.
         let cells = unsafe {
             let first = self.memory.cast::<u8>().add(bitmap).cast::<Cell<H, u64>>();
             slice::from_raw_parts(first.as_ptr(), bits::words(numbers) as usize)
@@ -90,12 +90,13 @@ impl<H: Host> Segment<H> {
         Bits { numbers, cells }
     }
 
-    /// Returns the lowest free index. Under the table's lock, as the next two.
+    /// Returns the lowest free index. The caller holds the table's lock, also in the next two
+    /// functions.
     pub(super) fn lowest_free(&self) -> u32 {
         self.bits().lowest_free()
     }
 
-    /// Marks `index` as used; returns true if no identifier is free any more.
+    /// Marks `index` as used; returns true if no identifier is free afterwards.
     pub(super) fn mark_used(&self, index: u32) -> bool {
         self.bits().mark_used(index)
     }
@@ -124,7 +125,7 @@ impl<H: Host> Drop for Segment<H> {
     }
 }
 
-/// The segments of a table, by number: addresses, or 0.
+/// The addresses of a table's segments, by segment number; 0 for absent ones.
 pub(super) struct Segments<H: Host>([U64<H>; SEGMENTS]);
 
 #[allow(clippy::declare_interior_mutable_const)] // as in `ConstAtomics`
@@ -153,7 +154,7 @@ impl<H: Host> Segments<H> {
         Some(Segment { k, memory, _owned: PhantomData })
     }
 
-    /// Returns segment `k`, if it is there.
+    /// Returns segment `k`, if it exists.
     #[inline]
     pub(super) fn get(&self, k: usize) -> Option<Borrowed<H>> {
         // Acquire: pairs with the release in `publish`; the segment is initialised.
@@ -161,20 +162,20 @@ impl<H: Host> Segments<H> {
         Self::at(k, address).map(|segment| Borrowed(core::mem::ManuallyDrop::new(segment)))
     }
 
-    /// Returns the word that names the object of `id`, if its segment is there.
+    /// Returns the word for the object of `id`, if its segment exists.
     #[inline]
     pub(super) fn entry(&self, id: u32) -> Option<&U64<H>> {
         let (k, index) = Segment::<H>::place_of(id);
         let segment = self.get(k)?;
-        // SAFETY: the word lies in the segment, which stays as long as the table.
+        // SAFETY: the word is in the segment, which lives as long as the table.
         Some(unsafe { &*core::ptr::from_ref(segment.entry(index)) })
     }
 
-    /// Puts a segment into its place, or gives it back if there is one.
+    /// Publishes a segment, or returns it if the table already has one of this number.
     ///
     /// # Safety
     ///
-    /// Under the table's lock.
+    /// The caller holds the table's lock.
     pub(super) unsafe fn publish(&self, segment: Segment<H>) -> Option<Segment<H>> {
         let word = &self.0[segment.k];
         if word.load(Ordering::Relaxed) != 0 {
@@ -192,7 +193,7 @@ impl<H: Host> Segments<H> {
         (0..SEGMENTS).filter(there).map(size).sum()
     }
 
-    /// Takes each name out and calls `each` with it.
+    /// Clears each word and calls `each` with its bits.
     pub(super) fn drain(&mut self, mut each: impl FnMut(u64)) {
         for k in 0..SEGMENTS {
             let Some(segment) = self.get(k) else { continue };

@@ -1,5 +1,4 @@
-//! The table itself: its memory, from its creation to its end, and the state that changes under its
-//! lock.
+//! The table itself: its memory from creation to drop, and the state that changes under its lock.
 
 use super::object::{Lock, Object};
 use super::segments::{MAX_IDS, Segment, Segments};
@@ -14,35 +13,35 @@ use lockyard::{Context, NoContext};
 
 /// Identifiers for objects. See the [module](super).
 ///
-/// `C` is what the table's lock, the objects' locks and the guards of its domain switch off while
-/// they are held. In a look-up those of the guard and of the object nest, and both are left when
-/// the [`Entry`](super::Entry) is dropped.
+/// `C` is the context that is switched off while the table's lock, an object's lock or a guard of
+/// its domain is held. In a look-up the guard's context and the object's context nest. Both are
+/// left when the [`Entry`](super::Entry) is dropped.
 #[repr(C)]
 pub struct IdTable<T: Send, V: Variant, H: HostWithSlots, C: Context = NoContext> {
-    /// Readers, and the memory of removed objects. (`Locked` does not use it.)
+    /// The domain of readers and of removed objects' memory. (`Locked` does not use it.)
     pub(super) domain: Domain<H, C>,
-    /// The objects; read by look-ups, changed under the lock.
+    /// The segments of objects; read by look-ups, changed under the lock.
     pub(super) segments: Segments<H>,
-    /// Identifiers are below this.
+    /// Exclusive upper bound of the identifiers.
     pub(super) limit: u32,
     pub(super) writers: Writers<H, C>,
     _variant: Invariant<V>,
     _objects: PhantomData<Owned<Object<T, H, C>, H>>,
 }
 
-/// State of insertion and removal. In a line of its own, so that look-ups do not lose theirs.
+/// State of insertion and removal. It has its own cache line, so that look-ups do not lose theirs.
 #[repr(C, align(64))]
 pub(super) struct Writers<H: HostWithSlots, C: Context> {
     lock: Lock<H, C>,
-    /// A set bit is a segment without a free identifier. Used under the lock.
+    /// Each set bit is a segment without a free identifier. Accessed under the lock.
     pub(super) full: U64<H>,
     /// Number of objects. Changed under the lock.
     len: U64<H>,
 }
 
 impl<T: Send, V: Variant, H: HostWithSlots<Atomics: ConstAtomics>, C: Context> IdTable<T, V, H, C> {
-    /// Returns an empty table for up to [`MAX_IDS`] identifiers; for statics too. Where the
-    /// platform has no constants use [`IdTable::default`].
+    /// Returns an empty table for up to [`MAX_IDS`] identifiers; also works in statics. On
+    /// platforms without constants use [`IdTable::default`].
     pub const fn new() -> Self {
         Self::with_limit(MAX_IDS)
     }
@@ -78,7 +77,7 @@ impl<T: Send, V: Variant, H: HostWithSlots, C: Context> Default for IdTable<T, V
 }
 
 impl<T: Send, V: Variant, H: HostWithSlots, C: Context> IdTable<T, V, H, C> {
-    /// Runs `body` with the table's lock. It must not panic.
+    /// Runs `body` under the table's lock. `body` must not panic.
     pub(super) fn with_writers<R>(&self, body: impl FnOnce() -> R) -> R {
         let held = self.writers.lock.acquire();
         let result = body();
@@ -99,7 +98,7 @@ impl<T: Send, V: Variant, H: HostWithSlots, C: Context> IdTable<T, V, H, C> {
             let (k, index) = Segment::<H>::place_of(id);
             let Some(segment) = self.segments.get(k) else { return 0 };
             let word = segment.entry(index);
-            // Relaxed, both: under the lock; that readers miss it is the domain's affair.
+            // Both relaxed: the lock is held, and the domain covers readers that miss the change.
             let bits = word.load(Ordering::Relaxed);
             word.store(0, Ordering::Relaxed);
             segment.mark_free(index);
@@ -120,12 +119,12 @@ impl<T: Send, V: Variant, H: HostWithSlots, C: Context> IdTable<T, V, H, C> {
         self.len() == 0
     }
 
-    /// The bound that all identifiers are below.
+    /// Returns the exclusive upper bound of all identifiers.
     pub fn limit(&self) -> u32 {
         self.limit
     }
 
-    /// The domain to which removed objects are retired.
+    /// Returns the domain to which removed objects are retired.
     pub fn domain(&self) -> &Domain<H, C> {
         &self.domain
     }
@@ -150,8 +149,8 @@ impl<T: Send, V: Variant, H: HostWithSlots, C: Context> Drop for IdTable<T, V, H
         );
         impl<T: Send, H: HostWithSlots, C: Context> Drop for Finish<'_, T, H, C> {
             fn drop(&mut self) {
-                // Drops what a panic in an object's destructor has left.
-                // SAFETY: the table is being dropped: nobody else has its objects.
+                // Drops the objects that remain after a panic in a destructor. SAFETY: the table is
+                // being dropped: nobody else has its objects.
                 self.0.drain(|bits| unsafe { Object::<T, H, C>::free(bits) });
                 self.0.free();
             }

@@ -1,9 +1,8 @@
-//! The variants: look-ups with the table's lock, and without.
+//! The variants: look-ups with and without the table's lock.
 
-/// The way in which look-ups are kept from objects that are removed meanwhile. Sealed: [`Rcu`] or
-/// [`Locked`].
+/// How look-ups are protected from the removal of objects. Sealed: [`Rcu`] or [`Locked`].
 pub trait Variant: sealed::Sealed + 'static {
-    /// Its name in tables.
+    /// Name of the variant in tables.
     const NAME: &'static str;
     /// True if look-ups take the table's lock.
     const LOCKS: bool;
@@ -24,7 +23,7 @@ impl Variant for Rcu {
     const LOCKS: bool = false;
 }
 
-/// One spinlock for all. To compare with.
+/// One spinlock for the whole table, for comparison.
 #[derive(Debug)]
 pub struct Locked;
 

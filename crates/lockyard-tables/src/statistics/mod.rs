@@ -2,10 +2,11 @@
 //! and read rarely.
 //!
 //! One record for all CPUs is a hot line that every update moves. One record for each CPU moves
-//! nothing. But it takes memory for CPUs that never update, a reader must visit them all, and an
-//! object that is created often takes the allocator's lock each time. One record for each NUMA node
-//! *that updates* is between. CPUs of a node share a line that stays in their node, and an object
-//! that a single node uses has a single record. The [`Variant`] decides which it is:
+//! nothing. But it takes memory for CPUs that never update, and a reader must visit all records. A
+//! program that often creates objects also takes the allocator's lock each time. One record for
+//! each NUMA node *that updates* is a compromise. CPUs of a node share a line that stays in their
+//! node. An object that a single node uses has a single record. The [`Variant`] selects one of
+//! these:
 //!
 //! | variant | records | an update moves | a reader visits | bytes, if *n* nodes update |
 //! | --- | --- | --- | --- | --- |
@@ -13,28 +14,28 @@
 //! | [`PerCpu<CPUS>`](PerCpu) | `CPUS`, at creation | nothing | `CPUS` | 8 + 64 `CPUS` |
 //! | [`PerNode`] | one for a node that updates | its node's line | *n* | 8 + 8 `NODES` + 64 *n* |
 //!
-//! These are bytes natively, without what the allocator adds. That is much for memory that is
-//! aligned to a line: with glibc a record takes 192 bytes. Example: eight nodes, one of which
-//! updates, take 136 bytes, where 64 CPUs take 4,104.
+//! The bytes are those on the native host, without the allocator's overhead. The overhead is large
+//! for memory aligned to a line: with glibc a record takes 192 bytes. Example: an object on eight
+//! nodes, one of which updates, takes 136 bytes, while 64 CPUs take 4,104.
 //!
 //! # Guarantees
 //!
 //! - Nothing is lost: every update is added to exactly one record. A reading is the sum of the
 //!   records.
-//! - Each record is read under its lock, so none is torn: its packets and bytes belong together.
-//!   The records are read one after another. An update that ended before the reading began is in
-//!   it. One that runs meanwhile may be.
-//! - Where only one node ever updates, no record but the first is allocated. No node ever has two.
+//! - Each record is read under its lock, so it is consistent: its packets and bytes belong
+//!   together. The records are read one after another. A reading includes every update that ended
+//!   before the reading began. It may include updates that run at the same time.
+//! - If only one node ever updates, only the first record is allocated. No node ever has two.
 //! - A record for a further node is allocated [without blocking and without
-//!   reserves](Host::allocate). When that fails, the update goes to the first record, and the
-//!   node's next update tries again. So after the creation nothing here fails.
-//! - Nothing blocks except on a record's lock, which is held for a few instructions. The lock's
-//!   [`Context`] must keep out an interrupt or a signal handler that may update what it
-//!   interrupted.
+//!   reserves](Host::allocate). If that fails, the update goes to the first record, and the node's
+//!   next update tries again. After creation nothing here can fail.
+//! - Nothing blocks except on a record's lock, which is held for a few instructions. An interrupt
+//!   or a signal handler may interrupt an update and then update the same statistics. The lock's
+//!   [`Context`] must keep such a handler out.
 //!
-//! The idea, and the rule of the last writer: J. Rajahalme, "openvswitch: Per NUMA node flow
-//! stats", dev@openvswitch.org and netdev mailing lists, 2014. Written from its description, not
-//! from the implementation.
+//! The idea and the rule of the last writer come from J. Rajahalme, "openvswitch: Per NUMA node
+//! flow stats", dev@openvswitch.org and netdev mailing lists, 2014. This code was written from the
+//! description, not from the implementation.
 
 mod per_node;
 mod record;
@@ -78,19 +79,19 @@ pub struct Statistics<V: Variant, K: LaneLock<H>, H: Host = Native, C: Context =
 }
 
 impl<V: Variant, K: LaneLock<H>, H: Host, C: Context> Statistics<V, K, H, C> {
-    /// Makes statistics in which nothing was counted. Allocates once: 64 bytes near node 0
-    /// ([`PerNode`]), 64 for each CPU ([`PerCpu`]), or nothing ([`Shared`]).
+    /// Makes statistics with all counts zero. Allocates once: 64 bytes near node 0 ([`PerNode`]),
+    /// 64 for each CPU ([`PerCpu`]), or nothing ([`Shared`]).
     ///
     /// # Errors
     ///
-    /// If the host has no memory for them.
+    /// Fails if the host has no memory.
     pub fn new() -> Result<Self, AllocationFailed> {
         Ok(Statistics { records: Records::new()? })
     }
 
-    /// Adds `counts`, where the caller runs. Cost: one acquisition and release of a record's lock.
-    /// [`PerNode`] first reads the address of the node's record, which seldom changes, and asks the
-    /// host [for the node](Host::numa_node).
+    /// Adds `counts` at the place where the caller runs. Cost: one acquisition and release of a
+    /// record's lock. [`PerNode`] first reads the address of the node's record, which rarely
+    /// changes, and asks the host [for the node](Host::numa_node).
     ///
     /// The sum of all updates wraps at 2^64.
     #[inline]
@@ -98,24 +99,24 @@ impl<V: Variant, K: LaneLock<H>, H: Host, C: Context> Statistics<V, K, H, C> {
         self.update_at(V::Records::<K, H, C>::here(), counts);
     }
 
-    /// Adds `counts` for a caller that knows where it runs. `place` is the NUMA node ([`PerNode`])
-    /// or the CPU ([`PerCpu`]); [`Shared`] ignores it. Any number is allowed: a wrong one costs
-    /// transfers, not counts.
+    /// Adds `counts` for a caller that knows its place. `place` is the NUMA node ([`PerNode`]) or
+    /// the CPU ([`PerCpu`]); [`Shared`] ignores it. Any number is allowed: a wrong one costs line
+    /// transfers, but no counts.
     #[inline]
     pub fn update_at(&self, place: usize, counts: &Counts) {
         self.records.add(place, counts);
     }
 
-    /// Returns the sum of all records that exist. Each is read under its lock; the [module](self)
-    /// says what that means. Cost: a transfer of each record's line.
+    /// Returns the sum of all existing records. Each is read under its lock; the [module](self)
+    /// says what that guarantees. Cost: a transfer of each record's line.
     pub fn read(&self) -> Counts {
         self.sum(Record::read)
     }
 
-    /// Returns the sum of all records, and sets each to zero while its lock is held. An update is
-    /// in exactly one result: that of one `take`, or of a later `take` or [`read`](Self::read). So
-    /// clearing loses nothing, unless the caller drops the result. Records stay allocated, and the
-    /// last writer stays noted.
+    /// Returns the sum of all records, and sets each to zero under its lock. Each update is in
+    /// exactly one result: that of one `take`, or of a later `take` or [`read`](Self::read).
+    /// Clearing therefore loses nothing, unless the caller drops the result. Records stay
+    /// allocated, and the last writer stays recorded.
     pub fn take(&self) -> Counts {
         self.sum(Record::take)
     }
@@ -126,14 +127,14 @@ impl<V: Variant, K: LaneLock<H>, H: Host, C: Context> Statistics<V, K, H, C> {
         sum
     }
 
-    /// Number of records now.
+    /// Current number of records.
     pub fn records(&self) -> usize {
         let mut records = 0;
         self.records.visit(|_| records += 1);
         records
     }
 
-    /// Bytes of this object now, with its records, without what the allocator adds.
+    /// Current bytes of this object with its records, without the allocator's overhead.
     pub fn bytes(&self) -> usize {
         size_of::<Self>() + self.records.allocated()
     }

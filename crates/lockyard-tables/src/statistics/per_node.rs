@@ -13,13 +13,13 @@
 //!                      no memory ---------------------> add to the first
 //! ```
 //!
-//! A slot changes once, from 0 to an address, and the record stays until the object is dropped. So
-//! an updater needs no reference to it. `last_writer` is a hint: whatever it says, every update is
-//! added to exactly one record.
+//! A slot changes once, from 0 to an address, and the record lives until the object is dropped. An
+//! updater therefore needs no reference to it. `last_writer` is a hint: for any value of it, every
+//! update is added to exactly one record.
 //!
-//! Node 0 notes itself although it has a record, because that is the first one. Otherwise node 0
-//! and another node could share it for ever: each update of the other node would find that it alone
-//! has ever used the record.
+//! Node 0 also writes its number to `last_writer`, although the first record belongs to it.
+//! Otherwise node 0 and another node could share that record for ever: at each update, the other
+//! node would appear to be the record's only user.
 
 use super::record::{Counts, Record};
 use super::records::Records;
@@ -30,11 +30,12 @@ use lockyard::Context;
 use lockyard::lock::LaneLock;
 use lockyard::platform::{Host, Ordering, U32, U64, Word};
 
-/// A record for each NUMA node that updates, allocated when a second node does. The default.
+/// A record for each NUMA node that updates. The second record is allocated when a second node
+/// updates. The default.
 ///
 /// An object has room for the addresses of `NODES` records, 8 bytes each. On a host with more
-/// nodes, node *n* uses the record of *n* mod `NODES`. Nodes then share records, and nothing is
-/// lost.
+/// nodes, node *n* uses the record of *n* mod `NODES`. Some nodes then share a record, and nothing
+/// is lost.
 #[derive(Debug)]
 pub struct PerNode<const NODES: usize = 8>;
 
@@ -42,7 +43,7 @@ pub struct PerNode<const NODES: usize = 8>;
 pub struct NodeRecords<K: LaneLock<H>, H: Host, C: Context, const NODES: usize> {
     /// The address of each node's record, or 0.
     records: [U64<H>; NODES],
-    /// 0, or one more than the node that used the first record last.
+    /// 0, or one more than the number of the node that last used the first record.
     last_writer: U32<H>,
     /// Marks that records are owned.
     _records: PhantomData<Record<K, H, C>>,
@@ -52,7 +53,7 @@ impl<K: LaneLock<H>, H: Host, C: Context, const NODES: usize> NodeRecords<K, H, 
     /// Returns the record of `node`, if there is one.
     #[inline(always)]
     fn record(&self, node: usize) -> Option<&Record<K, H, C>> {
-        // Acquire: pairs with the release of `publish`, so that the record is seen as it was made.
+        // Acquire: pairs with the release of `publish`, so the record is seen fully initialised.
         let record = from_word::<Record<K, H, C>>(self.records[node].load(Ordering::Acquire));
         // SAFETY: a slot holds 0 or the address of a record that lives as long as `self`.
         unsafe { record.as_ref() }
@@ -61,24 +62,24 @@ impl<K: LaneLock<H>, H: Host, C: Context, const NODES: usize> NodeRecords<K, H, 
     /// Returns the record of node 0, which exists from the start.
     #[inline(always)]
     fn first(&self) -> &Record<K, H, C> {
-        // Relaxed: it was there before anyone could know `self`.
+        // Relaxed: the record was there before anyone could know `self`.
         let record = from_word::<Record<K, H, C>>(self.records[0].load(Ordering::Relaxed));
-        // SAFETY: `new` put it there, and it stays.
+        // SAFETY: `new` stored the address, and the record lives as long as `self`.
         unsafe { &*record }
     }
 
-    /// Notes that `node` uses the first record. Written only when it changes, so that the line can
+    /// Records that `node` uses the first record. Writes only on a change, so that the line can
     /// stay shared.
     #[inline(always)]
     fn note_writer(&self, node: usize) {
         let me = node as u32 + 1;
-        // Relaxed, both: a hint.
+        // Both relaxed: a hint.
         if self.last_writer.load(Ordering::Relaxed) != me {
             self.last_writer.store(me, Ordering::Relaxed);
         }
     }
 
-    /// Adds an update of a node that has no record.
+    /// Adds an update from a node that has no record.
     #[cold]
     #[inline(never)]
     fn add_without_record(&self, node: usize, counts: &Counts) {
@@ -92,12 +93,12 @@ impl<K: LaneLock<H>, H: Host, C: Context, const NODES: usize> NodeRecords<K, H, 
         }
     }
 
-    /// Gives `node` a record that begins with `counts`. If another CPU of the node was quicker,
-    /// adds them to its record.
+    /// Publishes a record with `counts` for `node`. If another CPU of the node was first, adds the
+    /// counts to that CPU's record.
     fn publish(&self, node: usize, counts: &Counts) -> Result<(), AllocationFailed> {
         let new = memory::allocate::<_, H>(Some(node as u32), || Record::<K, H, C>::new(*counts))?;
         // Release: pairs with the acquire of `record`, and of a failed exchange here. Acquire on
-        // failure: pairs with the release of the quicker CPU, whose record is then used.
+        // failure: pairs with the release of the CPU that was first, whose record is then used.
         let published = self.records[node].compare_exchange(
             0,
             to_word(new.as_ptr()),
@@ -105,7 +106,7 @@ impl<K: LaneLock<H>, H: Host, C: Context, const NODES: usize> NodeRecords<K, H, 
             Ordering::Acquire,
         );
         if let Err(theirs) = published {
-            // SAFETY: `new` is ours alone: it was not published.
+            // SAFETY: only this thread has `new`: it was not published.
             unsafe { memory::free::<_, H>(new) };
             // SAFETY: a slot that is not 0 holds the address of a record that lives as long as
             // `self`.

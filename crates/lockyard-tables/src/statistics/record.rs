@@ -1,11 +1,11 @@
-//! One record of statistics behind its own lock, in a line of its own.
+//! One record of statistics with its own lock, in its own cache line.
 
 use lockyard::Context;
 use lockyard::RawSpinLock;
 use lockyard::lock::LaneLock;
 use lockyard::platform::{Cell, DataCell, Host};
 
-/// The numbers that are counted. An update and a reading are both of this type.
+/// The counted numbers. The type serves both for an update and for a reading.
 ///
 /// ```
 /// use lockyard_tables::Counts;
@@ -16,13 +16,13 @@ use lockyard::platform::{Cell, DataCell, Host};
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Counts {
-    /// Packets, or whatever else is counted one by one. Wraps at 2^64.
+    /// Packets, or any other event. Wraps at 2^64.
     pub packets: u64,
     /// Bytes of the packets. Wraps at 2^64.
     pub bytes: u64,
     /// Time of the last packet, in the caller's unit; 0 for never.
     pub last_used: u64,
-    /// Flags that any of the packets had.
+    /// Union of the packets' flags.
     pub flags: u32,
 }
 
@@ -33,8 +33,8 @@ impl Counts {
         Counts { packets: 1, bytes, last_used: now, flags }
     }
 
-    /// Adds `other`: packets and bytes are added (wrapping), the later `last_used` stays, flags are
-    /// united. The order of merging makes no difference.
+    /// Adds `other`: packets and bytes are added (wrapping), the later `last_used` is kept, and
+    /// flags are united. The order of merging makes no difference.
     #[inline]
     pub fn merge(&mut self, other: &Counts) {
         self.packets = self.packets.wrapping_add(other.packets);
@@ -44,7 +44,7 @@ impl Counts {
     }
 }
 
-/// Counts behind a lock of 4 bytes. 64 bytes, so that two records never share a line.
+/// Counts with a lock of 4 bytes. 64 bytes in all, so that two records never share a line.
 #[repr(C, align(64))]
 pub struct Record<K: LaneLock<H>, H: Host, C: Context> {
     lock: RawSpinLock<K, H, C>,
@@ -60,14 +60,14 @@ impl<K: LaneLock<H>, H: Host, C: Context> Record<K, H, C> {
     fn locked<R>(&self, f: impl FnOnce(&Cell<H, Counts>) -> R) -> R {
         let held = self.lock.acquire();
         let result = f(&self.counts);
-        // SAFETY: `held` is this lock's. `f` does not unwind: it copies and adds numbers.
+        // SAFETY: `held` belongs to this lock. `f` does not unwind: it copies and adds numbers.
         unsafe { self.lock.release(held) };
         result
     }
 
     #[inline(always)]
     pub(super) fn add(&self, counts: &Counts) {
-        // SAFETY: the lock is held, and all access to the cell is under it.
+        // SAFETY: the lock is held, and the cell is accessed only under it.
         self.locked(|cell| cell.with_mut(|all| unsafe { (*all).merge(counts) }));
     }
 

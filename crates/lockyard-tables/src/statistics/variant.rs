@@ -1,5 +1,5 @@
-//! The variants: the number of records, and the record that an update goes to. [`PerNode`] has a
-//! file of its own.
+//! The variants: the number of records, and the record for each update. [`PerNode`] has its own
+//! file.
 
 use super::per_node::{self, PerNode};
 use super::record::{Counts, Record};
@@ -10,7 +10,7 @@ use lockyard::Context;
 use lockyard::lock::LaneLock;
 use lockyard::platform::Host;
 
-/// The records that updates go to: [`Shared`], [`PerCpu`], [`PerNode`]. Sealed.
+/// The records that receive updates: [`Shared`], [`PerCpu`], [`PerNode`]. Sealed.
 pub trait Variant: sealed::Sealed + 'static {
     #[doc(hidden)]
     type Records<K: LaneLock<H>, H: Host, C: Context>: Records<K, H, C>;
@@ -23,8 +23,8 @@ mod sealed {
     impl<const NODES: usize> Sealed for super::PerNode<NODES> {}
 }
 
-/// One record for all, inside the object. It takes the least memory, and its line moves to every
-/// CPU that updates.
+/// One record for all, inside the object. It takes the least memory. Its line moves to every CPU
+/// that updates.
 #[derive(Debug)]
 pub struct Shared;
 
@@ -56,10 +56,10 @@ impl<K: LaneLock<H>, H: Host, C: Context> Records<K, H, C> for OneRecord<K, H, C
 }
 
 /// A record for each of `CPUS` [slots](Host::slot), all allocated at creation. Updates share
-/// nothing. An object takes 64 bytes for every CPU, used or not, and a reader visits them all.
+/// nothing. An object takes 64 bytes for every CPU, used or not, and a reader visits all records.
 ///
-/// Slot *s* updates record *s* mod `CPUS`, and a thread without a slot the first. With fewer
-/// records than slots some are shared, and nothing is lost.
+/// Slot *s* updates record *s* mod `CPUS`; a thread without a slot updates the first. If there are
+/// fewer records than slots, some are shared, and nothing is lost.
 #[derive(Debug)]
 pub struct PerCpu<const CPUS: usize = 64>;
 

@@ -1,6 +1,6 @@
-//! Which tables and handles may be sent to another thread, and which may be shared with one.
+//! Tables and handles that may be sent to another thread, and those that may be shared with one.
 //!
-//! All of it is decided when this file compiles. The tests run nothing.
+//! The compiler makes all these checks. The tests execute nothing.
 
 use lockyard::Native;
 use lockyard::lock::Queued;
@@ -26,6 +26,6 @@ fn tables_and_references_are_sent_and_shared() {
 #[test]
 fn an_entry_stays_on_its_thread() {
     lacks!(Send; id_table::Entry<'static, u32, id_table::Rcu, Native>);
-    // A shared entry gives `&T`.
+    // A shared entry gives access to `&T`.
     lacks!(Sync; id_table::Entry<'static, NotShared<u32>, id_table::Locked, Native>);
 }

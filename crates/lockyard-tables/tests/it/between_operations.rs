@@ -1,4 +1,4 @@
-//! What other threads do while a look-up has stopped between two of its operations.
+//! Actions of other threads while a look-up is stopped between two of its operations.
 
 #![cfg(feature = "hooks")]
 
@@ -19,7 +19,7 @@ fn connection(number: u32) -> Tuple {
     }
 }
 
-/// A value that counts those that live.
+/// A value that counts its live instances.
 struct Alive(&'static AtomicU32);
 
 impl Alive {
@@ -46,7 +46,7 @@ fn beside_a_stopped_look_up(look_up: impl FnOnce() + Send, beside: impl FnOnce()
     };
     thread::scope(|scope| {
         scope.spawn(move || {
-            // The first fence of a look-up is that of entering.
+            // The first fence of a look-up is the one for entering.
             after_next(OperationKind::Fence, move || {
                 stopped.store(true, Ordering::Relaxed);
                 until(go_on);
@@ -84,7 +84,7 @@ fn a_look_up_that_never_ends_holds_memory_of_connections_back_and_nothing_else()
             assert_eq!(ALIVE.load(Ordering::Relaxed), 1, "values are still dropped");
         },
     );
-    // The look-up has gone on, and a retirement or two later everything is freed.
+    // The look-up has continued, and after a few more retirements everything is freed.
     for _ in 0..4 {
         insert(1);
         assert_eq!(table.expire(5, usize::MAX, |_| ()), 1);

@@ -1,5 +1,5 @@
-//! The connection table natively: against a `HashMap` by random operations, its faults, and on real
-//! threads. Bounded by operations, not by time.
+//! The connection table on the native host: random operations compared with a `HashMap`, faults,
+//! and real threads. The tests are bounded by operations, not by time.
 
 use lockyard::Native;
 use lockyard_tables::AllocationFailed;
@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
-/// Marsaglia's xorshift: any random numbers do, as long as they are the same each time.
+/// Marsaglia's xorshift. Any random numbers will do, if they are the same each time.
 struct Random(u64);
 
 impl Random {
@@ -25,7 +25,7 @@ impl Random {
         (self.0 >> 11) % n
     }
 
-    /// Returns a tuple of few endpoints, so that tuples come again, in both directions.
+    /// Returns a tuple of few endpoints, so that tuples recur, in both directions.
     fn tuple(&mut self) -> Tuple {
         let mut end = || {
             let last = self.below(3) as u16;
@@ -60,7 +60,7 @@ fn what_is_inserted_without_a_look_is_found_and_removed_as_any_other() {
         let (found, direction) = table.look_up(&numbered(number).reversed()).expect("it is there");
         assert_eq!((*found, direction), (u64::from(number), Direction::Reply));
     }
-    // If it is there after all: the new one is found, then the old one, then none.
+    // If the connection is present after all, the new one is found, then the old one, then none.
     let twice = numbered(7);
     table.insert_absent(&twice, 700, NEVER).expect("there is memory");
     for expected in [700, 7] {
@@ -72,7 +72,7 @@ fn what_is_inserted_without_a_look_is_found_and_removed_as_any_other() {
     assert_eq!(table.len(), 99);
 }
 
-/// What the table should have: the value and the deadline of each original tuple.
+/// The expected contents of the table: the value and the deadline of each original tuple.
 type Expected = HashMap<Tuple, (u64, u64)>;
 
 fn expected<'m>(model: &'m Expected, tuple: &Tuple) -> Option<(Tuple, &'m (u64, u64))> {
@@ -81,7 +81,7 @@ fn expected<'m>(model: &'m Expected, tuple: &Tuple) -> Option<(Tuple, &'m (u64, 
 }
 
 /// Performs random operations on a table and on a map, which must agree after each.
-// Longer than a screen: it is one arm for each operation.
+// Longer than a screen, because it has one arm for each operation.
 fn behaves<P: LookUp<Native>>(table: &ConnectionTable<u64, P>, seed: u64) {
     let mut random = Random(seed);
     let mut model = Expected::new();
@@ -147,7 +147,7 @@ fn behaves<P: LookUp<Native>>(table: &ConnectionTable<u64, P>, seed: u64) {
                 assert_eq!((count, &gone), (due.len(), &due), "{at}");
             }
             8 if !held.is_empty() => {
-                // Handles stay valid, whatever became of the connection.
+                // Handles stay valid in any case.
                 let (connection, value) =
                     held.swap_remove(random.below(held.len() as u64) as usize);
                 assert_eq!(*connection.clone(), value, "{at}");
@@ -226,9 +226,10 @@ fn chains_of_a_seeded_table_are_as_long_as_chance_makes_them() {
         table.insert(&numbered(number), (), NEVER).unwrap();
         chains[table.bucket_of(&numbered(number)).unwrap()] += 1;
     }
-    // 64 on average, with a standard deviation of 8: beyond 8 of them in one of 10^13 seeds.
+    // 64 on average, with a standard deviation of 8. The test fails by chance for one of 10^13
+    // seeds.
     assert!(chains.iter().all(|chain| (1..128).contains(chain)), "{chains:?}");
-    // Another seed, other chains.
+    // Another seed gives other chains.
     let other = lockyard_tables::ConnectionTable::<()>::new(Bits::new(8).unwrap());
     other.start().unwrap();
     let same = (0..100).filter(|&n| other.bucket_of(&numbered(n)) == table.bucket_of(&numbered(n)));
@@ -252,7 +253,7 @@ fn a_sweep_goes_on_where_the_last_one_ended() {
     assert_eq!(table.expire(u64::MAX, usize::MAX, |_| ()), 0, "it never expires");
 }
 
-/// A value that counts those that live, and may panic when it is dropped.
+/// A value that counts its live instances, and may panic when it is dropped.
 struct Value {
     living: Arc<AtomicUsize>,
     panics: bool,
@@ -279,14 +280,14 @@ fn a_panic_loses_what_is_documented<P: LookUp<Native>>() {
     let count = || living.load(Ordering::Relaxed);
     let table = ConnectionTable::<Value, P>::with_bits(Bits::MIN, None);
 
-    // In the function that makes a value: nothing has changed.
+    // A panic in the function that makes a value: nothing has changed.
     let made = catch_unwind(AssertUnwindSafe(|| {
         table.get_or_insert_with(&numbered(0), 5, || panic!("the caller's")).is_ok()
     }));
     assert!(made.is_err() && table.is_empty() && count() == 0);
 
-    // In the function that is shown expired connections: the rest of the batch is dropped, and all
-    // others are still there.
+    // A panic in the function that receives expired connections: the rest of the batch is dropped,
+    // and all others are still there.
     for number in 0..100 {
         table.insert(&numbered(number), Value::new(&living, false), 5).unwrap();
     }
@@ -304,7 +305,7 @@ fn a_panic_loses_what_is_documented<P: LookUp<Native>>() {
     assert_eq!(table.expire(5, usize::MAX, |_| ()), left, "the table goes on");
     assert_eq!((table.len(), count()), (0, 0));
 
-    // In a destructor: where the last reference is dropped.
+    // A panic in a destructor: it unwinds from the drop of the last reference.
     table.insert(&numbered(1), Value::new(&living, true), 5).unwrap();
     let connection = table.remove(&numbered(1)).unwrap();
     let other = connection.clone();
@@ -312,7 +313,7 @@ fn a_panic_loses_what_is_documented<P: LookUp<Native>>() {
     assert!(catch_unwind(AssertUnwindSafe(|| drop(other))).is_err());
     assert_eq!((table.len(), count()), (0, 0));
 
-    // In a destructor while the table is dropped: the others are still dropped.
+    // A panic in a destructor while the table is dropped: the others are still dropped.
     for number in 0..10 {
         table.insert(&numbered(number), Value::new(&living, number == 5), 5).unwrap();
     }
@@ -340,14 +341,14 @@ fn a_forgotten_handle_leaves_the_table_usable() {
 }
 
 /// Lets threads insert, look up, renew, remove and sweep the same few connections. Each value is
-/// dropped once, and none is used after that.
+/// dropped once, and none is used afterwards.
 fn torture<P: LookUp<Native>>(bits: u32) -> Result<(), AllocationFailed> {
     const THREADS: u64 = 4;
     const ROUNDS: u64 = 4_000;
     let living = Arc::new(AtomicUsize::new(0));
     let table = ConnectionTable::<Value, P>::with_bits(Bits::new(bits).unwrap(), None);
     let clock = AtomicU64::new(0);
-    // Insertions less removals, counted by the threads.
+    // Insertions minus removals, counted by the threads.
     let there = AtomicUsize::new(0);
     thread::scope(|scope| {
         for me in 1..=THREADS {

@@ -1,4 +1,4 @@
-//! What must not compile does not, and says why in words.
+//! Forbidden uses fail to compile, with a readable message.
 
 #[test]
 fn a_table_of_what_lives_long_given_what_does_not() {

@@ -1,4 +1,4 @@
-//! The first line of a user: each name at the root is made by a `let` without a type.
+//! The first lines of a user: a `let` without a type can make each name at the crate's root.
 
 use lockyard_tables::buffers::{Configuration, Key};
 use lockyard_tables::connections::{Bits, Tuple};
@@ -24,7 +24,7 @@ fn a_table() {
     assert_eq!(statistics.read().packets, 1);
 }
 
-/// What is made without an argument has a default.
+/// Types that can be made without an argument implement `Default`.
 #[test]
 fn a_default() {
     #[derive(Default)]
@@ -37,7 +37,7 @@ fn a_default() {
     assert_eq!((all.ids.len(), all.connections.len(), all.buffers.len()), (0, 0, 0));
 }
 
-/// Handles have names, for functions that return them.
+/// Handles have names, so functions can return them.
 #[test]
 fn a_handle() {
     fn entry(table: &IdTable<u32>, id: u32) -> Option<lockyard_tables::IdEntry<'_, u32>> {

@@ -1,5 +1,6 @@
-//! The identifier table against a simple model, on real threads, and when something goes wrong: no
-//! identifier, no memory at any point, a panic in the middle. Bounded by operations, not by time.
+//! The identifier table compared with a simple model, on real threads, and under faults: no
+//! identifier, no memory at any point, a panic in the middle. The tests are bounded by operations,
+//! not by time.
 
 #![cfg(feature = "std")]
 
@@ -15,7 +16,7 @@ use std::thread;
 use crate::support::failing::Failing;
 type Counted = crate::support::Counted<0>;
 
-/// A fixed stream of numbers.
+/// A fixed sequence of numbers.
 struct Random(u64);
 
 impl Random {
@@ -26,7 +27,7 @@ impl Random {
     }
 }
 
-/// The lowest number that is no key.
+/// Returns the lowest number that is not a key.
 fn lowest_free<T>(model: &BTreeMap<u32, T>) -> u32 {
     let taken = model.keys().enumerate().take_while(|&(index, &id)| index as u32 == id);
     taken.count() as u32
@@ -115,7 +116,7 @@ fn the_last_identifier_is_given_and_then_refused_until_one_is_free() {
     check::<Locked>();
 }
 
-/// Lets each allocation of an insertion fail: the first, the second and so on, until none is left.
+/// Makes each allocation of an insertion fail: the first, the second and so on, until none is left.
 fn every_allocation_may_fail<V: Variant>() {
     let table = IdTable::<Arc<()>, V, Counted>::new();
     let object = Arc::new(());
@@ -137,10 +138,10 @@ fn every_allocation_may_fail<V: Variant>() {
             assert_eq!(Arc::strong_count(&object), before + 1, "nothing is kept");
         }
     }
-    // Each object, and four segments of 16, 32, 64 and 128.
+    // One allocation for each object, and four for the segments of 16, 32, 64 and 128.
     assert_eq!(failures, 200 + 4);
-    // A look-up and a removal need none. The first entering of a slot asks for memory, and works
-    // without.
+    // A look-up and a removal need no memory. A slot asks for memory when it first enters, and
+    // works without it.
     let (found, _) = Failing::after(0, || table.lock(3).is_some());
     assert!(found);
     let (removed, _) = Failing::after(0, || table.remove(3));
@@ -195,7 +196,7 @@ fn a_destructor_that_panics_keeps_no_other_object_from_being_dropped() {
             DROPPED.store(0, Ordering::Relaxed);
             let table = IdTable::<Bomb, Rcu, Counted>::with_limit(limit);
             for index in 0..100 {
-                // A refused one is dropped by the caller.
+                // The caller drops a refused object.
                 let _ = table.insert(Bomb(index == 5));
             }
             if test == 1 {
@@ -211,7 +212,7 @@ fn a_destructor_that_panics_keeps_no_other_object_from_being_dropped() {
     });
 }
 
-/// A value that counts how many of it are alive, and knows where it should be.
+/// A value that counts its live instances, and knows its identifier.
 struct Tracked {
     id: Option<u32>,
     visits: u64,
@@ -224,11 +225,11 @@ impl Drop for Tracked {
     }
 }
 
-/// Threads insert, look up and remove at random identifiers of each other.
+/// Threads insert, look up and remove identifiers, including those of other threads, at random.
 fn torture<V: Variant>(ids: u64) {
     const THREADS: u64 = 3;
-    // First come, first served, on a machine with fewer CPUs than threads: every hand-over may cost
-    // a turn of the scheduler.
+    // The lock is first come, first served. On a machine with fewer CPUs than threads, every
+    // hand-over may cost a time slice.
     const ROUNDS: u64 = 600;
     let alive = Arc::new(AtomicUsize::new(0));
     let (inserted, removed, visits) = (AtomicU64::new(0), AtomicU64::new(0), AtomicU64::new(0));
@@ -248,7 +249,8 @@ fn torture<V: Variant>(ids: u64) {
                             let new = Tracked { id: None, visits: 0, alive: Arc::clone(alive) };
                             if let Ok(id) = table.insert(new) {
                                 inserted.fetch_add(1, Ordering::Relaxed);
-                                // It may have been removed meanwhile, and another be there.
+                                // The object may have been removed meanwhile, and replaced by
+                                // another.
                                 if let Some(mut entry) = table.lock(id) {
                                     entry.id.get_or_insert(id);
                                 }
@@ -334,10 +336,10 @@ fn at_a_million_the_bytes_for_each_object_are_what_is_said() {
             table.table_bytes() as f64 / MILLION as f64,
         );
         assert_eq!(object - size_of::<Option<u64>>(), 32);
-        // 2^20 - 16 entries of 8 bytes, and a bit for each with what stands above.
+        // 2^20 - 16 entries of 8 bytes, and a bit for each plus the higher levels of the bitmap.
         assert_eq!(table.table_bytes(), 8 * ((1 << 20) - 16) + 133_232);
 
-        // Under churn it stays so: each object is replaced about three times.
+        // The size stays the same under churn: each object is replaced about three times.
         let mut random = Random(1);
         let mut most = 0;
         for _ in 0..3 * MILLION {
@@ -375,7 +377,7 @@ fn what_a_context_switches_off_is_off_while_any_lock_or_guard_of_the_table_is_he
             OFF.set(OFF.get() - 1);
         }
     }
-    /// Its destructor notes how much was off.
+    /// A value whose destructor checks that no lock is held.
     struct Witness;
     impl Drop for Witness {
         fn drop(&mut self) {

@@ -1,10 +1,10 @@
-//! A thread sees what others have done, and nothing else: look-ups and readings beside changes, on
-//! real threads.
+//! A thread sees the changes of others, and nothing else: look-ups and readings concurrent with
+//! changes, on real threads.
 //!
-//! Every operation happens at one moment between its call and its return. That is checked in simple
-//! cases. A writer notes before and after each change what is there. A reader that finds the same
-//! note before and after a look-up knows what the look-up must find. Of a sum it knows the bounds.
-//! The tests are bounded by operations, not by time.
+//! Every operation takes effect at one moment between its call and its return. The tests check this
+//! in simple cases. A writer records the contents before and after each change. A reader that finds
+//! the same record before and after a look-up knows the correct result of the look-up. Of a sum it
+//! knows the bounds. The tests are bounded by operations, not by time.
 
 use lockyard::Native;
 use lockyard::lock::{Queued, TestAndSet};
@@ -16,25 +16,26 @@ use std::net::Ipv4Addr;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
-/// The history of a thing that comes and goes, in four phases, of which the even ones are quiet.
+/// The history of an object that comes and goes, in four phases. The object does not change in even
+/// phases.
 struct History(AtomicU64);
 
 impl History {
-    /// Runs `change`, which brings the thing or takes it away.
+    /// Runs `change`, which inserts or removes the object.
     fn changes(&self, change: impl FnOnce()) {
         self.0.fetch_add(1, Ordering::SeqCst);
         change();
         self.0.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Looks by `look`, which returns what is there; returns true if it was a look between two
-    /// changes.
+    /// Calls `look`, which returns the object found; returns true if no change overlapped the
+    /// look-up.
     fn looks(&self, look: impl FnOnce() -> Option<u64>) -> bool {
         let before = self.0.load(Ordering::SeqCst);
         let found = look();
         let after = self.0.load(Ordering::SeqCst);
-        // At first it is not there. A thing that is there has the number of the phase in which it
-        // came.
+        // At first the object is absent. A present object holds the number of the phase in which it
+        // was inserted.
         if before != after || !before.is_multiple_of(2) {
             if let Some(number) = found {
                 assert!(number <= after && number + 3 >= before, "{number} in {before}..{after}");
@@ -53,8 +54,8 @@ fn beside_each_other(
     look: impl Fn() -> Option<u64> + Sync,
     noise: impl Fn(u64) + Sync,
 ) {
-    // First come, first served, on a machine with fewer CPUs than threads: every hand-over may cost
-    // a turn of the scheduler.
+    // The lock is first come, first served. On a machine with fewer CPUs than threads, every
+    // hand-over may cost a time slice.
     const CHANGES: u64 = 10_000;
     let history = History(AtomicU64::new(0));
     let over = AtomicBool::new(false);
@@ -75,7 +76,7 @@ fn beside_each_other(
                 quiet += u64::from(history.looks(look));
                 thread::yield_now();
             }
-            // It is gone for good.
+            // The object is gone for good.
             assert!(history.looks(look));
             quiet
         });
@@ -94,15 +95,16 @@ fn beside_each_other(
 
 fn identifiers<V: id_table::Variant>() {
     let table: IdTable<u64, V, Native> = IdTable::new();
-    // The lowest identifier is always free for the one that comes and goes: the noise is above it.
+    // The lowest identifier is always free for the object that comes and goes: the noise uses
+    // higher ones.
     let kept: Vec<u32> = (0..8).map(|_| table.insert(0).unwrap()).collect();
     assert_eq!(table.remove(kept[0]), Some(0));
     let phase = AtomicU64::new(0);
     beside_each_other(
         |history| {
             history.changes(|| {
-                // While the noise has none, the lowest is 0; otherwise somebody else has it for a
-                // moment.
+                // While the noise has no object, the lowest identifier is 0; otherwise the noise
+                // has it for a moment.
                 let number = phase.fetch_add(4, Ordering::Relaxed) + 1;
                 while let Ok(id) = table.insert(number) {
                     if id == 0 {
@@ -113,7 +115,7 @@ fn identifiers<V: id_table::Variant>() {
             });
             history.changes(|| assert!(table.remove(0).is_some()));
         },
-        // An object that the noise has for a moment is not the wanted one.
+        // An object that belongs to the noise for a moment is not the wanted one.
         || table.lock(0).map(|entry| *entry).filter(|&number| number != u64::MAX),
         |step| {
             if let Ok(id) = table.insert(u64::MAX) {
@@ -138,7 +140,7 @@ fn tuple(number: u64) -> Tuple {
 
 fn connections_in<P: LookUp<Native>>(bits: Bits) {
     let table = ConnectionTable::<u64, P>::with_bits(bits, None);
-    // Others in the same chains, some in front of it and some behind.
+    // Other connections in the same chains, some in front and some behind.
     for number in 1..4 {
         assert!(table.insert(&tuple(number), 0, NEVER).is_ok());
     }
@@ -172,7 +174,7 @@ fn a_connection_is_found_from_its_insertion_to_its_removal() {
     }
 }
 
-/// A reading has all that was counted before it began, and nothing that began after its end.
+/// A reading includes everything counted before it began, and nothing that began after its end.
 fn sums<V: Variant>(name: &str) {
     const ROUNDS: u64 = 4_000;
     const THREADS: usize = 3;

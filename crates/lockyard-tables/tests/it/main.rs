@@ -1,4 +1,4 @@
-//! The tables on real threads, in one binary: what they do, and what must not compile.
+//! Tests of the tables on real threads, in one binary: behaviour, and code that must not compile.
 
 #![cfg(feature = "std")]
 

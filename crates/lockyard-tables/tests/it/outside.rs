@@ -1,5 +1,5 @@
-//! The libraries from outside their workspace: a crate that depends on them, with `std` and
-//! without; and their packages.
+//! The libraries from outside their workspace: a crate that depends on them, with and without
+//! `std`, and their packages.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -10,7 +10,7 @@ fn root() -> PathBuf {
 
 fn cargo(arguments: &[&str]) -> Output {
     let mut cargo = Command::new(env!("CARGO"));
-    // In its own directory, because that of this test is locked while it runs.
+    // This uses a separate directory, because the directory of this test is locked while it runs.
     let target = root().join("target/outside");
     cargo.args(arguments).arg("--offline").current_dir(root()).env("CARGO_TARGET_DIR", target);
     cargo.output().expect("cargo runs")

@@ -1,5 +1,5 @@
-//! Per-node statistics on real threads, bounded by operations: every variant counts what was
-//! counted, while others read and clear.
+//! Per-node statistics on real threads, bounded by operations: no variant loses a count while
+//! others read and clear.
 
 use lockyard::Native;
 use lockyard::lock::Queued;
@@ -11,7 +11,7 @@ use std::thread;
 const THREADS: usize = 4;
 const ROUNDS: u64 = 3_000;
 
-/// Lets threads update at changing places while one reads, and one clears.
+/// Lets threads update at changing places while one thread reads, and one clears.
 fn loses_nothing<V: Variant>(name: &str) -> Result<(), AllocationFailed> {
     let statistics = Statistics::<V, Queued, Native>::new()?;
     let taken = AtomicU64::new(0);

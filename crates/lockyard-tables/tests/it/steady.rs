@@ -1,10 +1,11 @@
-//! Memory is steady, whatever number of connections, identifiers and statistics come and go.
+//! Memory stays steady for any number of connections, identifiers and statistics that come and go.
 //!
-//! A table takes what its fullest moment took, and what waits for readers stays below a stated
-//! bound. The figures are exact: a host counts the bytes that it gives away.
+//! A table takes as much memory as at its fullest moment, and the memory that waits for readers
+//! stays below a stated bound. The figures are exact: a host counts the bytes that it allocates.
 //!
-//! `cargo test --release -p lockyard-tables --test it steady -- --include-ignored` turns a million
-//! over ten times, in about a minute of a CPU's time. The other tests do the same with fewer.
+//! `cargo test --release -p lockyard-tables --test it steady -- --include-ignored` replaces a
+//! million objects ten times, in about a minute of CPU time. The other tests do the same with
+//! fewer.
 
 use lockyard::NoContext;
 use lockyard::lock::Queued;
@@ -16,10 +17,10 @@ use std::net::Ipv4Addr;
 
 type Counted = crate::support::Counted<1>;
 
-/// Maximum number of objects of one slot that wait while readers leave: three epochs of 64
+/// Maximum number of objects per slot that wait for readers to leave: three epochs of 64
 /// retirements.
 const WAITING: u64 = 192;
-/// Bytes of the reclamation records of a domain, for tests in which one thread enters: its slot may
+/// Bytes of the reclamation records of a domain, for tests in which one thread enters. Its slot may
 /// be any of the first 120.
 const RECORDS: i64 = 120 * 64;
 
@@ -30,15 +31,17 @@ fn tuple(number: u32) -> Tuple {
     Tuple { protocol: 6, source: (client.into(), port), destination: (server.into(), 443) }
 }
 
-/// Turns `there` connections over `times` times. A reply finds each once. It lives until `there`
-/// others have come, and expires in a sweep that goes round all buckets meanwhile.
+/// Replaces `there` connections `times` times. A reply finds each connection once. A connection
+/// lives until `there` others have come. It then expires in a sweep, which visits all buckets in
+/// that time.
 fn connections<P: LookUp<Counted>>(there: u32, times: u32) {
     let bits = Bits::for_connections(there as usize);
     let before = Counted::bytes();
     let table = ConnectionTable::<u64, P, Counted>::with_bits(bits, None);
     let each = ConnectionTable::<u64, P, Counted>::bytes_of_a_connection() as i64;
     let (mut gone, mut most, mut most_waiting) = (0, 0, 0);
-    // After each 1024 a part of the table is swept; the sweep comes round four times in a life.
+    // After every 1024 connections a part of the table is swept. The sweep visits each bucket four
+    // times in a connection's life.
     let sweep = (bits.buckets() * 4096 / there as usize).max(1);
     for number in 0..there * times {
         let now = u64::from(number);
@@ -60,7 +63,7 @@ fn connections<P: LookUp<Counted>>(there: u32, times: u32) {
     let said = table.bytes() as i64 - size_of_val(&table) as i64 + table.waiting() as i64 * each;
     let beside = Counted::bytes() - before - said;
     assert!((0..=RECORDS).contains(&beside), "{beside} bytes beside what the table says");
-    // A life, a quarter of one until the sweep comes by, and entries that wait.
+    // One life, a quarter of a life until the next sweep, and entries that wait.
     let most_there = i64::from(there) * 5 / 4 + 2 * 1024 + WAITING as i64;
     let bound = most_there * each + 16 * bits.buckets() as i64 + 64 + RECORDS;
     println!(
@@ -75,7 +78,7 @@ fn connections<P: LookUp<Counted>>(there: u32, times: u32) {
     drop(table);
 }
 
-/// Replaces each of `there` objects `times` times, in an order that spreads over the table.
+/// Replaces each of `there` objects `times` times, in an order that jumps across the table.
 fn identifiers<V: Variant>(there: u32, times: u32) {
     let before = Counted::bytes();
     let table = IdTable::<u64, V, Counted>::new();
@@ -87,7 +90,7 @@ fn identifiers<V: Variant>(there: u32, times: u32) {
     let (mut most, mut most_waiting) = (0, 0);
     let mut id = 0;
     for _ in 0..there * times {
-        // A step without a common factor with `there` visits all.
+        // A step without a common factor with `there` visits all identifiers.
         id = (id + 611_953) % there;
         let value = table.remove(id).expect("it is there");
         assert_eq!(table.insert(value + 1).unwrap(), id, "the only one that is free");
@@ -130,7 +133,7 @@ fn statistics(flows: u32, times: u32) {
         }
         most = most.max(Counted::bytes() - before);
     }
-    // Three quarters have one record, a quarter has three.
+    // Three quarters have one record, and a quarter has three.
     let quarter = i64::from(flows.div_ceil(4));
     assert_eq!(most, 64 * (i64::from(flows) - quarter + 3 * quarter));
     println!("{} statistics, {flows} at a time: {} bytes of records at most", flows * times, most);

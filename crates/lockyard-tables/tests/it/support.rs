@@ -1,5 +1,5 @@
-//! A host that counts the bytes in use, one account for each file of tests; and what the tests of
-//! the locks use too.
+//! A host that counts the bytes in use, with one account for each test file, and helpers shared
+//! with the tests of the locks.
 
 #[cfg(feature = "hooks")]
 #[path = "../../../lockyard/tests/it/support/between.rs"]
@@ -17,7 +17,7 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// A [`Failing`] host that counts bytes. Each file of tests has an `ACCOUNT` of its own.
+/// A [`Failing`] host that counts bytes. Each test file has its own `ACCOUNT`.
 #[derive(Debug)]
 pub(crate) struct Counted<const ACCOUNT: usize>(());
 
@@ -26,9 +26,10 @@ static BYTES: [AtomicI64; ACCOUNTS] = [const { AtomicI64::new(0) }; ACCOUNTS];
 static COUNTING: [Mutex<()>; ACCOUNTS] = [const { Mutex::new(()) }; ACCOUNTS];
 
 impl<const ACCOUNT: usize> Counted<ACCOUNT> {
-    /// Runs `test`, and asserts that it gives back all memory.
+    /// Runs `test`, and asserts that it frees all memory.
     ///
-    /// One test of an account runs at a time: the bytes of all its threads are counted together.
+    /// Only one test of an account runs at a time, because the bytes of all its threads are counted
+    /// together.
     pub(crate) fn counting(test: impl FnOnce()) {
         let _alone = COUNTING[ACCOUNT].lock().unwrap_or_else(PoisonError::into_inner);
         let before = Self::bytes();
@@ -36,13 +37,13 @@ impl<const ACCOUNT: usize> Counted<ACCOUNT> {
         assert_eq!(Self::bytes(), before, "all memory is given back");
     }
 
-    /// Bytes in use, of all threads.
+    /// Bytes in use by all threads.
     pub(crate) fn bytes() -> i64 {
         BYTES[ACCOUNT].load(Ordering::Relaxed)
     }
 }
 
-// SAFETY: everything is the other host's, and is counted.
+// SAFETY: every call goes to the other host, and is counted.
 unsafe impl<const ACCOUNT: usize> Host for Counted<ACCOUNT> {
     type Atomics = <Failing as Host>::Atomics;
     const SLOTS: u32 = Failing::SLOTS;

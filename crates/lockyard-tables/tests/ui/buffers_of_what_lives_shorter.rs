@@ -1,5 +1,5 @@
-//! A cache of values that live long, filled with one that does not: a look-up would find a value
-//! that is gone.
+//! A cache of long-lived values, filled with a short-lived one: a look-up would find a dangling
+//! value.
 
 use lockyard_tables::BufferCache;
 use lockyard_tables::buffers::Key;

@@ -1,5 +1,5 @@
-//! A table of values that live long, given one that does not: a look-up would find a value that is
-//! gone.
+//! A table of long-lived values, filled with a short-lived one: a look-up would find a dangling
+//! value.
 
 use lockyard_tables::ConnectionTable;
 use lockyard_tables::connections::Tuple;

@@ -1,8 +1,8 @@
-//! Safe code that takes a table for one with other parameters: one word, two meanings.
+//! Safe code that treats a table as one with other parameters: one word, two meanings.
 //!
-//! `for<'a> fn(&'a ())` is a subtype of `fn(&'static ())`. So a type that is covariant in a
-//! parameter would pass for one whose parameter implements the same trait in another way. Each
-//! function below is one type that must refuse it.
+//! `for<'a> fn(&'a ())` is a subtype of `fn(&'static ())`. A type that is covariant in a parameter
+//! could therefore be used with a parameter that implements the same trait differently. Each
+//! function below is one type that must refuse this conversion.
 #![forbid(unsafe_code)]
 #![allow(coherence_leak_check)]
 

@@ -1,5 +1,5 @@
 //! Circles of a graph: its strongly connected components of more than one node, each with its
-//! shortest way round.
+//! shortest cycle.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -36,8 +36,8 @@ fn reachable(graph: &Graph, from: usize) -> BTreeSet<usize> {
     found
 }
 
-/// Returns the shortest way from a node of the circle back to itself. The way begins and ends with
-/// that node.
+/// Returns the shortest path from a node of the circle back to itself. The path begins and ends
+/// with that node.
 pub(crate) fn way_round(graph: &Graph, circle: &BTreeSet<usize>) -> Vec<usize> {
     let ways = circle.iter().filter_map(|&node| way_back(graph, node));
     ways.min_by_key(Vec::len).unwrap_or_default()

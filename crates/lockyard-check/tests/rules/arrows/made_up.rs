@@ -1,5 +1,5 @@
-//! Tests of the readers themselves, over made-up files. They find each way to name something, and
-//! ignore what is no import.
+//! Tests of the readers themselves, on made-up files. The readers must find each way to name
+//! something, and ignore everything that is not an import.
 
 use super::circles::{Graph, circles, way_round};
 use super::modules::Tree;
@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::PathBuf;
 
-/// Writes the files of a crate, and reads it.
+/// Writes the files of a made-up crate, and reads them.
 fn made_up(name: &str, files: &[(&str, &str)]) -> (Tree, Arrows) {
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("arrows-{name}"));
     for (path, text) in files {

@@ -1,9 +1,9 @@
 //! The module tree of one target: the modules of each file, the definitions of each module, and
 //! every path that it names.
 //!
-//! Paths are read from the tokens. So a path within a function or a macro counts like one of a
+//! Paths are read from the tokens. A path inside a function or a macro therefore counts like a
 //! `use` at the top. Modules and items under `#[cfg(test)]` are left out. All other conditions
-//! count as true. If two modules share a name, it refers to the first, and both are read.
+//! count as true. If two modules share a name, the name refers to the first, and both are read.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use syn::punctuated::Punctuated;
 use syn::{Attribute, Expr, ExprLit, Item, Lit, Meta, UseTree};
 
-/// A module, in a file of its own or inline in another one.
+/// A module, in its own file or inline in another one.
 #[derive(Default)]
 pub(crate) struct Module {
     /// Index of its file.
@@ -24,19 +24,19 @@ pub(crate) struct Module {
     pub(crate) children: BTreeMap<String, usize>,
     /// Names of all other items defined here.
     pub(crate) items: BTreeSet<String>,
-    /// Names of macros among them.
+    /// Names of those items that are macros.
     pub(crate) macros: BTreeSet<String>,
     /// Imports, anywhere in the module.
     pub(crate) imports: Vec<Import>,
     /// Modules and types from which everything is imported.
     pub(crate) globs: Vec<Vec<String>>,
-    /// Paths outside `use`.
+    /// Paths outside `use` declarations.
     pub(crate) mentions: Vec<Mention>,
 }
 
-/// One name that a `use` brings in.
+/// One name that a `use` declaration imports.
 pub(crate) struct Import {
-    /// Name by which it is known here.
+    /// Name that the import has here.
     pub(crate) name: String,
     pub(crate) path: Vec<String>,
 }
@@ -51,18 +51,18 @@ pub(crate) struct Mention {
 /// All modules of a target. The root comes first.
 pub(crate) struct Tree {
     pub(crate) modules: Vec<Module>,
-    /// Files, as the modules' indices name them.
+    /// Files; the modules hold indices into this list.
     pub(crate) files: Vec<PathBuf>,
-    /// Pairs of files: the first names the second by its place on the disk, with `#[path]` or
+    /// Pairs of files: the first refers to the second by its path on disk, with `#[path]` or
     /// `include!`.
     pub(crate) by_path: Vec<(PathBuf, PathBuf)>,
 }
 
-/// Folders of the files of a module's children.
+/// Folders in which the files of a module's children are.
 struct Place<'a> {
     /// Folder of the file that declares them.
     folder: &'a Path,
-    /// Folder of the children's files: `folder` with the names of the modules between.
+    /// Folder of the children's files: `folder` plus the names of the modules in between.
     children: PathBuf,
 }
 
@@ -71,7 +71,7 @@ impl Tree {
     ///
     /// # Panics
     ///
-    /// If a file does not exist, or is not Rust.
+    /// Panics if a file does not exist, or is not Rust.
     pub(crate) fn read(root: &Path, package: &Path) -> Tree {
         let mut tree = Tree { modules: Vec::new(), files: Vec::new(), by_path: Vec::new() };
         tree.read_file(root, None, true, package);
@@ -79,7 +79,7 @@ impl Tree {
     }
 
     /// Reads a module from its file, and returns its index. `owns_folder` is true if its children
-    /// lie beside it.
+    /// are in the same folder.
     fn read_file(
         &mut self,
         path: &Path,
@@ -216,9 +216,9 @@ impl<'a> Found<'a> {
         }
     }
 
-    /// Reads `use ...;` from `at`, and returns the index behind it.
+    /// Reads `use ...;` from `at`, and returns the index after it.
     fn read_use(&mut self, tokens: &[TokenTree], at: usize) -> usize {
-        // `impl Trait + use<'a>` is no import.
+        // `impl Trait + use<'a>` is not an import.
         let is_capture = tokens.get(at + 1).is_some_and(|token| is_punct(token, '<'));
         let end = tokens[at..].iter().position(|token| is_punct(token, ';'));
         let Some(length) = end.filter(|_| !is_capture) else { return at + 1 };
@@ -258,7 +258,7 @@ impl<'a> Found<'a> {
         self.imports.push(Import { name: known_as.to_string(), path });
     }
 
-    /// Reads `a::b::c` from `at`; returns the index behind it.
+    /// Reads `a::b::c` from `at`, and returns the index after it.
     fn read_path(&mut self, tokens: &[TokenTree], at: usize) -> usize {
         let mut path = Vec::new();
         let mut next = at;
@@ -300,7 +300,7 @@ fn included(argument: TokenStream, folder: &Path, package: &Path) -> Option<Path
     path.extension().is_some_and(|extension| extension == "rs").then(|| normal(&path))
 }
 
-/// Adds the texts of all string literals, one after the other.
+/// Appends the texts of all string literals.
 fn literals(tokens: TokenStream, text: &mut String) {
     for token in tokens {
         match token {
@@ -324,8 +324,8 @@ fn is_double_colon(tokens: &[TokenTree], at: usize) -> bool {
     is_colon(at) && is_colon(at + 1)
 }
 
-/// Returns true if a name belongs to the token before it. It is then a field, a method, a lifetime,
-/// or the rest of a path after `>::`.
+/// Returns true if a name continues the token before it. The name is then a field, a method, a
+/// lifetime, or the rest of a path after `>::`.
 fn is_continued(tokens: &[TokenTree], at: usize) -> bool {
     let is = |back: usize, wanted| at >= back && is_punct(&tokens[at - back], wanted);
     // `..name` is a range or the rest of a struct, so the name is a path.

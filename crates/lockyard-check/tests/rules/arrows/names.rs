@@ -18,12 +18,12 @@ enum Meaning {
 /// Names by which a file uses another one.
 pub(crate) type Names = BTreeSet<String>;
 
-/// The arrows that leave the files of a target.
+/// The arrows from the files of a target to other files and crates.
 #[derive(Default)]
 pub(crate) struct Arrows {
     /// Arrows between files, by their indices: from, to.
     pub(crate) files: BTreeMap<(usize, usize), Names>,
-    /// Arrows to crates of the workspace (with underscores), with the files that they leave.
+    /// Arrows to crates of the workspace (with underscores), with the files that they start from.
     pub(crate) crates: BTreeMap<String, BTreeSet<usize>>,
 }
 
@@ -32,7 +32,7 @@ pub(crate) fn arrows(tree: &Tree, crates: &BTreeSet<String>) -> Arrows {
     let mut arrows = Arrows::default();
     for (index, module) in tree.modules.iter().enumerate() {
         for import in &module.imports {
-            // An imported module is an arrow where it is used.
+            // An import of a module counts as an arrow only where the module is used.
             let found = tree.resolve(index, &import.path, &mut Visited::new());
             arrows.add(tree, index, found, &import.path, crates);
         }
@@ -49,7 +49,7 @@ pub(crate) fn arrows(tree: &Tree, crates: &BTreeSet<String>) -> Arrows {
         }
         for glob in &module.globs {
             match tree.resolve(index, glob, &mut Visited::new()) {
-                // Names that a macro makes are unknown. The arrow then leads to the module's own
+                // Names created by a macro are unknown. The arrow then leads to the module's own
                 // file.
                 Meaning::Module(other) if used.is_empty() => {
                     arrows.add(tree, index, Meaning::Item(other), glob, crates);
@@ -84,7 +84,7 @@ impl Arrows {
     }
 }
 
-/// Names that are being looked up. They end the search if imports form a ring.
+/// Names that are being looked up. They stop the search if imports form a ring.
 type Visited = BTreeSet<(usize, String)>;
 
 impl Tree {
@@ -93,7 +93,7 @@ impl Tree {
         if !mention.is_macro || found != Meaning::Foreign || mention.path.len() > 1 {
             return found;
         }
-        // A macro is known by its name below its definition.
+        // A macro is known by its plain name below its definition.
         let defines = |index: &usize| self.modules[*index].macros.contains(&mention.path[0]);
         (0..self.modules.len()).find(defines).map_or(Meaning::Foreign, Meaning::Item)
     }
@@ -111,7 +111,7 @@ impl Tree {
                 "super" => Meaning::Module(self.modules[here].parent.unwrap_or(0)),
                 name => match self.look_up(here, name, visited) {
                     Some(found) => found,
-                    // An item that a macro makes.
+                    // An item created by a macro.
                     None if is_anchored => Meaning::Item(here),
                     None => Meaning::Foreign,
                 },

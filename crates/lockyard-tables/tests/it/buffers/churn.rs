@@ -1,4 +1,4 @@
-//! Memory: the bytes of a buffer, and that nothing is kept of buffers that are gone.
+//! Memory: the bytes of a buffer. Buffers that are gone leave no memory behind.
 
 use lockyard::Native;
 use lockyard_tables::buffers::{Before, BufferCache, Configuration, Key, Standard, Switches};
@@ -21,7 +21,7 @@ fn bytes_are_what_the_documentation_says() {
         get(&cache, block);
     }
     assert_eq!(cache.bytes(), size_of_val(&cache) + shards + 512 * 72);
-    // Two buffers for each chain: one more doubles the chains.
+    // Two buffers per chain: the next one doubles the chains.
     get(&cache, 512);
     assert_eq!(cache.bytes(), size_of_val(&cache) + shards + 513 * 72 + 256 * 16);
     for block in 513..100_000 {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier};
 use std::thread;
 
-/// A value that counts those that live, and may panic when it is dropped.
+/// A value that counts its live instances, and may panic when it is dropped.
 pub(crate) struct Value {
     pub(crate) living: Arc<AtomicUsize>,
     panics: bool,
@@ -50,7 +50,7 @@ impl ForEach for Panics {
         let cache = cache::<Value, S>(Configuration::DEFAULT);
         let value = || Ok::<_, Infallible>(Value::new(&living));
 
-        // In the function that fills: nothing is left, and the key is free.
+        // A panic in the function that fills: nothing is left, and the key is free.
         let filled = catch_unwind(AssertUnwindSafe(|| {
             cache
                 .get_or_fill(key(0), || -> Result<_, Infallible> { panic!("the caller's") })
@@ -61,7 +61,7 @@ impl ForEach for Panics {
         assert!(cache.get_or_fill(key(0), value).is_ok());
         assert_eq!((cache.len(), count()), (1, 1));
 
-        // In a destructor, in reclaim: buffers that were taken with it are still freed.
+        // A panic in a destructor, during reclaim: buffers taken in the same batch are still freed.
         for block in 1..100 {
             let made = || {
                 Ok::<_, Infallible>(match block {
@@ -78,7 +78,7 @@ impl ForEach for Panics {
         assert_eq!(cache.reclaim(usize::MAX), left);
         assert_eq!((cache.len(), count()), (0, 0), "the cache goes on");
 
-        // In a destructor, where the last reference is dropped.
+        // A panic in a destructor, at the drop of the last reference.
         let made = cache.get_or_fill(key(1), || Ok::<_, Infallible>(Value::that_panics(&living)));
         let buffer = made.ok().unwrap();
         assert!(buffer.remove());
@@ -87,7 +87,7 @@ impl ForEach for Panics {
         assert!(catch_unwind(AssertUnwindSafe(|| drop(other))).is_err());
         assert_eq!((cache.living(), count()), (0, 0));
 
-        // In a destructor while the cache is dropped.
+        // A panic in a destructor while the cache is dropped.
         for block in 0..10 {
             let made = || {
                 Ok::<_, Infallible>(match block {
@@ -117,7 +117,7 @@ impl ForEach for Limits {
         assert!(matches!(get(3), Err(GetError::Full)), "all are referenced");
         assert_eq!(cache.reclaim(usize::MAX), 0, "what is referenced is not taken");
         assert_eq!((cache.len(), cache.referenced()), (3, 3));
-        // Out of the cache, and still referenced: it counts.
+        // A removed buffer that is still referenced counts towards the limit.
         assert!(held[0].remove());
         assert!(matches!(get(3), Err(GetError::Full)));
         assert_eq!((cache.len(), cache.living()), (2, 3));
@@ -166,8 +166,8 @@ fn a_forgotten_handle_leaves_the_cache_usable() {
     every_combination::<1>(Forgotten);
 }
 
-/// Lets threads want a buffer whose first filling fails, by an error or a panic. One of them then
-/// fills it, and all get that.
+/// Lets threads ask for a buffer whose first filling fails, by an error or a panic. One of them
+/// then fills it, and all get that buffer.
 fn those_who_wait_start_over<S: Switches<Native>>(panics: bool) {
     const THREADS: usize = 3;
     let cache = cache::<usize, S>(Configuration::DEFAULT);
@@ -179,8 +179,8 @@ fn those_who_wait_start_over<S: Switches<Native>>(panics: bool) {
             let failed = catch_unwind(AssertUnwindSafe(|| {
                 let got = cache.get_or_fill(key(7), || {
                     begun.wait();
-                    // The others get every chance to come and park; ten yields are as good as any
-                    // other number.
+                    // The other threads get time to arrive and park. The number of yields, ten, is
+                    // arbitrary.
                     while asked.load(Ordering::Relaxed) < THREADS - 1 {
                         thread::yield_now();
                     }

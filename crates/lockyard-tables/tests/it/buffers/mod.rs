@@ -1,5 +1,6 @@
-//! The buffer cache natively: against a list by random operations with every combination of
-//! switches, its faults, and on real threads. Bounded by operations, not by time.
+//! The buffer cache on the native host: random operations compared with a list, for every
+//! combination of switches, faults, and real threads. The tests are bounded by operations, not by
+//! time.
 
 mod churn;
 mod faults;
@@ -13,7 +14,7 @@ use lockyard_tables::buffers::{
     Switches, TreePerGroup, UnderLock, WideHash, With,
 };
 
-/// Marsaglia's xorshift: any random numbers do, as long as they are the same each time.
+/// Marsaglia's xorshift. Any random numbers will do, if they are the same each time.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -41,7 +42,7 @@ fn with_index<X: lockyard_tables::buffers::Index<Native>>(each: &mut impl ForEac
     each.with::<With<EveryCall, UnderLock, MoveToFront, X>>();
 }
 
-/// Calls `each` with all combinations, with 2^`BITS` chains at first.
+/// Calls `each` with all combinations, beginning with 2^`BITS` chains.
 pub(crate) fn every_combination<const BITS: u32>(mut each: impl ForEach) {
     with_index::<WideHash<BITS>>(&mut each);
     with_index::<FixedHash<BITS>>(&mut each);

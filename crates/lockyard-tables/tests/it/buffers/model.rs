@@ -1,5 +1,5 @@
 //! A cache behaves as a list in the order of use: it has the same buffers and the same limit, and
-//! reclaims the same ones.
+//! reclaims the same buffers.
 
 use super::{ForEach, Random, cache, every_combination};
 use lockyard::Native;
@@ -7,14 +7,14 @@ use lockyard_tables::buffers::{
     Buffer, BufferCache, Configuration, GetError, Groups, Key, Promote, Switches,
 };
 
-/// A buffer as it should be.
+/// The expected state of a buffer.
 struct Item {
     key: Key,
     value: u64,
     found: bool,
 }
 
-/// The cache as it should be: buffers in the order of use, the last one first.
+/// The expected state of the cache: buffers in the order of use, the most recent first.
 struct Model {
     items: Vec<Item>,
     limit: u64,
@@ -46,7 +46,7 @@ impl Model {
         self.items.insert(0, Item { key, value, found: false });
     }
 
-    /// Number of buffers, with those that are only held.
+    /// Number of buffers, including those that are only held by handles.
     fn living<S: Switches<Native>>(&self, held: &Held<'_, S>) -> u64 {
         let mut outside: Vec<u64> = held.iter().map(|(_, value)| *value).collect();
         outside.sort_unstable();
@@ -59,7 +59,7 @@ impl Model {
         self.items.iter().filter(|item| held.iter().all(|(_, value)| *value != item.value)).count()
     }
 
-    /// Reclaims as from one list.
+    /// Reclaims as if the cache had only one list.
     fn reclaim<S: Switches<Native>>(&mut self, wanted: usize, held: &Held<'_, S>) -> usize {
         let mut freed = 0;
         for _ in 0..if self.moves { 2 } else { 3 } {
@@ -81,7 +81,7 @@ impl Model {
         freed
     }
 
-    /// Makes room for one; returns true if there is any.
+    /// Makes room for one buffer; returns true if there is room.
     fn reserve<S: Switches<Native>>(&mut self, held: &Held<'_, S>) -> bool {
         while self.living(held) >= self.limit {
             if self.reclaim(1, held) == 0 {
@@ -92,8 +92,8 @@ impl Model {
     }
 }
 
-/// Performs random operations on one list, where everything is known exactly.
-// Longer than a screen: it is one arm for each operation.
+/// Performs random operations on a cache with one list, whose state is known exactly.
+// Longer than a screen, because it has one arm for each operation.
 fn behaves<S: Switches<Native>>(cache: &BufferCache<u64, S, Native>, seed: u64) {
     let name = format!("{cache:?}");
     let mut random = Random(seed);
@@ -197,8 +197,8 @@ fn a_cache_of_one_list_behaves_as_the_list() {
     every_combination::<0>(OneList);
 }
 
-/// Performs random operations on several lists. Which unused buffers are reclaimed is not known,
-/// but their number is.
+/// Performs random operations on a cache with several lists. Only the number of reclaimed buffers
+/// is known, not which ones.
 fn keeps_what_is_used<S: Switches<Native>>(cache: &BufferCache<u64, S, Native>, seed: u64) {
     let name = format!("{cache:?}");
     let mut random = Random(seed);

@@ -1,4 +1,4 @@
-//! Another caller acts at the worst moment: when a miss asks for memory.
+//! Another caller acts at the worst moment: when a miss allocates memory.
 
 use lockyard::platform::{Host, HostWithSlots, Native};
 use lockyard_tables::buffers::{
@@ -10,14 +10,14 @@ use std::cell::Cell;
 use std::ptr::NonNull;
 
 thread_local! {
-    /// Called before memory is given next.
+    /// Called before the next allocation.
     static FIRST: Cell<Option<Box<dyn FnOnce()>>> = const { Cell::new(None) };
 }
 
-/// This machine, on which something happens when memory is asked for.
+/// The native host, with an action that runs at an allocation.
 struct Interrupted;
 
-// SAFETY: everything is `Native`'s.
+// SAFETY: every call goes to `Native`.
 unsafe impl Host for Interrupted {
     type Atomics = <Native as Host>::Atomics;
     const SLOTS: u32 = Native::SLOTS;
@@ -42,12 +42,12 @@ fn the_other_ones_buffer<S: Switches<Interrupted>>() {
     let cache: &'static BufferCache<u64, S, Interrupted> =
         Box::leak(Box::new(BufferCache::new(Configuration::DEFAULT.with_limit(1))));
     let get = |block, value| cache.get_or_fill(Key::new(0, block), || Ok::<u64, ()>(value));
-    // The cache has its own memory from here on.
+    // From here on the cache has its own memory.
     assert_eq!(get(9, 9).as_deref(), Ok(&9));
     FIRST.set(Some(Box::new(move || {
         let buffer = get(0, 1).unwrap();
         assert_eq!(*buffer, 1, "what nobody used made room");
-        // It stays referenced, so the cache stays full.
+        // The buffer stays referenced, so the cache stays full.
         std::mem::forget(buffer);
     })));
     assert_eq!(get(0, 2).as_deref(), Ok(&1));

@@ -1,4 +1,4 @@
-//! Real threads that do everything at once.
+//! Real threads that perform all operations at the same time.
 
 use super::faults::Value;
 use super::{ForEach, Random, cache, every_combination};
@@ -49,8 +49,8 @@ impl ForEach for Torture {
                                     assert!(got.1.living.load(Ordering::Relaxed) > 0);
                                     if got.is_cached() {
                                         let again = cache.look_up(key);
-                                        // It may have been removed in between, and another be
-                                        // there.
+                                        // The buffer may have been removed in between, and replaced
+                                        // by another.
                                         assert!(again.is_none_or(|again| again.0 == key
                                             && (std::ptr::eq(&*again, &*got) || !got.is_cached())));
                                     }
