@@ -1,5 +1,5 @@
-//! Document for people at a screen: for each experiment a table, its curves and the verdict on
-//! them, then details, then the summary, then notes.
+//! Document for a terminal. Each experiment has a table, its curves and a verdict on them. Details,
+//! the summary and notes follow.
 
 use super::chart::{self, Series};
 use super::document::{Document, Partial};
@@ -17,7 +17,7 @@ use crate::row::{Row, Status};
 use crate::summary::{Errors, Summary};
 use comfy_table::presets;
 
-/// Fewest thread counts that make a curve.
+/// Minimum number of thread counts for a curve.
 const FEWEST_COUNTS: usize = 3;
 
 /// Renders the document for a screen.
@@ -90,8 +90,8 @@ fn group(text: &mut String, rows: &[&Row], notes: &Notes, explained: bool, scree
     details(text, rows, explained, screen);
 }
 
-/// Returns the chart of a group and the verdict on it; empty if there are too few thread counts, or
-/// if the figures are neither rates nor times.
+/// Returns the chart of a group, and the verdict on its curves. Returns empty text if there are too
+/// few thread counts, or if the figures are neither rates nor times.
 fn curves(rows: &[&Row], screen: &Screen) -> String {
     let Some(first) = rows.first() else { return String::new() };
     let unit = first.key.unit.as_str();
@@ -109,7 +109,8 @@ fn curves(rows: &[&Row], screen: &Screen) -> String {
     format!("{chart}\n{}\n\n", screen.wrap(&verdict))
 }
 
-/// Returns the curve of each variant: predicted figures, or measured ones if none is predicted.
+/// Returns the curve of each variant: the predicted figures, or the measured ones if there are no
+/// predictions.
 fn series(rows: &[&Row]) -> Vec<Series> {
     let predicted = rows.iter().any(|row| row.predicted.is_some());
     let mut all: Vec<Series> = Vec::new();
@@ -136,8 +137,8 @@ fn series(rows: &[&Row]) -> Vec<Series> {
     all
 }
 
-/// Returns the gain of ideal locks at the greatest thread count, over the fastest variant for which
-/// it is known.
+/// Returns the gain from ideal locks at the greatest thread count, for the fastest variant with a
+/// known gain.
 fn ideal(rows: &[&Row], series: &[Series], direction: Direction) -> Option<IdealGain> {
     let threads = series.iter().filter_map(|of| of.curve.last()).map(|(n, _)| *n).max()?;
     let mut of_most: Vec<&&Row> =
@@ -163,8 +164,8 @@ fn details(text: &mut String, rows: &[&Row], explained: bool, screen: &Screen) {
     if let Some(table) = phases::table(rows, preset) {
         add("CPU time by phase", screen.figures(&table, 2));
     }
-    // With published figures there would be such a table for each experiment. It is in JSON
-    // instead.
+    // Next to published figures, every experiment would have such a table. JSON output has these
+    // details instead.
     let alone = |row: &&Row| row.published.is_none() || explained;
     if !rows.iter().any(|row| alone(row) && fairness(row).is_some()) {
         return;
@@ -180,7 +181,7 @@ fn details(text: &mut String, rows: &[&Row], explained: bool, screen: &Screen) {
     }
 }
 
-/// Adds the table of tables, and the scores of pairs.
+/// Adds the summary of all tables, and the scores of pairs.
 fn summary(text: &mut String, summaries: &[Summary], screen: &Screen) {
     if summaries.is_empty() {
         return;
@@ -192,7 +193,7 @@ fn summary(text: &mut String, summaries: &[Summary], screen: &Screen) {
     }
 }
 
-/// Errors of one model in a summary.
+/// Function that selects the errors of one model from a summary.
 type Model = fn(&Summary) -> &Errors;
 
 fn summary_grid(summaries: &[Summary]) -> Grid {
@@ -210,7 +211,7 @@ fn summary_grid(summaries: &[Summary]) -> Grid {
             Column::figures(model, "p90", texts(&|of| share(errors(of).p90_abs_error))),
         ]);
     }
-    // A model without errors names no winner.
+    // A model without errors predicts no winner.
     let right = |of: &Summary, errors: &Errors| {
         let known = errors.median_abs_error.is_some() && of.winners_total > 0;
         known.then(|| errors.winners_right.to_string()).unwrap_or_default()
