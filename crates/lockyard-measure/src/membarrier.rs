@@ -1,20 +1,22 @@
-//! Waits for other processors on this host, by a system call that interrupts all CPUs on which
-//! threads of this process run.
+//! Waits for other processors on this host: a system call interrupts every CPU that runs a thread
+//! of this process.
 //!
-//! Linux has `membarrier(2)` with the command "private expedited". It interrupts each CPU that runs
-//! a thread of this process, and returns when each has executed a barrier. That is a script's step
-//! `wait-for-others`, except for threads that are off their CPU. The system call does not wait for
-//! these, because a context switch is already a barrier. The cost of waiting for virtual CPUs that
-//! do not run is therefore not measured here; the simulated machine has it.
+//! The system call is Linux's `membarrier(2)` with the command "private expedited". It interrupts
+//! each CPU that runs a thread of this process, and returns when each has executed a barrier. So it
+//! implements a script's step `wait-for-others`.
+//!
+//! The call does not wait for pre-empted threads, because a context switch is already a barrier.
+//! The cost of waiting for a virtual CPU that is not running is therefore not measured here. The
+//! simulated machine does model it.
 
 use std::sync::OnceLock;
 
-/// Result of registering this process for the system call; if that failed, the reason.
+/// Result of registering this process for the system call, or the reason why that failed.
 static REGISTERED: OnceLock<Result<(), String>> = OnceLock::new();
 
 #[cfg(target_os = "linux")]
 fn membarrier(command: libc::c_int) -> std::io::Result<libc::c_long> {
-    // SAFETY: `membarrier` takes numbers only and changes no memory of this process.
+    // SAFETY: `membarrier` takes only numbers and changes no memory of this process.
     let found = unsafe { libc::syscall(libc::SYS_membarrier, command, 0 as libc::c_uint, 0) };
     if found < 0 { Err(std::io::Error::last_os_error()) } else { Ok(found) }
 }
@@ -36,16 +38,16 @@ fn register() -> Result<(), String> {
 ///
 /// # Errors
 ///
-/// The reason why they cannot, for people.
+/// The reason why they cannot, as a sentence for the user.
 pub fn available() -> Result<(), String> {
     REGISTERED.get_or_init(register).clone()
 }
 
-/// Interrupts all CPUs on which threads of this process run, and waits until each has answered.
+/// Interrupts every CPU that runs a thread of this process, and waits until each has answered.
 ///
 /// # Panics
 ///
-/// If this is not [`available`].
+/// If the system call is not [`available`].
 pub(crate) fn wait() {
     #[cfg(target_os = "linux")]
     let done = membarrier(libc::MEMBARRIER_CMD_PRIVATE_EXPEDITED).is_ok();

@@ -1,13 +1,13 @@
-//! Order in which cells are measured: each once a round, shuffled anew for each round. A slow
-//! minute of the host then affects all of them, and none always follows the same other one.
+//! Order in which cells are measured: once per round, shuffled for each round. A slow minute of the
+//! host then affects all cells, and no cell always follows the same other one.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Seed of the shuffles. Any will do, and a fixed one can be repeated.
+/// Seed of the shuffles. Any value works; fixing it makes runs reproducible.
 const SEED: u64 = 0x9e37_79b9_7f4a_7c15;
 
-/// Sequence of the orders of the rounds.
+/// Generator of a random order for each round.
 #[derive(Clone, Debug)]
 pub struct Orders {
     order: Vec<usize>,
@@ -15,13 +15,13 @@ pub struct Orders {
 }
 
 impl Orders {
-    /// Creates the orders of this many cells.
+    /// Creates orders for this many cells.
     pub fn new(cells: usize) -> Orders {
         Orders { order: (0..cells).collect(), random: Xoshiro256PlusPlus::seed_from_u64(SEED) }
     }
 
-    /// Returns the next order. Every permutation is equally probable (R. Durstenfeld, *Algorithm
-    /// 235: Random permutation*, 1964).
+    /// Returns the order of the next round. All permutations are equally likely (R. Durstenfeld,
+    /// *Algorithm 235: Random permutation*, 1964).
     pub fn next_round(&mut self) -> &[usize] {
         for i in (1..self.order.len()).rev() {
             let below = i as u128 + 1;
@@ -62,10 +62,10 @@ mod tests {
                 after[pair[1]][pair[0]] += 1;
             }
         }
-        // A fifth of 4000 each; five standard deviations are 126. The seed is fixed.
+        // Expected: a fifth of 4000 each, and 126 is five standard deviations. The seed is fixed.
         let near = |&count: &u32| count.abs_diff(800) < 127;
         assert!(at.iter().flatten().all(near), "{at:?}");
-        // Each of the 20 pairs is equally frequent: 4 neighbours x 4000 / 20.
+        // Expected: each of the 20 pairs equally often, 4 neighbours x 4000 / 20 times.
         let pairs = after.iter().enumerate().flat_map(|(a, row)| {
             row.iter().enumerate().filter(move |(b, _)| a != *b).map(|(_, count)| *count)
         });

@@ -1,36 +1,38 @@
-//! Watchdog of a run: the main thread's view of its threads, which count their operations, and its
-//! waits for them.
+//! Watchdog of a run: reads how many operations each thread has done, and lets the main thread wait
+//! without hanging.
 //!
-//! The threads are not joined, because joining one that waits for a lock that is never released
-//! would never return. Each counts its operations in its own line. If no count moves for too long,
-//! the run is stalled, which is an error.
+//! The threads are not joined: if one waits for a lock that is never released, the join would never
+//! return. Each thread counts its operations in its own cache line. If no count changes for too
+//! long, the run has stalled, which is an error.
 
 use lockyard_support::jobs;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-/// Interval at which the main thread checks that threads make progress. It is long, because a check
-/// takes a CPU from them.
+/// Interval at which the main thread checks the threads for progress. It is long, because each
+/// check takes CPU time from them.
 const LONGEST_SLEEP: Duration = Duration::from_millis(500);
 
-/// Maximum wait for one message of a thread before the main thread checks for an interrupt.
+/// Maximum time to wait for a message from a thread before checking for an interrupt.
 pub const LONGEST_WAIT: Duration = Duration::from_millis(50);
 
-/// Time after an interrupt in which threads may stop. Slower ones are left until the process ends.
+/// Time that threads get to stop after an interrupt. Slower threads are abandoned until the process
+/// ends.
 pub const LONGEST_STOP: Duration = Duration::from_millis(400);
 
-/// Error of a run that an interrupt ended. The caller checks for that, and does not report it.
+/// Error of a run that ended by an interrupt. The caller checks for an interrupt, and does not
+/// report this text.
 pub const INTERRUPTED: &str = "interrupted";
 
-/// Time after which threads that have not started are abandoned.
+/// Timeout for threads to start. Threads that miss it are abandoned.
 pub const LONGEST_START: Duration = Duration::from_secs(60);
 
-/// Maximum number of threads whose counts an error shows.
+/// Maximum number of threads whose counts appear in an error.
 const SHOWN: usize = 16;
 
-/// Performs long work that cannot be interrupted, on a thread of its own. After an interrupt, that
-/// thread is left until the process ends.
+/// Runs long work that cannot be interrupted on a separate thread. After an interrupt, that thread
+/// is abandoned until the process ends.
 ///
 /// # Errors
 ///
@@ -41,7 +43,7 @@ pub fn abandonable<R: Send + 'static>(
 ) -> Result<R, String> {
     let (sender, receiver) = channel();
     let begin = move || {
-        // The receiver is gone only if it has given up.
+        // Sending fails only if the receiver has given up.
         let _ = sender.send(work());
     };
     let spawned = std::thread::Builder::new().spawn(begin);
@@ -60,7 +62,7 @@ pub fn abandonable<R: Send + 'static>(
     }
 }
 
-/// Number of operations of one thread, in lines of its own.
+/// Number of operations of one thread, padded to its own cache lines.
 #[repr(align(128))]
 #[derive(Default)]
 pub struct Progress(pub(crate) AtomicU64);
@@ -80,7 +82,7 @@ impl Watchdog<'_> {
         self.progress.iter().map(|p| p.0.load(Ordering::Relaxed)).collect()
     }
 
-    /// Sleeps while the threads run. Returns early if they are stalled, or after an interrupt.
+    /// Sleeps while the threads run. Returns early if they stall, or after an interrupt.
     pub fn sleep(&self, time: Duration) -> Result<(), String> {
         let begin = Instant::now();
         let (mut last, mut since) = (self.counts(), begin);
@@ -94,8 +96,8 @@ impl Watchdog<'_> {
         }
     }
 
-    /// Waits until the counts meet a condition. Returns early if the threads are stalled, or after
-    /// an interrupt.
+    /// Waits until the counts meet a condition. Returns early if the threads stall, or after an
+    /// interrupt.
     pub fn until(&self, are_such: impl Fn(&[u64]) -> bool) -> Result<(), String> {
         let (mut last, mut since) = (self.counts(), Instant::now());
         while !are_such(&last) && !jobs::interrupted() {
@@ -105,8 +107,8 @@ impl Watchdog<'_> {
         Ok(())
     }
 
-    /// Waits for a thread that was asked to stop, or to do one thing. Gives up some time after an
-    /// interrupt.
+    /// Waits for the message of a thread that was told to stop, or to do one thing. Gives up some
+    /// time after an interrupt.
     pub fn receive<F>(&self, receiver: &Receiver<F>) -> Result<F, String> {
         let (mut last, mut since) = (self.counts(), Instant::now());
         loop {
@@ -125,7 +127,8 @@ impl Watchdog<'_> {
         }
     }
 
-    /// Returns an error if no thread has made progress for too long since `since`.
+    /// Returns an error if no thread has made progress for too long. `since` is the time of the
+    /// last progress.
     fn progressed(&self, last: &mut Vec<u64>, since: &mut Instant) -> Result<(), String> {
         let now = self.counts();
         if now != *last {

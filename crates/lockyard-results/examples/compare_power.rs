@@ -1,11 +1,11 @@
-//! Probability that `lockyard compare --ab` finds a program that is slower by 10 %, on a synthetic
-//! host whose speed drifts by 30 %. Only one of the rows is slower.
+//! Estimates how likely `lockyard compare --ab` is to find a program that is 10 % slower. The host
+//! is synthetic, and its speed drifts by 30 %. Only one row is slower.
 //!
 //! ```text
 //! cargo run --release -p lockyard-results --example compare_power
 //! ```
 
-// The tests use more of it.
+// This example uses only part of the module; the tests use the rest.
 #[allow(dead_code)]
 #[path = "../tests/it/synthetic.rs"]
 mod synthetic;
@@ -15,7 +15,8 @@ use synthetic::{Host, Noise};
 
 const TRIES: usize = 500;
 
-/// Deviations of a row of a run, which a pair does not share.
+/// Standard deviations of a single row in a single run. The two runs of a pair do not share this
+/// noise.
 const NOISES: [f64; 3] = [0.01, 0.03, 0.1];
 
 fn main() {

@@ -1,16 +1,16 @@
-//! Names of a cell, which join rows, published figures and figures of result files.
+//! Keys of cells: they join rows, published figures and figures of result files.
 
 use std::fmt;
 
-/// Name of this host as a machine.
+/// Name for this host in the machine field of a key.
 pub const HERE: &str = "this-host";
 
-/// Names of one figure of a cell. Two figures with equal names answer the same question.
+/// Key of one figure of a cell. Figures with equal keys can be compared.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct CellKey {
     /// Experiment: the scenario, or a group of tables.
     pub experiment: String,
-    /// Machine; [`HERE`] for this host.
+    /// Machine, or [`HERE`] for this host.
     pub machine: String,
     /// Variant of the scenario.
     pub variant: String,
@@ -23,7 +23,7 @@ pub struct CellKey {
 }
 
 impl CellKey {
-    /// Returns the names of a figure of this host.
+    /// Returns the key of a figure measured on this host.
     pub fn here(
         experiment: &str,
         variant: &str,
@@ -41,17 +41,17 @@ impl CellKey {
         }
     }
 
-    /// Returns the names of a throughput of this host, in operations per second.
+    /// Returns the key of a throughput measured on this host, in operations per second.
     pub fn throughput_here(experiment: &str, variant: &str, threads: usize) -> CellKey {
         CellKey::here(experiment, variant, threads, "throughput", "op/s")
     }
 
-    /// Returns true if both name figures of one run, of any metric.
+    /// Returns true if both keys belong to the same run. Their metrics may differ.
     pub fn is_of_run(&self, other: &CellKey) -> bool {
         self.run() == other.run()
     }
 
-    /// Returns the names of the run: all but the metric and its unit.
+    /// Returns the parts of the key that identify the run, without metric and unit.
     pub(crate) fn run(&self) -> (&str, &str, &str, Option<usize>) {
         (&self.experiment, &self.machine, &self.variant, self.threads)
     }
@@ -72,7 +72,7 @@ impl CellKey {
 }
 
 impl fmt::Display for CellKey {
-    /// Writes the run's names for people.
+    /// Writes the key of the run as text.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} on {}, {}", self.experiment, self.machine, self.variant)?;
         match self.threads {

@@ -1,26 +1,27 @@
-//! Fairness among threads, and their waits, on this host and on simulated machines.
+//! Fairness among threads, and waiting times, on this host and on simulated machines.
 
 use crate::statistics;
 use hdrhistogram::Histogram;
 use serde::Serialize;
 
-/// Fairness among threads: the spread of their operations.
+/// Fairness among threads: how evenly their operations are spread.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Fairness {
-    /// Operations of the slowest thread over the mean, all rounds together.
+    /// Operations of the slowest thread divided by the mean, summed over all rounds.
     pub minimum: f64,
-    /// Operations of the fastest thread over the mean.
+    /// Operations of the fastest thread divided by the mean, summed over all rounds.
     pub maximum: f64,
-    /// Median over the rounds of Jain's index. The index is 1 if all threads did the same, and 1/n
-    /// if one of n did everything (R. Jain, D. Chiu, W. Hawe, *A Quantitative Measure of Fairness*,
-    /// DEC-TR-301, 1984).
+    /// Median over the rounds of Jain's index. The index is 1 if all threads did the same number of
+    /// operations, and 1/n if one of n threads did all of them (R. Jain, D. Chiu, W. Hawe, *A
+    /// Quantitative Measure of Fairness*, DEC-TR-301, 1984).
     pub jain: f64,
-    /// Least index of a round.
+    /// Lowest index of any round.
     pub jain_least: f64,
 }
 
 impl Fairness {
-    /// Computes fairness from the operations of each thread in each round; `None` without a round.
+    /// Computes fairness from the operations of each thread in each round. Returns `None` if there
+    /// are no rounds.
     pub fn of(rounds: &[&[u64]]) -> Option<Fairness> {
         let threads = rounds.first()?.len();
         let operations = totals(rounds, threads);
@@ -39,7 +40,7 @@ impl Fairness {
     }
 }
 
-/// Returns the operations of each thread, all rounds together.
+/// Returns the operations of each thread, summed over all rounds.
 pub fn totals(rounds: &[&[u64]], threads: usize) -> Vec<u64> {
     (0..threads).map(|thread| rounds.iter().map(|round| round[thread]).sum()).collect()
 }
@@ -51,20 +52,22 @@ fn jain(operations: &[u64]) -> f64 {
     if squares > 0.0 { sum * sum / (operations.len() as f64 * squares) } else { 1.0 }
 }
 
-/// Minimum number of waits from which any percentile is computed.
+/// Minimum number of waits for any percentile.
 pub const LEAST_WAITS: u64 = 100;
 
-/// Minimum number of waits beyond a percentile. The relative standard error of their number is then
-/// at most a third.
+/// Minimum number of waits above a percentile. It keeps the relative standard error of that number
+/// at or below one third.
 pub const LEAST_BEYOND: u64 = 10;
 
-/// Sentence for people about percentiles that are missing.
+/// Note for the reader about missing percentiles.
 pub const TOO_FEW_WAITS: &str = "A percentile of waits is left out if it rests on fewer than 100 \
                                  waits, or has fewer than 10 beyond it.";
 
-/// Waits of the steps that take a lock, or take or drop a reference, in nanoseconds. A percentile is
-/// `None` if it rests on fewer than [`LEAST_WAITS`] waits, or has fewer than [`LEAST_BEYOND`] beyond
-/// it: the 99th needs 1,000 waits, and the 99.9th 10,000.
+/// Waits in nanoseconds, for the steps that take a lock, or take or drop a reference.
+///
+/// A percentile is `None` if there are fewer than [`LEAST_WAITS`] waits, or fewer than
+/// [`LEAST_BEYOND`] above it. So the 99th percentile needs 1,000 waits, and the 99.9th needs
+/// 10,000.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Waits {
     /// Median.
@@ -87,10 +90,10 @@ pub struct Waits {
 }
 
 impl Waits {
-    /// Returns the waits of a histogram; `None` if it is empty.
+    /// Summarises a histogram of waits; `None` if it is empty.
     pub fn of(waits: &Histogram<u64>) -> Option<Waits> {
         let count = waits.len();
-        // One wait in `beyond` lies beyond the percentile.
+        // One wait in `beyond` lies above the percentile.
         let percentile = |beyond: u64| {
             let rests_on_enough = count >= LEAST_WAITS.max(LEAST_BEYOND * beyond);
             rests_on_enough.then(|| waits.value_at_quantile(1.0 - 1.0 / beyond as f64))
@@ -111,8 +114,8 @@ impl Waits {
     }
 }
 
-/// Returns an empty histogram of waits in nanoseconds, to three digits. Waits above an hour count
-/// as an hour.
+/// Returns an empty histogram of waits in nanoseconds, with three significant digits. Waits longer
+/// than an hour are recorded as one hour.
 pub fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 3_600_000_000_000, 3).expect("the bounds are in order")
 }

@@ -1,4 +1,4 @@
-//! Waits of a run as a histogram: buckets for programs, a picture for people.
+//! Histogram of the waits of a run: buckets for programs, a picture for readers.
 
 use hdrhistogram::Histogram;
 use serde::Serialize;
@@ -7,9 +7,9 @@ use serde::Serialize;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(into = "[u64; 3]")]
 pub struct Bucket {
-    /// Least value in the bucket.
+    /// Lower end, included.
     pub from: u64,
-    /// Least value above the bucket.
+    /// Upper end, excluded.
     pub to: u64,
     /// Number of values in the bucket.
     pub count: u64,
@@ -24,8 +24,8 @@ impl From<Bucket> for [u64; 3] {
 /// Number of buckets per doubling.
 const PARTS: u64 = 4;
 
-/// Returns the bucket of a value. Values from 0 to 7 have one bucket each. Above, there are four
-/// buckets per doubling.
+/// Returns the bucket of a value. Each value from 0 to 7 has its own bucket. Above 7, there are
+/// four buckets per doubling.
 fn bucket(value: u64) -> (u64, u64) {
     if value < 2 * PARTS {
         return (value, value + 1);
@@ -35,7 +35,7 @@ fn bucket(value: u64) -> (u64, u64) {
     (from, from.saturating_add(width))
 }
 
-/// Returns the buckets that are not empty, in order, with four per doubling.
+/// Returns the non-empty buckets in ascending order, four per doubling.
 pub fn buckets(histogram: &Histogram<u64>) -> Vec<Bucket> {
     let mut buckets: Vec<Bucket> = Vec::new();
     for step in histogram.iter_recorded() {
@@ -52,14 +52,16 @@ pub fn buckets(histogram: &Histogram<u64>) -> Vec<Bucket> {
 /// Length of the longest bar in characters.
 const WIDTH: usize = 20;
 
-/// Returns the next edge of the picture.
+/// Returns the next bucket edge of the picture.
 fn double(edge: u64) -> u64 {
     edge.saturating_mul(2).max(1)
 }
 
-/// Draws a picture with a line for each doubling: its lower end, and its share as a bar. Three dots stand for two
-/// or more empty doublings in a row. A line also names those of `marks` (a name and a value) that
-/// lie in it. The text ends with a line feed, and is empty if there are no buckets.
+/// Draws one line per doubling: its lower end, and a bar for its share of the values. Three dots
+/// replace two or more consecutive empty doublings.
+///
+/// `marks` are pairs of a name and a value. Each is written on the line that contains its value.
+/// The text ends with a line feed, and is empty if there are no buckets.
 pub fn picture(heading: &str, buckets: &[Bucket], marks: &[(&str, u64)]) -> String {
     let total: u64 = buckets.iter().map(|bucket| bucket.count).sum();
     let Some((first, last)) = buckets.first().zip(buckets.last()) else { return String::new() };
@@ -87,7 +89,7 @@ pub fn picture(heading: &str, buckets: &[Bucket], marks: &[(&str, u64)]) -> Stri
             text.push_str(&format!("{:>12}\n", "..."));
         }
         if empty == 0 || empty == 1 && count_in(to, double(to)) > 0 {
-            // A line with any value shows a bar, however short.
+            // Draw at least a short bar if there are any values.
             let length = (count as f64 / most as f64 * WIDTH as f64).round() as usize;
             let bar = if count > 0 && length == 0 { ".".to_owned() } else { "#".repeat(length) };
             let within = |value: u64| from <= value && value < to;
@@ -166,7 +168,7 @@ mod tests {
             prop_assert!(buckets.iter().all(|b| b.from < b.to && b.count > 0));
             prop_assert!(buckets.windows(2).all(|pair| pair[0].to <= pair[1].from));
             for value in values {
-                // The histogram keeps three digits.
+                // The histogram keeps three significant digits, so compare with a tolerance.
                 let near = |b: &&Bucket| {
                     b.from as f64 <= value as f64 * 1.001 + 1.0
                         && value as f64 <= b.to as f64 * 1.001 + 1.0

@@ -1,11 +1,11 @@
-//! Results, and everything that can be derived from them alone: statistics, comparisons, output.
+//! Results and everything computed from them: statistics, comparisons, output.
 //!
 //! | module | content |
 //! | --- | --- |
 //! | [`row`], [`details`], [`summary`] | one result; errors and winners of many |
-//! | [`cell_key`] | names of a cell, which join figures |
-//! | [`published`] | tables that others published |
-//! | [`outcome`] | figures of a run, by their rules |
+//! | [`cell_key`] | keys of cells, which join figures |
+//! | [`published`] | published tables |
+//! | [`outcome`] | figures of a run, computed by rules |
 //! | [`variant_ratios`] | predicted and published change from one variant to another |
 //! | [`fairness`] | fairness among threads, and their waits |
 //! | [`histogram`] | waits as buckets and as a picture |

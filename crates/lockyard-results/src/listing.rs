@@ -1,8 +1,8 @@
-//! CPU time as a profiler's listing: a share for each region of the code, and for each part of a
-//! region that a script names.
+//! CPU time laid out as a profiler's listing: a share for each region of the code, and for each
+//! named part of a region. Scripts name the parts.
 //!
-//! Simulated runs account for every cycle; native ones sample. A profiler sees only code that runs.
-//! So neither counts idle time, or the time of threads that another has displaced.
+//! Simulated runs account for every cycle; native runs are sampled. A profiler only sees code that
+//! runs. So both exclude idle time and the time of pre-empted threads.
 
 use crate::cell_key::CellKey;
 use crate::published::PublishedTable;
@@ -16,24 +16,24 @@ pub use lockyard_scenarios::{CPU_SHARE_PREFIX, SAMPLE_COUNT_PREFIX};
 pub struct ListingEntry {
     /// Name of the region, or of a part of it.
     pub name: String,
-    /// Region.
+    /// Region of the line, or the region that the part belongs to.
     pub region: Region,
-    /// Share of the CPU time, 0 to 1. That of a region excludes its named parts.
+    /// Share of the CPU time, from 0 to 1. The share of a region excludes its named parts.
     pub share: f64,
 }
 
-/// Shares of CPU time; they add up to 1.
+/// Shares of CPU time, which add up to 1.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Listing {
-    /// Regions and parts that took any time, the largest first.
+    /// Regions and parts with any CPU time, largest first.
     pub entries: Vec<ListingEntry>,
     /// Number of samples of equal weight behind the shares; `None` if they are exact.
     pub samples: Option<f64>,
 }
 
 impl Listing {
-    /// Makes a listing from the CPU time of activities, in any unit. Each activity is given once.
-    /// `parts` are those that the variant's steps name.
+    /// Makes a listing from the CPU times of activities, in any unit. Each activity appears once.
+    /// `parts` are the region parts named by the variant's steps.
     pub fn new(times: impl IntoIterator<Item = (Activity, f64)>, parts: &[RegionPart]) -> Listing {
         let named = |activity: Activity| match RegionPart::of(parts, activity) {
             Some(part) => (part.name.clone(), part.region),
@@ -52,13 +52,13 @@ impl Listing {
         Listing { entries, samples: None }
     }
 
-    /// Returns the share, 0 to 1, of the regions and parts with these names.
+    /// Returns the total share, 0 to 1, of the regions and parts with these names.
     pub fn share_of(&self, names: &[String]) -> f64 {
         let of = self.entries.iter().filter(|entry| names.contains(&entry.name));
         of.map(|entry| entry.share).sum()
     }
 
-    /// Returns a share in per cent as a measured figure; `None` if it is exact.
+    /// Returns a share as a measured figure in per cent; `None` if the share is exact.
     pub fn measured(&self, share: f64) -> Option<Measured> {
         let samples = self.samples?;
         let half = half_width(samples, share);
@@ -76,7 +76,8 @@ impl Listing {
 pub struct Of<'a> {
     /// Script.
     pub script: &'a Script,
-    /// Machine. `None` is this host, which is shown beside published listings of any machine.
+    /// Machine; `None` for this host, whose listing is compared with published listings of any
+    /// machine.
     pub machine: Option<&'a str>,
     /// Variant.
     pub variant: &'a str,
@@ -97,8 +98,8 @@ impl Of<'_> {
     }
 }
 
-/// Returns a row for each line of a listing, in per cent. First come the lines of the published
-/// listing, in its order, each with our share beside it. Lines that it lacks follow.
+/// Returns one row, in per cent, for each line of a listing. Lines of the published listing come
+/// first, in its order, each next to our share. Lines that it lacks follow.
 pub fn rows(listing: &Listing, of: Of, tables: &[PublishedTable]) -> Vec<Row> {
     let script = of.script;
     let stands_for = script.profile.machine.as_deref();
@@ -161,7 +162,7 @@ mod tests {
         assert!((listing.share_of(&names) - 0.5).abs() < 1e-12);
     }
 
-    /// Returns a script and its published listing.
+    /// Returns a script and a published listing for it.
     fn profiled() -> (Script, Vec<PublishedTable>) {
         let script = r#"
 name = "x"

@@ -1,5 +1,5 @@
-//! Figures of a run, by their rules. A published table may have several figures of one run, each in
-//! its own row.
+//! Figures of a run, computed by rules. A published table may hold several figures of one run, each
+//! in a row of its own.
 //!
 //! The scenario crate defines the rules ([`Figure`]). This module evaluates them on the results of
 //! simulated or measured runs.
@@ -9,7 +9,7 @@ use crate::row::Measured;
 use crate::statistics;
 use lockyard_scenarios::{Figure, Length, Metric, OfTasks, Region};
 
-/// Results of the runs of a cell, as far as figures depend on them.
+/// Results of the runs of a cell: everything that its figures depend on.
 #[derive(Clone, Copy, Debug)]
 pub struct Outcome<'a> {
     /// Metric, as calibrated.
@@ -20,20 +20,20 @@ pub struct Outcome<'a> {
     pub throughput: f64,
     /// Operations per second of each run.
     pub runs: &'a [f64],
-    /// CPU time of all tasks by region, in seconds per second; `None` if it is not known.
+    /// CPU time of all tasks by region, in seconds per second; `None` if unknown.
     pub cpu: Option<CpuTime>,
-    /// Listing of CPU time; `None` if it is not known.
+    /// Listing of CPU time; `None` if unknown.
     pub listing: Option<&'a Listing>,
-    /// Samples of a run; empty if they are not known.
+    /// Samples of a run; empty if unknown.
     pub samples: &'a [SampleFigures],
 }
 
-/// Operations per second in a sample of a run.
+/// Operations per second in one sample of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SampleFigures {
-    /// Figure of the task that did the fewest.
+    /// Figure of the slowest task.
     pub least: f64,
-    /// Figure of the task that did the most.
+    /// Figure of the fastest task.
     pub most: f64,
     /// Figure of all tasks together.
     pub total: f64,
@@ -62,16 +62,16 @@ impl SampleFigures {
 /// CPU time of all tasks, in seconds per second.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CpuTime {
-    /// Time in steps of the region `user`.
+    /// Time in region `user`.
     pub user: f64,
-    /// Unused time, in steps of the region `idle`.
+    /// Unused time: region `idle`.
     pub idle: f64,
-    /// Time in steps of all other regions.
+    /// Time in all other regions.
     pub system: f64,
 }
 
 impl CpuTime {
-    /// Returns the time in a region. All regions but `user` and `idle` count as the system's.
+    /// Returns the time in a region. All regions except `user` and `idle` count as system time.
     pub fn of(self, region: Region) -> f64 {
         match region {
             Region::User => self.user,
@@ -82,7 +82,7 @@ impl CpuTime {
 }
 
 impl<'a> Outcome<'a> {
-    /// Returns the outcome of a trivial model, which has only a throughput.
+    /// Returns the outcome of the trivial model, which predicts only a throughput.
     pub fn of_throughput(throughput: f64, metric: Metric, tasks: usize) -> Self {
         Outcome { metric, tasks, throughput, runs: &[], cpu: None, listing: None, samples: &[] }
     }
@@ -97,8 +97,8 @@ impl<'a> Outcome<'a> {
         Some((cpu.user + cpu.system) / self.throughput)
     }
 
-    /// Returns the figure by a rule; `None` if the runs do not determine it. `reference` is the
-    /// outcome of the variant with which the rule compares.
+    /// Computes the figure that a rule defines; `None` if the runs do not determine it. `reference`
+    /// is the outcome of the variant with which the rule compares.
     pub fn figure(&self, figure: &Figure, reference: Option<&Outcome>) -> Option<f64> {
         let own = |of: &Outcome| of.metric.figure(of.throughput, of.tasks);
         match figure {
@@ -139,8 +139,8 @@ impl<'a> Outcome<'a> {
     }
 }
 
-/// Returns the standard deviation of figures, in per cent of their mean. `None` for fewer than two
-/// figures, or for a mean of 0.
+/// Returns the standard deviation in per cent of the mean. `None` for fewer than two figures, or
+/// for a mean of 0.
 fn deviation(figures: &[f64]) -> Option<f64> {
     let mean = statistics::mean(figures)?;
     if figures.len() < 2 || mean <= 0.0 {
@@ -150,9 +150,10 @@ fn deviation(figures: &[f64]) -> Option<f64> {
     Some((squares / (figures.len() - 1) as f64).sqrt() / mean * 100.0)
 }
 
-/// Returns a figure, by its rule, from measurements on this host; `None` if they do not determine
-/// it. `own` is the script's own figure, and `rounds` are its rounds. The interval is that of the
-/// median of the rounds, or for a deviation that of the bootstrap.
+/// Computes a figure from measurements on this host; `None` if they do not determine it. `own` is
+/// the figure in the script's own metric, and `rounds` are its rounds.
+///
+/// The interval is that of the median over the rounds. For a deviation it comes from the bootstrap.
 pub fn measured(
     figure: &Figure,
     own: Measured,

@@ -1,23 +1,23 @@
-//! Phases of a native thread that performs a scenario, by which its CPU time is counted.
+//! Phases of a native thread that runs a scenario. CPU time is attributed to them.
 
-/// Activity of a thread of a scenario.
+/// Phase of a thread that runs a scenario.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Phase {
-    /// Between steps: the interpreter, counting, words that belong to no lock.
+    /// Between steps: the interpreter, counting, and accesses to words outside any lock.
     Between = 0,
     /// Local work, outside locks.
     Working = 1,
-    /// In the call that takes a lock, or takes or drops a reference; with and without a wait.
+    /// In a call that takes a lock, or takes or drops a reference, whether or not it has to wait.
     Waiting = 2,
-    /// Under a lock.
+    /// In a critical section.
     Holding = 3,
-    /// In the call that releases a lock.
+    /// In a call that releases a lock.
     Releasing = 4,
 }
 
 impl Phase {
-    /// Names of the phases, by number.
+    /// Names of the phases, indexed by phase number.
     pub const NAMES: &'static [&'static str] =
         &["between", "working", "waiting", "holding", "releasing"];
 }

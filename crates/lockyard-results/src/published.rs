@@ -1,7 +1,7 @@
-//! Tables that others published: `published/*.csv`, which are compiled into the binary too.
+//! Published tables: `published/*.csv`. They are also compiled into the binary.
 //!
 //! The first line is `# source: ...`, the second is the header. A broken row is an error that names
-//! file, line and column. No row is skipped, because people compare with these tables.
+//! file, line and column. No row is skipped silently, because readers rely on these tables.
 
 use crate::cell_key::CellKey;
 use lockyard_scenarios::DIRECTION_PREFIX;
@@ -16,7 +16,7 @@ const MAX_ROWS: usize = 5_000;
 /// Header of every table.
 const COLUMNS: [&str; 7] =
     ["experiment", "machine", "variant", "threads", "metric", "value", "unit"];
-/// Units that tables use.
+/// Units that are allowed in tables.
 const UNITS: &[&str] = &[
     "op/s",
     "ns",
@@ -31,10 +31,10 @@ const UNITS: &[&str] = &[
     "samples",
     "",
 ];
-/// Prefixes of the units of figures that are relative to another variant's figure.
+/// Prefixes of units for figures relative to another variant.
 const OF_ANOTHER: [&str; 2] = ["x of ", "% of "];
 
-/// Shipped tables: name and text of each.
+/// Shipped tables: name and text.
 const SHIPPED: &[(&str, &str)] = &[
     ("lockref-will-it-scale", include_str!("../../../published/lockref-will-it-scale.csv")),
     ("qspinlock-loop", include_str!("../../../published/qspinlock-loop.csv")),
@@ -50,7 +50,7 @@ const SHIPPED: &[(&str, &str)] = &[
 /// One published figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PublishedCell {
-    /// Names of the cell.
+    /// Key of the cell.
     pub key: CellKey,
     /// Value of the figure.
     pub value: f64,
@@ -59,16 +59,16 @@ pub struct PublishedCell {
 /// A published table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PublishedTable {
-    /// Name of the table, which is that of its file without `.csv`.
+    /// Name of the table: its file name without `.csv`.
     pub name: String,
-    /// Source: who published the figures, and where.
+    /// Source: the publisher, and where the figures appeared.
     pub source: String,
     /// Figures, in the order of the file.
     pub cells: Vec<PublishedCell>,
 }
 
 impl PublishedTable {
-    /// Returns the experiments in the table, in the order of their first figures.
+    /// Returns the experiments of the table, in order of first appearance.
     pub fn experiments(&self) -> Vec<&str> {
         let mut experiments: Vec<&str> = Vec::new();
         for cell in &self.cells {
@@ -89,11 +89,11 @@ pub fn shipped() -> Result<Vec<PublishedTable>, InputError> {
     SHIPPED.iter().map(|(name, text)| parse(name, &format!("{name}.csv"), text)).collect()
 }
 
-/// Reads the tables in the files `*.csv` of a directory, in the order of their names.
+/// Reads all `*.csv` tables of a directory, sorted by name.
 ///
 /// # Errors
 ///
-/// If the directory cannot be read, has no table, or a table is broken.
+/// If the directory cannot be read, contains no table, or a table is broken.
 pub fn load_directory(directory: &Path) -> Result<Vec<PublishedTable>, InputError> {
     let fail = |what: String| InputError(format!("{}: {what}", directory.display()));
     let entries = std::fs::read_dir(directory).map_err(|e| fail(format!("cannot be read: {e}")))?;
@@ -181,7 +181,8 @@ pub fn parse(name: &str, origin: &str, text: &str) -> Result<PublishedTable, Inp
 }
 
 /// Returns the line of the file on which a record begins. `body` is the file without its first
-/// line. The reader's own position lies before the line ends that it skips.
+/// line. The CSV reader's own position is wrong here: it precedes any blank lines that the reader
+/// skips.
 fn line_of(body: &str, position: Option<&csv::Position>) -> u64 {
     let begin = position.map_or(0, |position| position.byte() as usize);
     let rest = body.get(begin..).unwrap_or_default();
@@ -190,7 +191,7 @@ fn line_of(body: &str, position: Option<&csv::Position>) -> u64 {
     2 + ends as u64
 }
 
-/// Returns the names that identify a figure. No two figures of a table share all of them.
+/// Returns the fields that identify a figure. They are unique within a table.
 fn place(cell: &PublishedCell) -> [String; 5] {
     let threads = cell.key.threads.map(|threads| threads.to_string()).unwrap_or_default();
     [&cell.key.experiment, &cell.key.machine, &cell.key.variant, &threads, &cell.key.metric]
@@ -226,7 +227,7 @@ fn cell(record: &csv::StringRecord) -> Result<PublishedCell, String> {
     };
     let value = match record[5].parse::<f64>() {
         Ok(value) if value > 0.0 && value <= 1e15 => value,
-        // Zero is allowed here: a gap may be closed, or nothing may change.
+        // Zero is allowed here: a gap may be closed, or a change may have no effect.
         Ok(0.0) if record[6].starts_with(DIRECTION_PREFIX) || record[6].starts_with("% of ") => 0.0,
         _ => {
             let found = show(&record[5]);

@@ -1,11 +1,11 @@
-//! Rows: one result each.
+//! Rows: each holds one result.
 //!
-//! A row has the names of the published tables, so that it can be joined to them. It has exactly
-//! one status:
+//! A row has the same key as the published tables, so the two can be joined. It has exactly one
+//! status:
 //!
-//! - *calibration*: the cell gave the local work, so its figure is no prediction
+//! - *calibration*: the cell set the local work, so its figure is not a prediction
 //! - *predicted*
-//! - *training*: the machine's protocol was fitted on the cell's table
+//! - *training*: the cell's table was used to fit the machine's protocol
 //! - *measured*: there is a measured figure and no prediction
 //! - *not modelled*, with a reason
 
@@ -16,11 +16,11 @@ use lockyard_scenarios::Metric;
 /// Status of a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// The cell gave the local work.
+    /// The cell set the local work.
     Calibration,
     /// The cell is predicted.
     Predicted,
-    /// The cell is one of those on which the machine's protocol was fitted.
+    /// The machine's protocol was fitted on this cell.
     Training,
     /// The row has a measured figure and no prediction.
     Measured,
@@ -41,7 +41,7 @@ impl Status {
     }
 }
 
-/// A figure measured on this host: the median of some samples, and its interval.
+/// A figure measured on this host: the median of its samples, with an interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
     /// Median.
@@ -55,12 +55,12 @@ pub struct Measured {
 }
 
 impl Measured {
-    /// Returns the figure of one sample. Its interval is the sample.
+    /// Returns a figure from a single sample. The sample is also both ends of the interval.
     pub fn once(value: f64) -> Measured {
         Measured { value, ci_low: value, ci_high: value, samples: 1 }
     }
 
-    /// Converts figures of `threads` tasks from operations per second to the unit of a metric.
+    /// Converts the figure of `threads` tasks from operations per second to the unit of a metric.
     pub fn in_metric(self, metric: Metric, threads: usize) -> Measured {
         let (ci_low, ci_high) = metric.range((self.ci_low, self.ci_high), threads);
         Measured { value: metric.figure(self.value, threads), ci_low, ci_high, ..self }
@@ -70,28 +70,28 @@ impl Measured {
 /// One result.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// The table that the row belongs to; empty if it is in none.
+    /// Table to which the row belongs; empty if there is none.
     pub table: String,
-    /// Names of the cell.
+    /// Key of the cell.
     pub key: CellKey,
     /// Published figure.
     pub published: Option<f64>,
     /// Predicted figure.
     pub predicted: Option<f64>,
-    /// The figure of the trivial model: the cost of the calibration cell, held constant.
+    /// Figure of the trivial model, which holds the cost of the calibration cell constant.
     pub trivial: Option<f64>,
-    /// The figure measured on this host.
+    /// Figure measured on this host.
     pub measured: Option<Measured>,
     /// Status of the row.
     pub status: Status,
-    /// Reason why the cell is not modelled, or a note that it is an input.
+    /// Reason why the cell is not modelled, or a note that its figure is an input.
     pub reason: Option<String>,
-    /// Everything else that is known of the row.
+    /// Further details of the row.
     pub details: Details,
 }
 
 impl Row {
-    /// Returns a row with names and a status, and without any figure. It belongs to no table.
+    /// Returns a row with a key and a status, but without figures. It belongs to no table.
     pub fn new(key: CellKey, status: Status) -> Row {
         Row {
             table: String::new(),
@@ -111,11 +111,11 @@ impl Row {
         Row { measured: Some(measured), details, ..Row::new(key, Status::Measured) }
     }
 
-    /// Returns `predicted / published - 1` if both are known, and the row is a prediction or a
-    /// training cell.
+    /// Returns `predicted / published - 1` for predictions and training cells; `None` if either
+    /// figure is unknown.
     pub fn error(&self) -> Option<f64> {
         match (self.status, self.predicted, self.published) {
-            // A published 0 states a direction, and has no relative error.
+            // A published 0 only states a direction, so there is no relative error.
             (Status::Predicted | Status::Training, Some(predicted), Some(published))
                 if published > 0.0 =>
             {
@@ -139,7 +139,7 @@ impl Row {
 pub(crate) mod tests {
     use super::*;
 
-    /// Returns a row. All rows have the same table, experiment and machine.
+    /// Returns a row of a fixed table, experiment and machine.
     pub(crate) fn row(
         variant: &str,
         threads: usize,

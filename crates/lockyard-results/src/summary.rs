@@ -1,4 +1,4 @@
-//! Summary of the rows of a table: errors, and winners that a model predicts.
+//! Summary of the rows of a table: errors, and correctly predicted winners.
 
 use crate::row::{Row, Status};
 use crate::variant_ratios::Pairs;
@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 /// Errors of one model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Errors {
-    /// Median of the absolute errors; `None` without a cell.
+    /// Median of the absolute errors; `None` without any cells.
     pub median_abs_error: Option<f64>,
     /// 90th percentile of the absolute errors.
     pub p90_abs_error: Option<f64>,
-    /// Number of variant pairs whose winner the model predicts.
+    /// Number of variant pairs for which the model predicts the right winner.
     pub winners_right: usize,
 }
 
@@ -20,10 +20,10 @@ pub struct Errors {
 pub struct Summary {
     /// Name of the table, or `all`.
     pub table: String,
-    /// Number of cells that are predictions.
+    /// Number of predicted cells.
     pub cells: usize,
-    /// Number of variant pairs whose published figures differ by more than 5 % of the smaller one.
-    /// At least one row of each pair is a prediction.
+    /// Number of variant pairs with a clear winner: their published figures differ by more than 5 %
+    /// of the smaller one. At least one row of each pair is a prediction.
     pub winners_total: usize,
     /// Errors of our model.
     pub model: Errors,
@@ -31,14 +31,15 @@ pub struct Summary {
     pub trivial: Errors,
     /// Number of rows that are not modelled.
     pub not_modelled: usize,
-    /// Scores on the pairs of variants that scripts name; `None` if they name none.
+    /// Scores on the variant pairs that scripts name; `None` if they name none.
     pub pairs: Option<Pairs>,
 }
 
-/// A pair of variants has a winner if its published figures differ by more than this share.
+/// A pair of variants has a winner if its published figures differ by more than this share of the
+/// smaller one.
 const WINNER_DIFFERENCE: f64 = 0.05;
 
-/// Summarises `rows` under the name `table`. It does not score the pairs that scripts name.
+/// Summarises `rows` under the name `table`, without the pairs that scripts name.
 pub fn summarise(table: &str, rows: &[&Row]) -> Summary {
     let errors = |of: fn(&Row) -> Option<f64>| -> Vec<f64> {
         rows.iter().filter_map(|row| of(row)).map(f64::abs).collect()
@@ -57,7 +58,7 @@ pub fn summarise(table: &str, rows: &[&Row]) -> Summary {
                     continue;
                 }
                 let (Some(pa), Some(pb)) = (a.published, b.published) else { continue };
-                // A share of the smaller one, so that the order of the two does not matter.
+                // Relative to the smaller figure, so the order of the pair does not matter.
                 if (pa - pb).abs() <= WINNER_DIFFERENCE * pa.min(pb) {
                     continue;
                 }

@@ -1,29 +1,30 @@
-//! Pairs of variants that a table compares, and the predicted change from one to the other.
+//! Pairs of variants that a table compares, with the predicted and the published change.
 //!
-//! Two variants may differ by less than the error of a prediction. Errors of figures then do not
-//! show which one is faster, and [`crate::summary::summarise`] counts no winner. An error that both
-//! figures share cancels in their ratio. So this module compares the predicted change, `second /
-//! first - 1`, with the published one, in direction and in size. Scripts name the pairs in
-//! `[[pairs]]`.
+//! Two variants may differ by less than the error of a prediction. Then the errors of the two
+//! figures do not show which variant is faster, and [`crate::summary::summarise`] counts no winner.
+//! But an error that both figures share cancels in their ratio.
+//!
+//! So this module compares the predicted change, `second / first - 1`, with the published one. It
+//! compares both direction and size. Scripts name the pairs in `[[pairs]]`.
 
 use crate::details::PairRatio;
 use crate::row::Row;
 
-/// Greatest difference between a predicted and a published change that counts as near.
+/// Maximum difference between a predicted and a published change that counts as near.
 pub const NEAR: f64 = 0.02;
 
-/// Two variants of an experiment to compare.
+/// A pair of variants to compare.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// Experiment.
     pub experiment: String,
-    /// Variant from which the change is counted.
+    /// Baseline variant.
     pub first: String,
-    /// Variant to which the change is counted.
+    /// Variant whose change from the baseline is compared.
     pub second: String,
 }
 
-/// Score of one model on some pairs.
+/// Score of one model on a set of pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Score {
     /// Number of pairs whose predicted change has the published direction.
@@ -42,10 +43,10 @@ impl Score {
     }
 }
 
-/// Scores of both models on the pairs of some rows.
+/// Scores of both models on a set of pairs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pairs {
-    /// Number of pairs. Both figures of a pair are published, and at least one is predicted.
+    /// Number of pairs. Both figures of a pair are published, and at least one row is a prediction.
     pub total: usize,
     /// Score of our model.
     pub model: Score,
@@ -53,8 +54,8 @@ pub struct Pairs {
     pub trivial: Score,
 }
 
-/// Adds two ratios to the second row of each pair in `wanted`: its figures over those of the first
-/// row. One ratio is of the published figures, the other of the predicted ones.
+/// Adds two ratios to the second row of each pair in `wanted`. Both divide its figure by that of
+/// the first row: one uses published figures, the other predicted ones.
 pub fn add_ratios(rows: &mut [Row], wanted: &[Wanted]) {
     let found: Vec<(usize, usize)> = (0..rows.len())
         .flat_map(|first| (0..rows.len()).map(move |second| (first, second)))
@@ -88,7 +89,7 @@ fn is_pair(first: &Row, second: &Row, wanted: &[Wanted]) -> bool {
         && (first.error().is_some() || second.error().is_some())
 }
 
-/// Scores the pairs that `wanted` names among `rows`; `None` if there is none.
+/// Scores the pairs in `wanted` that occur among `rows`; `None` if none does.
 pub fn score(rows: &[&Row], wanted: &[Wanted]) -> Option<Pairs> {
     let mut pairs = Pairs::default();
     for first in rows {

@@ -91,9 +91,7 @@ fn numbers_of_threads_are_whole_and_within_the_machine() {
         arguments.push(&threads);
         assert_eq!(
             refusal(&arguments),
-            format!(
-                "lockyard: --threads: `{part}` is not a number of threads or a range of them; {allowed}"
-            )
+            format!("lockyard: --threads: `{part}` is not a number of threads; {allowed}")
         );
     }
     assert_eq!(

@@ -1,5 +1,5 @@
-//! This machine as a host that keeps account. Each thread stores its phase and its activity as one
-//! number in its own line.
+//! Native host whose threads account for their activity. Each thread stores its phase and its
+//! activity as one number in its own line.
 
 use super::line::enter;
 use super::tally::Tally;
@@ -11,24 +11,24 @@ use std::cell::Cell;
 /// Number of phases.
 const PHASES: usize = Phase::NAMES.len();
 
-/// Number of distinct states, over all phases, of a thread that runs a program with this many
-/// [parts](Activity::part) of regions.
+/// Returns the number of distinct states (phase and activity) of a thread. The thread runs a
+/// program with this many [parts](Activity::part) of regions.
 pub fn numbers(parts: usize) -> usize {
     (Region::COUNT + parts) * PHASES
 }
 
-/// Groups a tally of such [`numbers`] by phase.
+/// Groups a tally of these [`numbers`] by phase.
 pub fn by_phase(tally: &Tally) -> Tally {
     tally.grouped(PHASES, |number| number % PHASES)
 }
 
-/// Groups a tally of such [`numbers`] by [activity](Activity::index).
+/// Groups a tally of these [`numbers`] by [activity](Activity::index).
 pub fn by_activity(tally: &Tally, parts: usize) -> Tally {
     tally.grouped(Region::COUNT + parts, |number| number / PHASES)
 }
 
-/// This machine, with threads that record their activity. That costs a store for each region that
-/// begins or ends.
+/// Native host whose threads record their activity. Each beginning and end of a region costs a
+/// store.
 #[derive(Debug)]
 pub struct Accounted(());
 
@@ -44,13 +44,13 @@ fn say(phase: Phase, doing: Activity) {
     enter((doing.index() * PHASES + phase as usize) as u32);
 }
 
-/// Moves the calling thread to `phase`.
+/// Records that the calling thread is now in `phase`.
 #[inline(always)]
 pub(super) fn in_phase(phase: Phase) {
     say(phase, IN.get().1);
 }
 
-// SAFETY: everything is `Native`'s, except the account, which is the thread's own.
+// SAFETY: every method is `Native`'s. The additional accounting touches only the thread's own data.
 unsafe impl Host for Accounted {
     type Atomics = <Native as Host>::Atomics;
     const SLOTS: u32 = <Native as Host>::SLOTS;
@@ -103,7 +103,7 @@ mod tests {
         std::thread_local! {
             static SEEN: Cell<Option<Activity>> = const { Cell::new(None) };
         }
-        // SAFETY: everything is `Native`'s.
+        // SAFETY: every method is `Native`'s.
         unsafe impl Host for Spy {
             type Atomics = <Native as Host>::Atomics;
             const SLOTS: u32 = <Native as Host>::SLOTS;

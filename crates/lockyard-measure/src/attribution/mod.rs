@@ -1,11 +1,13 @@
-//! Attributes CPU time to phases. Threads record their phase; a sampler reads it and weights each
-//! sample by the CPU time that passed.
+//! Attribution of CPU time to phases. Threads record their phase. A sampler reads it, and weights
+//! each sample by the CPU time that has passed.
 //!
-//! A thread stores the number of its phase in its own line ([`enter`]). That is a store to memory
-//! that no other thread writes, without a clock. A further thread wakes at random intervals
-//! ([`Sampler`]). It reads each thread's CPU-time clock and assigns the time since its last look to
-//! the phases that it found. A thread that was not running has used no CPU time, and its phase then
-//! has no weight. Shares are therefore of CPU time and not of elapsed time, on a loaded host too.
+//! A thread stores its phase number in its own line ([`enter`]). The store needs no clock, and no
+//! other thread writes that line.
+//!
+//! A separate sampling thread wakes at random intervals ([`Sampler`]). It reads each thread's
+//! CPU-time clock, and attributes the time since its last look to the phases that it found. A
+//! thread that did not run has used no CPU time, so its phase gets no weight. The shares are
+//! therefore shares of CPU time, not of elapsed time, even on a loaded host.
 //!
 //! | file | what |
 //! | --- | --- |

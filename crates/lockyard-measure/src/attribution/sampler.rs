@@ -1,5 +1,5 @@
-//! Sampler: one thread that wakes at random intervals and reads the clocks and the phases of the
-//! others.
+//! Sampler: a thread that wakes at random intervals and reads the clocks and phases of other
+//! threads.
 
 use super::line::{Clock, Watched};
 use super::tally::{Look, Tally};
@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// Mean time between two looks that suits most uses: two thousand looks a second.
+/// Default mean time between two looks: two thousand looks per second.
 pub const INTERVAL: Duration = Duration::from_micros(500);
 
-/// Mean sleep of the sampler, as a minimum multiple of the CPU time of a look. With many threads it
-/// looks less often, and it never takes more than a sixth of a CPU.
+/// Minimum mean sleep of the sampler, as a multiple of the CPU time of a look. With many threads
+/// the sampler looks less often. It never uses more than a sixth of a CPU.
 const LEAST_SLEEP: u32 = 5;
 
-/// Thread that samples others.
+/// Thread that samples other threads.
 #[derive(Debug)]
 pub struct Sampler {
     stop: Arc<AtomicBool>,
@@ -23,8 +23,8 @@ pub struct Sampler {
 }
 
 impl Sampler {
-    /// Starts to sample `watched`, whose phases are numbered below `phases`, every `interval` on
-    /// average.
+    /// Starts to sample `watched`, on average once per `interval`. Phase numbers are below
+    /// `phases`.
     ///
     /// # Errors
     ///
@@ -42,7 +42,7 @@ impl Sampler {
         Ok(Sampler { stop, thread })
     }
 
-    /// Stops sampling, and returns the samples up to now.
+    /// Stops sampling, and returns all samples taken.
     ///
     /// # Panics
     ///
@@ -54,12 +54,12 @@ impl Sampler {
     }
 }
 
-/// A watched thread, in its state at the last look that found that it had run.
+/// State of a watched thread at the last look at which it had run.
 struct Last {
     watched: Watched,
     phase: u32,
     cpu: Duration,
-    /// CPU time that it had used then, since the look before that.
+    /// CPU time between that look and the one before.
     used: Duration,
 }
 
@@ -85,7 +85,8 @@ fn look(watched: &[Watched], phases: usize, interval: Duration, stop: &AtomicBoo
             let in_phase = watched.phase();
             let since = now.saturating_sub(*cpu);
             if since.is_zero() {
-                // It has not run since. A look now would only repeat the last one.
+                // The thread has not run since the last look, so a new look would repeat the old
+                // one.
                 continue;
             }
             tally.add(Look { before: *phase, now: in_phase, earlier: *used, cpu: since });
@@ -99,9 +100,9 @@ fn look(watched: &[Watched], phases: usize, interval: Duration, stop: &AtomicBoo
     tally
 }
 
-/// Intervals between looks, exponentially distributed. Each moment is as likely as any other,
-/// regardless of the past. Looks therefore cannot keep step with a program whose phases recur.
-/// Intervals drawn between two bounds could, if the program's period is near them.
+/// Exponentially distributed intervals between looks. Each moment is equally likely, regardless of
+/// earlier looks. So the looks cannot synchronise with a program whose phases recur. With intervals
+/// drawn from a bounded range they could, if the program's period is near that range.
 struct Intervals {
     random: u64,
 }
@@ -116,18 +117,18 @@ impl Intervals {
         self.random ^= self.random << 13;
         self.random ^= self.random >> 7;
         self.random ^= self.random << 17;
-        // Above 0, at most 1.
+        // Greater than 0, at most 1.
         let uniform = ((self.random >> 11) + 1) as f64 / (1u64 << 53) as f64;
         mean.mul_f64(-uniform.ln())
     }
 }
 
-/// Asks the kernel to wake the thread on time: no timer slack, and the short slice of a thread that
-/// needs little. With the short slice it does not wait until a spinning thread has used up its own.
-/// Where the kernel supports neither, samples are later and fewer, but their weights stay right.
+/// Asks the kernel to wake the thread on time: without timer slack, and with a short time slice.
+/// With a short slice, the thread does not wait until a spinning thread has used up its slice. If
+/// the kernel supports neither, samples are later and fewer, but their weights stay correct.
 #[cfg(target_os = "linux")]
 fn be_prompt() {
-    /// `struct sched_attr` of sched_setattr(2), its first version.
+    /// First version of `struct sched_attr` of sched_setattr(2).
     #[repr(C)]
     struct Attributes {
         size: u32,
@@ -145,14 +146,14 @@ fn be_prompt() {
         flags: 0,
         nice: 0,
         priority: 0,
-        // The shortest slice that the kernel grants, in nanoseconds.
+        // Shortest slice that the kernel accepts, in nanoseconds.
         runtime: 100_000,
         deadline: 0,
         period: 0,
     };
-    // SAFETY: the call has no argument in memory.
+    // SAFETY: the call takes no pointers.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1 as libc::c_ulong) };
-    // SAFETY: the attributes are live, and their length is the one they state.
+    // SAFETY: the attributes are live, and contain their own size.
     unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
 }
 
@@ -163,8 +164,8 @@ fn be_prompt() {}
 mod tests {
     use super::*;
 
-    /// Shares found by a sampler of a program whose phases, 70, 20 and 10 % of `period`, recur. No
-    /// thread runs and no clock is read: the result is always the same.
+    /// Simulates a sampler and a program whose phases recur: 70, 20 and 10 % of `period`. Returns
+    /// the shares found. No thread runs and no clock is read, so the result is deterministic.
     fn found(period: Duration, mut next: impl FnMut() -> Duration) -> Vec<f64> {
         let phase =
             |time: Duration| match time.as_nanos() % period.as_nanos() * 10 / period.as_nanos() {
@@ -192,7 +193,7 @@ mod tests {
                 assert!((share - expected).abs() < 0.005, "{tenths}: {shares:?}");
             }
         }
-        // Fixed intervals do keep step: this is what they would find.
+        // Fixed intervals do synchronise with the program, and give wrong shares.
         let shares = found(INTERVAL * 2, || INTERVAL);
         assert!((shares[0] - 0.7).abs() > 0.1, "{shares:?}");
     }

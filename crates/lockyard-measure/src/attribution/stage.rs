@@ -1,4 +1,4 @@
-//! Phases of scenarios: this host, with threads that record whether they work, wait, hold or
+//! Phases of scenarios: a stage on this host whose threads record whether they work, wait, hold or
 //! release.
 
 use super::accounted::{Accounted, in_phase};
@@ -8,7 +8,7 @@ use lockyard_scenarios::Stage;
 use std::cell::Cell;
 
 std::thread_local! {
-    /// Number of locks that the thread holds.
+    /// Number of locks held by the thread.
     static HELD: Cell<u32> = const { Cell::new(0) };
 }
 
@@ -17,13 +17,13 @@ fn say(phase: Phase) {
     in_phase(phase);
 }
 
-/// Returns the phase under a lock, or `outside` without one.
+/// Records the phase `Holding` if the thread holds a lock, and `outside` otherwise.
 #[inline(always)]
 fn say_unless_held(outside: Phase) {
     say(if HELD.get() > 0 { Phase::Holding } else { outside });
 }
 
-/// This host, with threads that record their phase. That costs a store or two for each step.
+/// Stage on this host whose threads record their phase. Each step costs an extra store or two.
 /// Operations on this stage are therefore not counted.
 #[derive(Debug)]
 pub struct OnHostAttributed(());

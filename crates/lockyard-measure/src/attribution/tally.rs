@@ -1,4 +1,4 @@
-//! Samples of the sampler, and their uncertainty.
+//! Samples taken by the sampler, and their uncertainty.
 
 use lockyard_results::details::{CpuTimeDetail, PhaseShare};
 use lockyard_results::listing::Listing;
@@ -11,22 +11,22 @@ use std::time::Duration;
 pub struct Tally {
     /// CPU time of each phase, in nanoseconds.
     nanoseconds: Vec<f64>,
-    /// Number of looks that had any weight.
+    /// Number of looks with non-zero weight.
     samples: u64,
     /// Sum of the squares of their weights.
     squares: f64,
-    /// CPU time that the sampler itself used.
+    /// CPU time used by the sampler itself.
     pub(super) sampler: Duration,
 }
 
-/// Look at a thread.
+/// One look at a thread.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
     /// Phase at the last look.
     pub before: u32,
     /// Phase now.
     pub now: u32,
-    /// CPU time between the two looks before.
+    /// CPU time between the last look and the one before it.
     pub earlier: Duration,
     /// CPU time since the last look.
     pub cpu: Duration,
@@ -38,22 +38,25 @@ impl Tally {
         Tally { nanoseconds: vec![0.0; phases], ..Tally::default() }
     }
 
-    /// Adds a look at a thread. Each of its two phases gets half of the CPU time since the last
-    /// look. A phase beyond the last counts as the last. A look at a thread that has not run since
-    /// the last look is ignored, because it would count as new information.
+    /// Adds a look at a thread. Half of the CPU time since the last look goes to the phase then,
+    /// the other half to the phase now. A phase number beyond the last phase counts as the last
+    /// phase.
+    ///
+    /// If the thread has not run since the last look, the caller must skip this look, because it
+    /// would count as new information.
     pub fn add(&mut self, Look { before, now, earlier, cpu }: Look) {
         let Some(last) = self.nanoseconds.len().checked_sub(1) else { return };
         let weight = cpu.as_nanos() as f64;
         for phase in [before, now] {
             self.nanoseconds[(phase as usize).min(last)] += weight / 2.0;
         }
-        // The weight of the last look is known now: half of the time on each side of it.
+        // Now the weight of the last look is known: half of the CPU time before it and after it.
         let of_last = (earlier.as_nanos() as f64 + weight) / 2.0;
         self.squares += of_last * of_last;
         self.samples += u64::from(of_last > 0.0);
     }
 
-    /// Adds the samples of the same phases at another time.
+    /// Adds samples of the same phases from another period.
     pub fn merge(&mut self, other: &Tally) {
         for (mine, theirs) in self.nanoseconds.iter_mut().zip(&other.nanoseconds) {
             *mine += theirs;
@@ -63,7 +66,7 @@ impl Tally {
         self.sampler += other.sampler;
     }
 
-    /// Returns the samples in `groups` groups of phases.
+    /// Returns the samples, with the phases combined into `groups` groups.
     pub fn grouped(&self, groups: usize, group: impl Fn(usize) -> usize) -> Tally {
         let mut nanoseconds = vec![0.0; groups];
         for (phase, time) in self.nanoseconds.iter().enumerate() {
@@ -72,37 +75,39 @@ impl Tally {
         Tally { nanoseconds, ..self.clone() }
     }
 
-    /// CPU time of all phases.
+    /// Total CPU time of all phases.
     pub fn cpu(&self) -> Duration {
         Duration::from_nanos(self.nanoseconds.iter().sum::<f64>() as u64)
     }
 
-    /// CPU time that the sampler itself used.
+    /// CPU time used by the sampler itself.
     pub fn sampler(&self) -> Duration {
         self.sampler
     }
 
-    /// Share of each phase; `None` if no CPU time was seen.
+    /// Share of each phase; `None` without any CPU time.
     pub fn shares(&self) -> Option<Vec<f64>> {
         let all: f64 = self.nanoseconds.iter().sum();
         (all > 0.0).then(|| self.nanoseconds.iter().map(|phase| phase / all).collect())
     }
 
-    /// Number of samples that had any weight.
+    /// Number of samples with non-zero weight.
     pub fn samples(&self) -> u64 {
         self.samples
     }
 
-    /// Number of samples of equal weight that would say as much. That is the square of the sum of
-    /// the weights over the sum of their squares (L. Kish, *Survey Sampling*, 1965, section 11.7).
+    /// Effective number of samples: the number of equally weighted samples with the same precision.
+    /// It is the squared sum of the weights divided by the sum of their squares (L. Kish, *Survey
+    /// Sampling*, 1965, section 11.7).
     pub fn effective_samples(&self) -> f64 {
         let all: f64 = self.nanoseconds.iter().sum();
         if self.squares > 0.0 { all * all / self.squares } else { 0.0 }
     }
 
-    /// Half the width of a 95 % interval of the share of a phase. It is 1.96 standard deviations of
-    /// a binomial share, at least that of a share of one sample. It assumes phases much shorter
-    /// than the time between samples; longer phases are known better.
+    /// Half the width of the 95 % interval of a phase's share. It is 1.96 standard deviations of a
+    /// binomial share, and at least the deviation of a share of one sample. It assumes that phases
+    /// are much shorter than the time between samples. The shares of longer phases are more precise
+    /// than it says.
     pub fn half_width(&self, share: f64) -> f64 {
         statistics::half_width(self.effective_samples(), share)
     }
@@ -112,26 +117,26 @@ impl Tally {
 /// `parts`.
 pub fn listing(tally: &Tally, parts: &[RegionPart]) -> Listing {
     let shares = tally.shares().unwrap_or_default().into_iter().enumerate();
-    // The list maps each part to its region.
+    // The listing adds each part to its region.
     let times = shares.map(|(index, share)| (Activity::from_index(index), share));
     Listing { samples: Some(tally.effective_samples()), ..Listing::new(times, parts) }
 }
 
-/// CPU time of a run by phase, and the cost of measuring it.
+/// CPU time of a run by phase, and the cost of measuring that.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Attribution {
-    /// The names of the phases.
+    /// Names of the phases.
     pub phases: &'static [&'static str],
-    /// The samples by phase.
+    /// Samples by phase.
     pub tally: Tally,
-    /// The samples by region, as a listing.
+    /// Samples by region, as a listing.
     pub listing: Listing,
-    /// CPU time per operation in this run, over the median of the runs without attribution.
+    /// CPU time per operation in this run, divided by the median of the runs without attribution.
     pub cost_ratio: Option<f64>,
 }
 
 impl Attribution {
-    /// Returns the details of a row; `None` without a sample.
+    /// Returns the details of a row; `None` without any sample.
     pub fn detail(&self) -> Option<CpuTimeDetail> {
         let shares = self.tally.shares()?;
         let phase = |(&phase, share): (&&'static str, f64)| PhaseShare {
@@ -158,7 +163,8 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// Adds the CPU time of a thread between looks that found it in `phases`.
+    /// Adds a thread's CPU time: `used` lies between consecutive looks, which found the thread in
+    /// `phases`.
     fn add(tally: &mut Tally, phases: &[u32], used: &[Duration]) {
         let mut earlier = Duration::ZERO;
         for (pair, &cpu) in phases.windows(2).zip(used) {
@@ -180,12 +186,12 @@ mod tests {
     fn one_heavy_sample_says_no_more_than_two() {
         let mut alike = Tally::new(2);
         add(&mut alike, &[0; 101], &[MS; 100]);
-        // The first look has half a weight.
+        // The first look has only half the weight of the others.
         assert!((alike.effective_samples() - 100.0).abs() < 1.0);
         let mut heavy = alike.clone();
         heavy.merge(&alike);
         assert!((heavy.effective_samples() - 200.0).abs() < 2.0);
-        // Two looks share it.
+        // Two looks share the weight of the long time.
         add(&mut heavy, &[1, 1, 1], &[1000 * 1000 * MS, MS]);
         assert!(heavy.effective_samples() < 2.01);
         assert!((alike.half_width(0.5) - 0.098).abs() < 0.001);

@@ -1,8 +1,8 @@
-//! Cost of a call: an uncontended lock and unlock, reached in different ways, on one CPU.
+//! Cost of calling a lock in different ways: an uncontended lock and unlock on one CPU.
 //!
-//! None of this can be simulated, because the model has no instruction fetch and no branch
-//! prediction. It is measured on this host or not at all. The lock is the library's, of a kind that
-//! is chosen once ([`CHOICE`]). Nobody contends for it.
+//! The costs cannot be simulated, because the model has no instruction fetch and no branch
+//! prediction. They are measured on this host or not at all. The lock is one of the library's
+//! kinds, chosen once ([`CHOICE`]).
 //!
 //! | way | instructions executed |
 //! | --- | --- |
@@ -10,15 +10,14 @@
 //! | `direct` | a direct call of each operation: the reference of the others |
 //! | `indirect` | a call through a table in memory |
 //! | `patched` | a call through a table, overwritten by a direct call at start-up (`page.rs`) |
-//! | `nested` | a direct call of a function whose own call was patched like this: how a kernel with
-//! hooks calls its locks |
+//! | `nested` | a direct call of a function whose own call was patched, as in kernels with hooks |
 
 #[cfg_attr(not(all(target_arch = "x86_64", unix)), path = "unsupported.rs")]
 pub mod page;
 mod report;
 mod rounds;
 mod way;
-// Not in this crate, because the library's listings cover it too.
+// This file lives outside the crate, because the library's listings cover it too.
 #[path = "../../../lockyard/examples/common/ways.rs"]
 pub mod ways;
 

@@ -1,7 +1,7 @@
-//! Call sites that are patched at start-up, on a page of this program.
+//! Call sites that are patched at start-up, on a page of code in this program.
 //!
-//! The page is written with *indirect* calls through a table, as a compiler emits them for a
-//! program with hooks. Each call site is then overwritten by a *direct* call of the table's entry.
+//! The page starts with *indirect* calls through a table, as a compiler emits them for a program
+//! with hooks. Each call site is then overwritten with a *direct* call to the table's entry.
 //! Finally the page is made executable and read-only:
 //!
 //! ```text
@@ -9,31 +9,32 @@
 //!   e8 r0 r1 r2 r3 90    call r; nop        6 bytes: the same place, the same length
 //! ```
 //!
-//! The page holds two loops, in the instructions of the compiled direct call (`ways.rs`; a test
-//! compares the listings). `patched` has its own calls patched. `nested` directly calls two
-//! functions whose calls are patched, as a kernel's lock functions call their hooks. The page lies
-//! within 2 GiB of the program's code, where a direct call reaches it.
+//! The page holds two loops. They consist of the same instructions as the compiled direct call
+//! (`ways.rs`; a test compares the listings). In `patched`, the loop's own calls are patched. In
+//! `nested`, the loop directly calls two functions whose calls are patched, just as a kernel's lock
+//! functions call their hooks. The page lies within 2 GiB of the program's code, so direct calls
+//! can reach it.
 //!
-//! The sites know the [`Choice`] of the kind for which they are patched. Patching fixes it.
+//! The sites are patched for the lock kind of a [`Choice`]. Patching makes that choice final.
 
 use super::ways::{Compiled, Section, Table};
 use lockyard::kind::{Choice, Kind};
 use std::ptr::NonNull;
 
-/// Bytes before the first loop: the table, padded to the start of a line.
+/// Offset of the first loop. The table precedes it, padded to a whole cache line.
 const CODE_BEGINS: usize = 64;
-/// Size of the page, which holds all of the code.
+/// Size of the page, which holds all the code.
 const PAGE_BYTES: usize = 4096;
 
-/// A loop on the page. It takes the section and the number of repetitions (at least one).
+/// Type of a loop on the page. It takes the section and the number of repetitions (at least one).
 type Loop = unsafe extern "sysv64" fn(*mut Section, u64);
 
-/// Opcode of the direct call, and the byte that pads it to the length of the indirect one.
+/// Opcode of the direct call, and the padding byte that makes it as long as the indirect call.
 const CALL: u8 = 0xe8;
 const NOP: u8 = 0x90;
-/// Opcode of the indirect call through memory at a distance from the next instruction.
+/// Opcode of the indirect call through memory, addressed relative to the next instruction.
 const CALL_INDIRECT: [u8; 2] = [0xff, 0x15];
-/// Length of either call.
+/// Length of either call in bytes.
 const SITE_BYTES: usize = 6;
 
 /// Entry of the table.
@@ -53,7 +54,7 @@ impl Entry {
     }
 }
 
-/// A call site: the offset of its six bytes, and its callee.
+/// A call site: the offset of its six bytes, and the function that it calls.
 #[derive(Clone, Copy, Debug)]
 struct Site {
     at: usize,
@@ -64,7 +65,7 @@ struct Site {
 #[derive(Debug)]
 struct Code {
     bytes: Vec<u8>,
-    /// The instructions as text, without addresses.
+    /// Instructions as text, without addresses.
     listing: Vec<&'static str>,
     sites: Vec<Site>,
     patched: usize,
@@ -93,14 +94,14 @@ impl Code {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Pads the code to the start of a line.
+    /// Pads the code to a whole cache line.
     fn align(&mut self) -> usize {
         let end = self.bytes.len().next_multiple_of(CODE_BEGINS);
         self.bytes.resize(end, NOP);
         end
     }
 
-    /// An indirect call through the table.
+    /// Emits an indirect call through the table.
     fn site(&mut self, entry: Entry) {
         let at = self.bytes.len();
         let distance = entry.offset() as i32 - (at + SITE_BYTES) as i32;
@@ -117,14 +118,14 @@ impl Code {
     }
 
     /// Emits a loop that locks, adds one and unlocks. `lock` and `unlock` emit the calls. The
-    /// instructions are those of the compiled direct call.
+    /// instructions equal those of the compiled direct call.
     fn whole_loop(
         &mut self,
         lock: impl FnOnce(&mut Code, Entry),
         unlock: impl FnOnce(&mut Code, Entry),
     ) -> usize {
         let begin = self.align();
-        // Two callee-saved registers; the stack is aligned for the calls.
+        // Save two callee-saved registers. This also aligns the stack for the calls.
         self.instruction("push r14", &[0x41, 0x56]);
         self.instruction("push rbx", &[0x53]);
         self.instruction("push rax", &[0x50]);
@@ -162,12 +163,12 @@ impl Code {
 const COUNT: u8 = std::mem::offset_of!(Section, count) as u8;
 const _: () = assert!(std::mem::offset_of!(Section, word) == 0 && COUNT == 8);
 
-/// A page of memory, whose code is not yet executable.
+/// A page of memory, not yet executable.
 #[derive(Debug)]
 struct Memory(NonNull<u8>);
 
 impl Memory {
-    /// Maps a page that direct calls to `code` reach.
+    /// Maps a page within reach of direct calls to `code`.
     fn near(code: usize) -> Result<Memory, String> {
         const FARTHEST: usize = (1 << 31) - (1 << 24);
         let mut distance = 1 << 24;
@@ -188,8 +189,7 @@ impl Memory {
         let (access, kind) =
             (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANON);
         let hint = std::ptr::without_provenance_mut(wanted);
-        // SAFETY: a new mapping at a place that the system chooses (the address is a hint): it
-        // replaces nothing.
+        // SAFETY: the address is only a hint, so the new mapping replaces no other.
         let memory = unsafe { libc::mmap(hint, PAGE_BYTES, access, kind, -1, 0) };
         if memory == libc::MAP_FAILED {
             return Err(refused("mmap"));
@@ -200,7 +200,7 @@ impl Memory {
     /// Makes the page executable and read-only.
     fn seal(&self) -> Result<(), String> {
         let access = libc::PROT_READ | libc::PROT_EXEC;
-        // SAFETY: the mapping is this object's, and only this object points into it.
+        // SAFETY: this object owns the mapping, and no other object points into it.
         match unsafe { libc::mprotect(self.0.as_ptr().cast(), PAGE_BYTES, access) } {
             0 => Ok(()),
             _ => Err(refused("mprotect (to executable)")),
@@ -210,12 +210,12 @@ impl Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: the mapping is this object's, and ends with it.
+        // SAFETY: this object owns the mapping, and does not outlive this call.
         unsafe { libc::munmap(self.0.as_ptr().cast(), PAGE_BYTES) };
     }
 }
 
-/// Returns the system's error for a call.
+/// Formats the system's last error for a refused call.
 fn refused(call: &str) -> String {
     let error = std::io::Error::last_os_error();
     format!(
@@ -223,36 +223,35 @@ fn refused(call: &str) -> String {
     )
 }
 
-/// A page of code that can be called.
+/// A page of callable code.
 #[derive(Debug)]
 pub struct Page {
     memory: Memory,
     kind: Kind,
     patched: usize,
     nested: usize,
-    /// Number of call sites that were patched.
+    /// Number of patched call sites.
     pub sites: usize,
 }
 
 impl Page {
-    /// Writes the loops, patches their calls for the kind in force (and puts it in force), and
-    /// makes the page executable.
+    /// Writes the loops, patches their calls for the chosen kind, and makes the page executable.
+    /// The choice of kind becomes final.
     ///
     /// # Errors
     ///
-    /// If the system does not allow that. The error is a sentence without a full stop that begins
-    /// with "refused here".
+    /// If the system refuses. The error is a sentence without a full stop that begins with "refused
+    /// here".
     pub fn patched(choice: &Choice) -> Result<Page, String> {
         Page::with(choice, true)
     }
 
-    /// Does the same as [`patched`](Self::patched). Without `patch`, the calls stay indirect, as
-    /// they were compiled.
+    /// Does the same as [`patched`](Self::patched). Without `patch`, the calls stay indirect.
     fn with(choice: &Choice, patch: bool) -> Result<Page, String> {
         let table = |kind| Compiled::of(kind).table;
         let anywhere = table(Kind::Ticket).lock as *const () as usize;
         let memory = Memory::near(anywhere)?;
-        // No site is patched yet. From here on no other kind can be chosen.
+        // No site is patched yet. From here on, the kind cannot change.
         let kind = choice.fix_for_patching();
         let table = table(kind);
         let mut code = Code::new();
@@ -260,8 +259,8 @@ impl Page {
             code.patch(memory.0.as_ptr().addr(), &table)?;
         }
         assert!(code.bytes.len() <= PAGE_BYTES, "the code fits a page");
-        // SAFETY: the page is this object's, writable, aligned for a table, and long enough for the
-        // writes. Nobody else has its address yet.
+        // SAFETY: this object owns the page, which is writable, aligned for a table, and long
+        // enough for the writes. No other code has its address yet.
         unsafe {
             std::ptr::copy_nonoverlapping(code.bytes.as_ptr(), memory.0.as_ptr(), code.bytes.len());
             memory.0.cast::<Table>().write(table);
@@ -271,7 +270,7 @@ impl Page {
         Ok(Page { memory, kind, patched, nested, sites: if patch { sites } else { 0 } })
     }
 
-    /// The kind for which the sites were patched.
+    /// Kind for which the sites were patched.
     pub fn kind(&self) -> Kind {
         self.kind
     }
@@ -291,7 +290,7 @@ impl Page {
     ///
     /// # Safety
     ///
-    /// The same as for [`patched_loop`](Self::patched_loop).
+    /// Same as for [`patched_loop`](Self::patched_loop).
     pub unsafe fn nested_loop(&self, section: &mut Section, times: u64) {
         // SAFETY: the caller's promise.
         unsafe { self.run(self.nested, section, times) }
@@ -302,17 +301,17 @@ impl Page {
             return;
         }
         let begin = self.memory.0.as_ptr().wrapping_add(offset);
-        // SAFETY: a function of this type (`Code::whole_loop`) begins at this offset of the page,
-        // which is executable while this object lives. It preserves the callee-saved registers and
-        // the stack. It changes only the section, by the functions of `kind` and by adding to its
-        // count.
+        // SAFETY: a function of this type (`Code::whole_loop`) begins at this offset. The page is
+        // executable while this object lives. The function preserves the callee-saved registers and
+        // the stack. It changes only the section: it calls the functions of `kind`, and adds to the
+        // section's count.
         unsafe { std::mem::transmute::<*mut u8, Loop>(begin)(section, times) }
     }
 }
 
 impl Code {
-    /// Overwrites each indirect call by a direct call of the table's entry, for a page at this
-    /// address.
+    /// Overwrites each indirect call with a direct call to the table's entry. `page` is the address
+    /// at which the code will run.
     fn patch(&mut self, page: usize, table: &Table) -> Result<(), String> {
         for site in &self.sites {
             let target = match site.entry {
@@ -338,7 +337,7 @@ mod tests {
     use crate::call_path::way::new_section;
     use lockyard::kind::FixedBy;
 
-    /// Returns a page; `None` where the system refuses it.
+    /// Returns a page; `None` if the system refuses it.
     fn page(choice: &Choice, patch: bool) -> Option<Page> {
         match Page::with(choice, patch) {
             Ok(page) => Some(page),
@@ -356,7 +355,7 @@ mod tests {
         let mut after = Code::new();
         let table = Compiled::of(Kind::Queued).table;
         let lock = table.lock as *const () as usize;
-        // A page as far before the function as a direct call can reach.
+        // A page as far below the function as a direct call can reach.
         let page = lock - 0x1000_0000;
         after.patch(page, &table).unwrap();
         assert_eq!(before.bytes.len(), after.bytes.len());
@@ -392,7 +391,7 @@ mod tests {
         assert_eq!(Code::new().listing[..compiled.len() - 2], compiled[2..]);
     }
 
-    /// The text beside these bytes in `whole_loop` is the output of `objdump -D -b binary -m
+    /// The comments next to these bytes in `whole_loop` are the output of `objdump -D -b binary -m
     /// i386:x86-64`.
     #[test]
     fn the_code_is_what_it_was_when_it_was_disassembled() {
@@ -423,7 +422,7 @@ mod tests {
                 let Some(page) = page(&Choice::new(*kind), patch) else { return };
                 assert_eq!((page.kind(), page.sites), (*kind, if patch { 4 } else { 0 }));
                 let mut section = new_section();
-                // SAFETY: a new section, and loops of one kind.
+                // SAFETY: the section is new, and only loops of one kind use it.
                 unsafe {
                     page.patched_loop(&mut section, 1000);
                     page.nested_loop(&mut section, 500);

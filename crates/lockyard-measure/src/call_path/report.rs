@@ -1,4 +1,4 @@
-//! Results of the rounds as rows: of this host alone, and beside the published table.
+//! Rows for the measured rounds: for this host only, and next to the published table.
 
 use super::{CallPathEffort, CallPathMetric, Rounds, Way, measure};
 use lockyard_results::cell_key::CellKey;
@@ -6,22 +6,22 @@ use lockyard_results::details::{CallPathDetail, MeasuredDetail, NOT_PINNED};
 use lockyard_results::row::{Row, Status};
 use lockyard_support::jobs;
 
-/// Name of the experiment and of the table.
+/// Name of the experiment, and of its published table.
 pub const EXPERIMENT: &str = "lock-call-path";
 
-/// Unit of this host's rows.
+/// Unit of the rows for this host.
 const UNIT: &str = "% of direct";
 
 /// Rows and notes of a measurement.
 #[derive(Debug)]
 pub struct CallPathReport {
-    /// One row for each way and metric.
+    /// One row per way and metric.
     pub rows: Vec<Row>,
-    /// Sentences for people.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
-/// Returns the rows of a measurement on this host alone.
+/// Returns the rows for a measurement on this host only.
 pub fn rows(rounds: &Rounds) -> CallPathReport {
     let mut rows = Vec::new();
     for metric in CallPathMetric::ALL {
@@ -53,7 +53,7 @@ pub fn rows(rounds: &Rounds) -> CallPathReport {
     CallPathReport { rows, notes }
 }
 
-/// Fills a row with the figure of a way and a metric, or with the reason why there is none.
+/// Fills a row with the figure of a way and a metric, or with the reason why the figure is missing.
 fn fill(row: &mut Row, rounds: &Rounds, way: Way, metric: CallPathMetric) {
     let mut call_path =
         CallPathDetail { lock: rounds.kind.name(), way: way.name(), per_lock_and_unlock: None };
@@ -77,21 +77,21 @@ fn fill(row: &mut Row, rounds: &Rounds, way: Way, metric: CallPathMetric) {
     row.details.measured = Some(measured);
 }
 
-/// Returns true if a row of the published table is the reference of the others: 100 by definition.
+/// Returns true if a row of the published table is the reference, which is 100 by definition.
 pub fn is_reference(experiment: &str, variant: &str) -> bool {
     experiment == EXPERIMENT && Some(variant) == Way::Direct.published()
 }
 
-/// Returns the reason why a row of the published table is not modelled, while nothing is measured;
-/// `None` for other experiments.
+/// Returns the reason why a row of the published table is not modelled. It applies as long as
+/// nothing is measured. `None` for other experiments.
 pub fn without_measurement(experiment: &str) -> Option<String> {
     let why =
         "how instructions are fetched is not modelled: it is measured on this host, or not at all";
     (experiment == EXPERIMENT).then(|| why.to_owned())
 }
 
-/// Measures the rows of the published table, and reports how far that was possible. Leaves other
-/// rows alone.
+/// Measures the rows of the published table as far as this host allows, and reports what was
+/// measured. Does not change other rows.
 ///
 /// # Errors
 ///
@@ -105,7 +105,7 @@ pub fn measure_published<'r>(
     }
     let rounds = measure(CallPathEffort::USUAL, &mut || ())?;
     if rounds.finished() == 0 {
-        // After an interrupt nothing is known of them.
+        // After an interrupt, nothing is known about these rows.
         return Ok(None);
     }
     for row in &mut rows {

@@ -1,9 +1,9 @@
-//! Rounds of the experiment: each way once a round, in an order that is shuffled for each round,
-//! and the counts of each.
+//! Rounds of the experiment: each way runs once per round, in an order that is shuffled each time,
+//! and its events are counted.
 //!
-//! A figure is the ratio of a way to the direct call *in the same round*: the median of the rounds
-//! with its interval. A slow moment of the host affects both in the same way. All ways perform the
-//! same number of sections.
+//! A figure is the ratio of a way to the direct call *in the same round*. The result is the median
+//! over the rounds, with its interval. A slow moment of the host affects both the same way. All
+//! ways perform the same number of critical sections.
 
 use super::way::{CHOICE, Way, Ways, new_section};
 use crate::counters::{Counted, Event, Source, System};
@@ -18,32 +18,33 @@ use std::time::{Duration, Instant};
 /// Length and number of rounds.
 #[derive(Clone, Copy, Debug)]
 pub struct CallPathEffort {
-    /// Approximate length of a round of a way.
+    /// Approximate duration of one way in one round.
     pub window: Duration,
     /// Number of rounds.
     pub repeats: usize,
 }
 
 impl CallPathEffort {
-    /// Many short rounds. Another process's time slice spoils only the rounds that it overlaps, and
-    /// the median is that of the others.
+    /// Default: many short rounds. Another process's time slice spoils only the rounds that it
+    /// overlaps, and the median ignores these.
     pub const USUAL: CallPathEffort =
         CallPathEffort { window: Duration::from_millis(2), repeats: 101 };
 }
 
-/// Quantity that is counted of a lock and an unlock.
+/// Quantity measured for a lock and unlock pair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CallPathMetric {
     /// An event that the processor counts.
     Counted(&'static str, Event),
     /// Ratio of one event to another.
     Ratio(&'static str, Event, Event),
-    /// Time.
+    /// Elapsed time.
     Wallclock,
 }
 
 impl CallPathMetric {
-    /// All metrics, in the order and by the names of the published table: nine counters, and time.
+    /// All metrics, in the order of the published table and with its names: nine counters, and
+    /// time.
     pub const ALL: [CallPathMetric; 10] = [
         CallPathMetric::Counted("cpu-cycles", Event::Cycles),
         CallPathMetric::Counted("instructions", Event::Instructions),
@@ -57,7 +58,7 @@ impl CallPathMetric {
         CallPathMetric::Wallclock,
     ];
 
-    /// Its name.
+    /// Returns the name of the metric.
     pub fn name(self) -> &'static str {
         match self {
             CallPathMetric::Counted(name, _) | CallPathMetric::Ratio(name, ..) => name,
@@ -66,7 +67,7 @@ impl CallPathMetric {
     }
 }
 
-/// One round of one way: the figures of a lock and an unlock.
+/// Figures per lock and unlock of one way in one round.
 #[derive(Clone, Debug)]
 struct Sample {
     nanoseconds: f64,
@@ -88,29 +89,30 @@ impl Sample {
     }
 }
 
-/// Figures of a way and a metric.
+/// Figures of a way and a metric, relative to the direct call.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Relative {
-    /// Per cent of the direct call in the same round.
+    /// Median in per cent of the direct call in the same round.
     pub measured: Measured,
-    /// The figure of each round.
+    /// Figure of each round.
     pub rounds: Vec<f64>,
-    /// Probability with which the interval covers the median.
+    /// Probability that the interval covers the median.
     pub coverage: f64,
-    /// Cost of a lock and an unlock, the median of the rounds: nanoseconds, events, or a ratio.
+    /// Absolute cost of a lock and unlock: nanoseconds, events, or a ratio. It is the median over
+    /// the rounds.
     pub absolute: f64,
 }
 
 /// Results of the rounds.
 #[derive(Debug)]
 pub struct Rounds {
-    /// The kind of the lock.
+    /// Kind of the lock.
     pub kind: Kind,
-    /// Number of sections that each way performed in a round.
+    /// Number of critical sections per way and round.
     pub times: u64,
     /// True if the thread was pinned to a CPU.
     pub pinned: bool,
-    /// Ways that this host does not have, and why.
+    /// Ways that this host refuses, with the reason.
     pub refused: Vec<(Way, String)>,
     rounds: Vec<Vec<(Way, Sample)>>,
 }
@@ -121,12 +123,12 @@ impl Rounds {
         self.rounds.len()
     }
 
-    /// Returns a way's figure over that of the direct call, in per cent.
+    /// Returns the figure of a way in per cent of the direct call.
     ///
     /// # Errors
     ///
-    /// The reason why there is none, as a sentence without a full stop: "refused here: ..." or "not
-    /// available here: ...".
+    /// The reason for a missing figure, as a sentence without a full stop: "refused here: ..." or
+    /// "not available here: ...".
     pub fn relative(&self, way: Way, metric: CallPathMetric) -> Result<Relative, String> {
         if let Some((_, reason)) = self.refused.iter().find(|(of, _)| *of == way) {
             return Err(reason.clone());
@@ -140,7 +142,7 @@ impl Rounds {
                 sample.value(metric)
             };
             let (value, direct) = (of(way).map_err(not_here)?, of(Way::Direct).map_err(not_here)?);
-            // Without an event there is no ratio.
+            // Without any event the ratio is undefined.
             if direct > 0.0 && value.is_finite() {
                 ratios.push(100.0 * (value / direct));
                 values.push(value);
@@ -166,28 +168,28 @@ impl Rounds {
     }
 }
 
-/// Measures all ways that this host has, and calls `done` after each sample. An interrupt ends it
-/// after the current sample. Unfinished rounds are not counted.
+/// Measures all ways that this host allows, and calls `done` after each sample. An interrupt ends
+/// the measurement after the current sample. Unfinished rounds do not count.
 ///
 /// # Errors
 ///
-/// If a lock did not exclude, which means that the harness is broken.
+/// If a lock fails to exclude, which means that the harness is broken.
 pub fn measure(effort: CallPathEffort, done: &mut (dyn FnMut() + Send)) -> Result<Rounds, String> {
     measure_with(effort, &CHOICE, &System::default(), done)
 }
 
-/// Does the same as [`measure`], with a given choice of kind and a given source of counters.
+/// Does the same as [`measure`], but with a given choice of kind and a given source of counters.
 ///
 /// # Errors
 ///
-/// The same as for [`measure`].
+/// Same as for [`measure`].
 pub fn measure_with(
     effort: CallPathEffort,
     choice: &Choice,
     source: &dyn Source,
     done: &mut (dyn FnMut() + Send),
 ) -> Result<Rounds, String> {
-    // On a separate thread, which leaves the caller's affinity alone.
+    // Use a separate thread, so the caller's CPU affinity does not change.
     std::thread::scope(|scope| {
         let thread = scope.spawn(|| on_one_cpu(effort, choice, source, done));
         thread.join().unwrap_or_else(|_| Err("the measuring thread panicked".to_owned()))
@@ -230,10 +232,10 @@ fn on_one_cpu(
     Ok(Rounds { kind: ways.kind, times, pinned, refused, rounds })
 }
 
-/// Approximate time for which a way runs between two checks for an interrupt.
+/// Approximate time that a way runs between two checks for an interrupt.
 const LONGEST_CALL: Duration = Duration::from_millis(50);
 
-/// Approximate number of sections that the direct call performs in this time.
+/// Returns the approximate number of critical sections that the direct call performs in this time.
 fn sections_in(window: Duration, ways: &Ways) -> u64 {
     const MOST: u64 = 1 << 40;
     let enough = window.min(LONGEST_CALL * 4) / 8;
@@ -241,7 +243,7 @@ fn sections_in(window: Duration, ways: &Ways) -> u64 {
     let mut times: u64 = 1000;
     loop {
         let begin = Instant::now();
-        // SAFETY: the section is new, and used by these ways only.
+        // SAFETY: the section is new, and only these ways use it.
         unsafe { ways.run(Way::Direct, &mut section, times) };
         let elapsed = begin.elapsed();
         if elapsed >= enough || times >= MOST {
@@ -266,7 +268,7 @@ fn sample(
     let mut perform = |mut left: u64| {
         while left > 0 && !jobs::interrupted() {
             let now = left.min(at_once);
-            // SAFETY: the section is new, and used by these ways only.
+            // SAFETY: the section is new, and only these ways use it.
             unsafe { ways.run(way, &mut section, now) };
             left -= now;
         }
@@ -354,10 +356,10 @@ mod tests {
             rounds.relative(Way::Indirect, of)
         };
         assert_eq!(metric("cpi").unwrap().absolute, 4.0);
-        // The median of quotients of sums that are divided among rounds is not exact to the last
+        // The sums are divided among rounds, so the median of quotients is not exact to the last
         // bit.
         assert!((metric("branch-miss-rate").unwrap().absolute - 0.1).abs() < 1e-12);
-        // All ways get the same reading, so none differs.
+        // All ways get the same reading, so all are equal.
         assert_eq!(metric("cpu-cycles").unwrap().measured.value, 100.0);
         for none in ["cache-misses", "cache-miss-rate"] {
             let reason = metric(none).unwrap_err();

@@ -1,15 +1,15 @@
-//! Stand-in where no call site is patched: other processors have other calls, and other systems
-//! other ways to map memory.
+//! Stand-in for platforms where no call site is patched. Other processors have different calls, and
+//! other systems map memory differently.
 
 use super::ways::Section;
 use lockyard::kind::{Choice, Kind};
 
-/// Stand-in for the page, of which none exists.
+/// Stand-in for the page. It cannot be constructed.
 #[derive(Debug)]
 pub struct Page(std::convert::Infallible);
 
 impl Page {
-    /// Refuses.
+    /// Refuses to make a page.
     ///
     /// # Errors
     ///
@@ -18,7 +18,7 @@ impl Page {
         Err("not available here: call sites are patched on x86-64, and on Unix".to_owned())
     }
 
-    /// The kind for which the sites were patched.
+    /// Kind for which the sites were patched.
     pub fn kind(&self) -> Kind {
         match self.0 {}
     }

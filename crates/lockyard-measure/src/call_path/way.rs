@@ -5,22 +5,22 @@ use super::ways::{Compiled, Section, indirect};
 use lockyard::kind::{Choice, Kind};
 use lockyard::platform::NativeU32;
 
-/// Kind of the experiment's lock. It is the ticket lock, that of the published figures, unless
-/// another one is chosen before call sites are patched for it.
+/// Lock kind of the experiment. The default is the ticket lock, as in the published figures.
+/// Another kind can be chosen until call sites are patched.
 pub static CHOICE: Choice = Choice::new(Kind::Ticket);
 
 /// Way to reach an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// Inlined.
+    /// Inlined into the caller.
     Inlined,
-    /// By a direct call.
+    /// Called directly.
     Direct,
-    /// By a call through a table.
+    /// Called through a table.
     Indirect,
-    /// By a direct call that was patched over a call through a table.
+    /// Called through a table at first; the call is then patched to a direct one.
     Patched,
-    /// By a direct call of a function whose call was patched.
+    /// Called by a function whose own call is patched. That function is called directly.
     Nested,
 }
 
@@ -28,7 +28,7 @@ impl Way {
     /// All ways.
     pub const ALL: [Way; 5] = [Way::Inlined, Way::Direct, Way::Indirect, Way::Patched, Way::Nested];
 
-    /// Name in results.
+    /// Returns the name in results.
     pub fn name(self) -> &'static str {
         match self {
             Way::Inlined => "inlined",
@@ -39,9 +39,9 @@ impl Way {
         }
     }
 
-    /// Returns the variant of the published table to which this way corresponds. The publisher
-    /// states what was built, not what was executed. All but the first are therefore inferred: see
-    /// `docs/evidence/lock-call-path.md`.
+    /// Returns the variant of the published table that matches this way. The publisher states which
+    /// configurations were built, not which instructions ran. So all matches except the first are
+    /// inferred: see `docs/evidence/lock-call-path.md`.
     pub fn published(self) -> Option<&'static str> {
         match self {
             Way::Direct => Some("native"),
@@ -52,12 +52,12 @@ impl Way {
     }
 }
 
-/// Creates a section that has not been used.
+/// Creates an unused section.
 pub(crate) fn new_section() -> Section {
     Section { word: NativeU32::new(0), count: 0 }
 }
 
-/// All ways to reach the operations of one kind.
+/// All ways to reach the operations of one lock kind.
 #[derive(Debug)]
 pub(super) struct Ways {
     compiled: Compiled,
@@ -66,14 +66,14 @@ pub(super) struct Ways {
 }
 
 impl Ways {
-    /// Builds the ways for the kind in force. From here on no other kind can be chosen.
+    /// Builds the ways for the chosen kind. From here on, the kind cannot change.
     pub(super) fn of(choice: &Choice) -> Ways {
         let page = Page::patched(choice);
         let kind = choice.fix_for_patching();
         Ways { compiled: Compiled::of(kind), page, kind }
     }
 
-    /// Checks that this host has a way.
+    /// Checks that this host supports a way.
     pub(super) fn there_is(&self, way: Way) -> Result<(), String> {
         match way {
             Way::Inlined | Way::Direct | Way::Indirect => Ok(()),
@@ -81,15 +81,15 @@ impl Ways {
         }
     }
 
-    /// Performs `times` sections.
+    /// Performs `times` critical sections.
     ///
     /// # Safety
     ///
     /// The section's word was 0 before its first use, and only ways of this object have used it.
     pub(super) unsafe fn run(&self, way: Way, section: &mut Section, times: u64) {
-        // The compiler must not know the table, or it would call directly.
+        // Hide the table from the compiler. Otherwise it would emit direct calls.
         let table = std::hint::black_box(&raw const self.compiled.table);
-        // SAFETY: the caller's promise. All ways of this object are of one kind, and no code writes
+        // SAFETY: the caller's promise. All ways of this object use one kind, and no code writes
         // its table.
         unsafe {
             match (way, &self.page) {

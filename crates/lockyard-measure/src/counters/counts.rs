@@ -2,16 +2,16 @@
 
 use lockyard_results::details::CountersDetail;
 
-/// Event that is counted, of a thread in user mode.
+/// Event to count, for a thread in user mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Event {
-    /// Cycles in which the core was not halted.
+    /// Unhalted core cycles.
     Cycles,
     /// Retired instructions.
     Instructions,
-    /// References to the last-level cache, as the operating system maps them.
+    /// References to the last-level cache, as defined by the operating system.
     CacheReferences,
-    /// References that missed it.
+    /// References that missed the last-level cache.
     CacheMisses,
     /// Retired branches, including calls and returns.
     Branches,
@@ -30,7 +30,7 @@ impl Event {
         Event::BranchMisses,
     ];
 
-    /// Name in results and recordings.
+    /// Returns the name in results and recordings.
     pub fn name(self) -> &'static str {
         match self {
             Event::Cycles => "cycles",
@@ -48,14 +48,15 @@ impl Event {
 pub struct Count {
     /// Number of events while the counter counted.
     pub value: u64,
-    /// Nanoseconds in which the counter should have counted.
+    /// Nanoseconds during which the counter was enabled.
     pub enabled: u64,
-    /// Nanoseconds in which it did. That is less if there are more counters than the processor has.
+    /// Nanoseconds during which the counter actually counted. This is less than `enabled` if there
+    /// are more events than hardware counters.
     pub running: u64,
 }
 
 impl Count {
-    /// Count extrapolated to the whole time; `None` if it never counted.
+    /// Count extrapolated to the whole time; `None` if the counter never ran.
     fn scaled(self) -> Option<f64> {
         let Count { value, enabled, running } = self;
         match running {
@@ -65,28 +66,28 @@ impl Count {
     }
 }
 
-/// Readings of the counters of one thread; for each missing counter, the reason.
+/// Readings of one thread's counters. A missing counter has a reason instead.
 pub type Reading = Vec<(Event, Result<Count, String>)>;
 
 /// Source of counters.
 pub trait Source: Send + Sync {
-    /// Opens counters for the calling thread, which do not count yet.
+    /// Opens counters for the calling thread, in the stopped state.
     fn open(&self) -> Box<dyn Counters>;
 }
 
-/// The counters of a thread.
+/// Counters of a thread.
 pub trait Counters {
-    /// Starts to count.
+    /// Starts counting.
     fn start(&mut self);
-    /// Stops, and reads.
+    /// Stops counting, and reads the counters.
     fn stop(&mut self) -> Reading;
 }
 
-/// Checks that there is at least one counter.
+/// Checks that at least one counter is available.
 ///
 /// # Errors
 ///
-/// The reason why there is none, as a sentence without a full stop.
+/// The reason why none is available, as a sentence without a full stop.
 pub fn available(source: &dyn Source) -> Result<(), String> {
     let mut counters = source.open();
     counters.start();
@@ -98,17 +99,17 @@ pub fn available(source: &dyn Source) -> Result<(), String> {
     Err(reason.unwrap_or_else(|| "there is no counter".to_owned()))
 }
 
-/// Counts of the threads of a cell.
+/// Combined counts of the threads of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counted {
-    /// Number of each event per operation, or the reason why it is not known.
+    /// Number of each event per operation, or the reason why it is unknown.
     pub per_operation: Vec<(Event, Result<f64, String>)>,
-    /// True if a counter counted only for some of the time, and the rest is extrapolated.
+    /// True if a counter counted only for part of the time, so its count is extrapolated.
     pub extrapolated: bool,
 }
 
 impl Counted {
-    /// Combines the readings of all threads, which performed `operations` operations together.
+    /// Combines the readings of all threads, which together performed `operations` operations.
     pub fn of(threads: &[Reading], operations: u64) -> Counted {
         let mut extrapolated = false;
         let mut one = |event: Event| -> Result<f64, String> {
@@ -154,7 +155,7 @@ impl Counted {
         }
     }
 
-    /// Returns the reasons why events have no count; `None` if all have one.
+    /// Returns the reasons for missing counts; `None` if no count is missing.
     pub fn missing(&self) -> Option<String> {
         let reason = |(event, value): &(Event, Result<f64, String>)| match value {
             Ok(_) => None,

@@ -1,14 +1,16 @@
-//! Processor counters of the measuring threads: cycles, instructions, references to the last-level
-//! cache and its misses, branches and branch mispredictions.
+//! Hardware performance counters of the measuring threads: cycles, instructions, references to the
+//! last-level cache and its misses, branches and branch mispredictions.
 //!
-//! They are read through a [`Source`]: the operating system's (`system.rs`), or a recording
-//! (`recorded.rs`). With a recording, the evaluation is tested on hosts that have no counters. Many
-//! virtual machines have none, and then the result says why. Counting has its own pass, because it
-//! may disturb where counters are shared with others.
+//! Counters are read through a [`Source`]: the operating system (`system.rs`) or a recording
+//! (`recorded.rs`). With a recording, the evaluation can be tested on hosts without counters. Many
+//! virtual machines have none; the result then says why.
 //!
-//! Only events that the operating system names portably are counted. Others, such as a hit in
-//! another core's modified line, have a different number on each processor model. They are left to
-//! tools that know them (`perf c2c`).
+//! Counting has its own pass, because it may disturb the run if other programs use the counters
+//! too.
+//!
+//! Only events with a portable name in the operating system are counted. Other events, such as a
+//! hit in another core's modified line, have a different number on each processor model. They are
+//! left to tools that know these numbers (`perf c2c`).
 
 mod counts;
 pub mod recorded;

@@ -1,12 +1,12 @@
-//! A recorded or hand-written reading, as text. Each event has a line, `EVENT VALUE ENABLED
-//! RUNNING` or `EVENT error NUMBER`. A line before them describes the host, `host paranoid 2 unit
-//! no virtualised yes`. `#` begins a comment. `cargo run -p lockyard-lab --example counters`
-//! records one.
+//! Text format of a recorded or hand-written reading. Each event has a line: `EVENT VALUE ENABLED
+//! RUNNING` or `EVENT error NUMBER`. The first line describes the host: `host paranoid 2 unit no
+//! virtualised yes`. `#` begins a comment. `cargo run -p lockyard-lab --example counters` makes a
+//! recording.
 
 use super::{Count, Counters, Event, Reading, Source, Surroundings, why};
 use std::fmt::Write;
 
-/// A recorded reading, which every counted thread returns.
+/// A recorded reading. Every counted thread returns this same reading.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recorded {
     events: Vec<(Event, Result<Count, i32>)>,
@@ -14,16 +14,16 @@ pub struct Recorded {
 }
 
 impl Recorded {
-    /// Creates a recording from the answers of a host.
+    /// Creates a recording from the counts and errors of a host.
     pub(super) fn new(events: Vec<(Event, Result<Count, i32>)>, host: Surroundings) -> Recorded {
         Recorded { events, host }
     }
 
-    /// Reads a recording.
+    /// Parses a recording.
     ///
     /// # Errors
     ///
-    /// The number of the first malformed line, and the fault in it.
+    /// The number of the first malformed line, and what is wrong with it.
     pub fn parse(text: &str) -> Result<Recorded, String> {
         let mut host = Surroundings { paranoid: None, unit: false, virtualised: false };
         let mut events = Vec::new();
@@ -78,7 +78,7 @@ impl Recorded {
             yes(self.host.virtualised)
         );
         for (event, count) in &self.events {
-            // Writing to a string does not fail.
+            // Writing to a string cannot fail.
             let _ = match count {
                 Ok(Count { value, enabled, running }) => {
                     writeln!(text, "{} {value} {enabled} {running}", event.name())
@@ -112,7 +112,7 @@ mod tests {
     use super::super::{Counted, available};
     use super::*;
 
-    /// Recorded on a virtual machine with 2 CPUs by the example `counters`.
+    /// Recorded on a virtual machine with 2 CPUs, by the example `counters`.
     const REFUSED: &str = include_str!("fixtures/virtual-machine.txt");
     /// Written by hand.
     const COUNTED: &str = include_str!("fixtures/by-hand.txt");
@@ -129,7 +129,7 @@ mod tests {
         let source = Recorded::parse(COUNTED).unwrap();
         assert_eq!(available(&source), Ok(()));
         let reading = source.open().stop();
-        // Two threads that both read this, and 1000 operations together.
+        // Two threads with this reading each, and 1000 operations in total.
         let counted = Counted::of(&[reading.clone(), reading], 1000);
         let of = |index: usize| counted.per_operation[index].1.clone();
         assert_eq!(of(0), Ok(480.0), "cycles");

@@ -1,5 +1,5 @@
-//! Linux's counters, by `perf_event_open`. Each is opened alone and not in a group. One that cannot
-//! count therefore does not take the others away.
+//! Linux's counters, by `perf_event_open`. Each counter is opened separately, not in a group, so
+//! one that fails does not affect the others.
 
 use super::{Count, Counters, Event, Reading, Recorded, Source, Surroundings, why};
 use perf_event::events::Hardware;
@@ -17,7 +17,7 @@ impl Source for System {
 
 struct Opened(Vec<(Event, Result<Counter, std::io::Error>)>);
 
-/// Opens a counter for user mode only, because more needs a privilege.
+/// Opens a counter for user mode only, because counting kernel mode needs a privilege.
 fn open(event: Event) -> Result<Counter, std::io::Error> {
     let event = match event {
         Event::Cycles => Hardware::CPU_CYCLES,
@@ -58,7 +58,8 @@ impl Opened {
         Opened(Event::ALL.map(|event| (event, open(event))).into())
     }
 
-    /// Stops all counters, and then reads them. Returns the error number of each that failed.
+    /// Stops all counters before reading any of them. Returns the error number of each failed
+    /// counter.
     fn end(&mut self) -> Vec<(Event, Result<Count, i32>)> {
         for (_, counter) in &mut self.0 {
             if let Ok(opened) = counter
@@ -81,7 +82,7 @@ impl Opened {
     }
 }
 
-/// Records this host's counts of `work`, on the calling thread.
+/// Counts the events of `work` on the calling thread, and returns them as a recording of this host.
 pub fn record(work: impl FnOnce()) -> Recorded {
     let mut opened = Opened::here();
     opened.start();

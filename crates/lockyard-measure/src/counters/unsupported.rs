@@ -1,8 +1,8 @@
-//! Stand-in for operating systems whose counters are not read.
+//! Stand-in for operating systems on which counters are not supported.
 
 use super::{Counters, Event, Reading, Recorded, Source, Surroundings};
 
-/// Source without counters.
+/// Source without any counters.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct System(());
 
@@ -20,7 +20,7 @@ impl Counters for System {
     }
 }
 
-/// Records that `work` cannot be counted: error 38, function not implemented.
+/// Returns a recording without counts: each event has error 38, function not implemented.
 pub fn record(work: impl FnOnce()) -> Recorded {
     work();
     Recorded::new(Event::ALL.map(|event| (event, Err(38))).to_vec(), Surroundings::here())

@@ -1,10 +1,10 @@
-//! Explains to people why the operating system does not count: its answer, and the properties of
-//! this host that cause it.
+//! Explanation for the user of why the operating system does not count: its error, and the
+//! properties of the host that cause it.
 
-/// Properties of a host that explain why it does not count.
+/// Properties of a host that explain why it does not count events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Surroundings {
-    /// Linux's `kernel.perf_event_paranoid`.
+    /// Value of Linux's `kernel.perf_event_paranoid`.
     pub paranoid: Option<i32>,
     /// True if the kernel has found a performance monitoring unit.
     pub unit: bool,
@@ -17,7 +17,7 @@ impl Surroundings {
     pub fn here() -> Surroundings {
         let text = |path: &str| std::fs::read_to_string(path).ok();
         let paranoid = text("/proc/sys/kernel/perf_event_paranoid");
-        // Processors with two kinds of cores have two units. Arm's are named after the model.
+        // Processors with two kinds of cores have two units, and Arm names units after the model.
         let units = std::fs::read_dir("/sys/bus/event_source/devices").ok();
         let unit = units.into_iter().flatten().flatten().any(|entry| {
             let name = entry.file_name();
@@ -33,8 +33,8 @@ impl Surroundings {
     }
 }
 
-// The same on every architecture that Linux supports, except Alpha, MIPS and SPARC. There the text
-// falls back to the number.
+// Linux uses these numbers on every supported architecture except Alpha, MIPS and SPARC. On those,
+// the message just shows the number.
 const EPERM: i32 = 1;
 const ENOENT: i32 = 2;
 const EACCES: i32 = 13;
@@ -42,12 +42,12 @@ const ENODEV: i32 = 19;
 const ENOSYS: i32 = 38;
 const EOPNOTSUPP: i32 = 95;
 
-/// Value of `perf_event_paranoid` from which counting needs a capability (kernels of Debian and
-/// Ubuntu have it).
+/// Value of `perf_event_paranoid` from which counting needs a capability, on Debian and Ubuntu
+/// kernels.
 const NOBODY: i32 = 3;
 
-/// Returns why opening a counter failed with this error number of Linux, as a sentence without a
-/// full stop. It includes the remedy where there is one.
+/// Explains why opening a counter failed with this Linux error number: a sentence without a full
+/// stop, with a remedy if there is one.
 pub fn why(error: i32, host: Surroundings) -> String {
     match error {
         EPERM | EACCES => match host.paranoid {

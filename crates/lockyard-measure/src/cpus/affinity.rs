@@ -1,22 +1,23 @@
-//! CPUs that the calling thread may use, and pinning it to one. The operating system's set can be
-//! larger than the C library's fixed type. It is therefore passed as words.
+//! CPUs that the calling thread may use, and pinning the thread to one. CPU sets are passed as
+//! arrays of words, because the operating system's set can be larger than the C library's fixed
+//! type.
 
-/// First CPU number that is refused: no kernel is built for that many.
+/// First CPU number that is refused. No kernel supports that many CPUs.
 pub(crate) const MOST_CPUS: usize = 1 << 16;
 
 #[cfg(target_os = "linux")]
 const WORD_BITS: usize = libc::c_ulong::BITS as usize;
 
-/// The CPUs in the calling thread's affinity mask, ascending; `None` where the system does not say.
+/// CPUs in the calling thread's affinity mask, ascending; `None` if the system does not report it.
 #[cfg(target_os = "linux")]
 pub(crate) fn allowed() -> Option<Vec<usize>> {
-    // The kernel refuses a set that is smaller than its own.
+    // The kernel refuses a set that is smaller than its own, so try larger ones.
     let mut words = 1024 / WORD_BITS;
     while words <= MOST_CPUS / WORD_BITS {
         let mut set: Vec<libc::c_ulong> = vec![0; words];
         let bytes = size_of_val(set.as_slice());
-        // SAFETY: `set` is live, exclusive, aligned as a `cpu_set_t` (an array of `c_ulong`), and
-        // `bytes` long, which is all that the call may write; 0 is the calling thread.
+        // SAFETY: `set` is live, exclusive, and aligned as a `cpu_set_t` (an array of `c_ulong`).
+        // The call writes at most `bytes` bytes, which is its length. 0 means the calling thread.
         let result = unsafe { libc::sched_getaffinity(0, bytes, set.as_mut_ptr().cast()) };
         if result == 0 {
             let cpus = (0..words * WORD_BITS)
@@ -31,7 +32,7 @@ pub(crate) fn allowed() -> Option<Vec<usize>> {
     None
 }
 
-/// The CPUs in the calling thread's affinity mask, ascending; `None` where the system does not say.
+/// CPUs in the calling thread's affinity mask, ascending; `None` if the system does not report it.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn allowed() -> Option<Vec<usize>> {
     None
@@ -46,8 +47,8 @@ pub fn pin(cpu: usize) -> bool {
     let mut set: Vec<libc::c_ulong> = vec![0; (cpu / WORD_BITS + 1).max(1024 / WORD_BITS)];
     set[cpu / WORD_BITS] |= 1 << (cpu % WORD_BITS);
     let bytes = size_of_val(set.as_slice());
-    // SAFETY: `set` is live, aligned as a `cpu_set_t` (an array of `c_ulong`), and `bytes` long,
-    // which is all that the call reads; 0 is the calling thread.
+    // SAFETY: `set` is live, and aligned as a `cpu_set_t` (an array of `c_ulong`). The call reads
+    // at most `bytes` bytes, which is its length. 0 means the calling thread.
     unsafe { libc::sched_setaffinity(0, bytes, set.as_ptr().cast()) == 0 }
 }
 

@@ -1,12 +1,13 @@
-//! CPUs that the process may use, in the orders in which threads are placed.
+//! CPUs that the process may use, in the orders in which threads can be placed.
 
 use crate::detect::{self, Cpu, CpuList};
 use std::collections::BTreeMap;
 
-/// Maximum number of threads that are started.
+/// Maximum number of threads.
 pub const MOST_THREADS: usize = 4096;
 
-/// CPUs that this process may use, whole cores first where the system says which share a core.
+/// CPUs that this process may use. If the system reports which CPUs share a core, the first thread
+/// of each core comes first.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cpus {
     cpus: Vec<usize>,
@@ -19,13 +20,13 @@ impl Cpus {
         Cpus::of(detect::allowed_cpus())
     }
 
-    /// Orders these CPUs, all of which the process may use.
+    /// Orders these CPUs. The process may use all of them.
     fn of(cpus: Vec<Cpu>) -> Cpus {
         let known: BTreeMap<usize, Cpu> = cpus.into_iter().map(|cpu| (cpu.number, cpu)).collect();
         let all = CpuList::new(known.keys().copied().collect());
         let mut ranked: Vec<(usize, usize, usize)> =
-            // The position among the siblings of a core is the first key. First threads of all
-            // cores come first, then second ones.
+            // Sort by the position among the core's siblings. So the first threads of all cores
+            // precede the second ones.
             known.values().map(|cpu| (cpu.rank(&all), package(cpu), cpu.number)).collect();
         ranked.sort_unstable();
         Cpus { cpus: ranked.into_iter().map(|(.., cpu)| cpu).collect(), known }
@@ -36,27 +37,27 @@ impl Cpus {
         self.cpus.len()
     }
 
-    /// Returns true if there is none, which never happens.
+    /// Returns true if there are no CPUs, which never happens.
     pub fn is_empty(&self) -> bool {
         self.cpus.is_empty()
     }
 
-    /// Returns the system's description of one of them.
+    /// Returns the system's description of one of the CPUs.
     ///
     /// # Panics
     ///
-    /// If the process may not use it.
+    /// If the process may not use this CPU.
     pub fn known(&self, number: usize) -> &Cpu {
         &self.known[&number]
     }
 
-    /// Returns all CPUs, whole cores first.
+    /// Returns all CPUs: the first thread of each core, then the siblings.
     pub fn all(&self) -> &[usize] {
         &self.cpus
     }
 
-    /// Returns all CPUs, with the packages in turn: the first whole core of each, then the second,
-    /// then the siblings.
+    /// Returns all CPUs, alternating between packages: first one thread of each core, then the
+    /// siblings.
     pub fn spread(&self) -> Vec<usize> {
         let mut of_package: BTreeMap<usize, usize> = BTreeMap::new();
         let mut ranked: Vec<(usize, usize, usize)> = Vec::new();
@@ -70,8 +71,7 @@ impl Cpus {
         ranked.into_iter().map(|(.., cpu)| cpu).collect()
     }
 
-    /// Returns all CPUs, package by package and complex by complex, the threads of a core one after
-    /// another.
+    /// Returns all CPUs by package, then by complex. The threads of a core follow each other.
     pub fn siblings_together(&self) -> Vec<usize> {
         let complex = |cpu: &Cpu| cpu.complex.as_ref().and_then(CpuList::first).unwrap_or(0);
         let mut cpus: Vec<_> = self
@@ -87,13 +87,13 @@ impl Cpus {
     ///
     /// # Panics
     ///
-    /// If there are fewer CPUs.
+    /// If there are fewer CPUs than that.
     pub fn cpu(&self, index: usize) -> usize {
         self.cpus[index]
     }
 }
 
-/// Returns the package of a CPU; 0 where the system does not say.
+/// Returns the package of a CPU; 0 if the system does not report it.
 pub fn package(cpu: &Cpu) -> usize {
     cpu.package.unwrap_or(0)
 }
@@ -121,8 +121,8 @@ mod tests {
 
     #[test]
     fn threads_are_placed_by_cores_complexes_and_packages() {
-        // Two packages of two cores of two threads; CPUs are numbered as the firmware of many
-        // servers does.
+        // Two packages, each with two cores of two threads. The CPUs are numbered as on many
+        // servers.
         let cpus = Cpus::of(
             (0..8)
                 .map(|n| cpu(n, Some(n % 4 / 2), &format!("{},{}", n % 4, n % 4 + 4), ""))
@@ -131,7 +131,7 @@ mod tests {
         assert_eq!(cpus.all(), [0, 1, 2, 3, 4, 5, 6, 7]);
         assert_eq!(cpus.siblings_together(), [0, 4, 1, 5, 2, 6, 3, 7]);
         assert_eq!(cpus.spread(), [0, 2, 1, 3, 4, 6, 5, 7]);
-        // One package of two complexes, whose cores the firmware numbers in turn.
+        // One package with two complexes. The firmware numbers their cores alternately.
         let cpus = Cpus::of(
             (0..4)
                 .map(|n| cpu(n, Some(0), &n.to_string(), &format!("{},{}", n % 2, n % 2 + 2)))

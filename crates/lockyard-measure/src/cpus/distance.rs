@@ -1,5 +1,5 @@
-//! Distance of two CPUs of this host: the same one, or two that share a core, a last-level cache or
-//! a socket.
+//! Distance between two CPUs of this host: the same CPU, or a shared core, last-level cache or
+//! socket.
 
 use crate::detect::{self, Cpu, CpuList};
 use std::collections::BTreeMap;
@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 /// Location of a CPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Place {
-    /// The first CPU of its core.
+    /// First CPU of its core.
     core: Option<usize>,
-    /// The first CPU of those that share its last-level cache.
+    /// First CPU of those that share its last-level cache.
     complex: Option<usize>,
     socket: Option<usize>,
 }
@@ -17,11 +17,11 @@ struct Place {
 /// Distance of two CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum CpuDistance {
-    /// One and the same CPU.
+    /// The same CPU.
     SameCpu,
-    /// Two threads of one core.
+    /// Two hardware threads of one core.
     SameCore,
-    /// Two cores that share a last-level cache.
+    /// Two cores with a shared last-level cache.
     SameComplex,
     /// Two complexes of one socket.
     SameSocket,
@@ -30,7 +30,7 @@ pub enum CpuDistance {
 }
 
 impl CpuDistance {
-    /// All distances, the nearest first.
+    /// All distances, nearest first.
     pub const ALL: [CpuDistance; 5] = [
         CpuDistance::SameCpu,
         CpuDistance::SameCore,
@@ -39,7 +39,7 @@ impl CpuDistance {
         CpuDistance::Remote,
     ];
 
-    /// Name in results.
+    /// Returns the name in results.
     pub fn name(self) -> &'static str {
         match self {
             CpuDistance::SameCpu => "same_cpu",
@@ -51,7 +51,7 @@ impl CpuDistance {
     }
 }
 
-/// Locations of the CPUs.
+/// Locations of CPUs.
 #[derive(Clone, Debug)]
 pub(crate) struct Places(BTreeMap<usize, Place>);
 
@@ -61,8 +61,8 @@ impl Places {
         Places::of(&detect::allowed_cpus())
     }
 
-    /// Returns the locations of these CPUs. Two CPUs about which the system says nothing count as
-    /// being of one socket.
+    /// Returns the locations of these CPUs. CPUs about which the system reports nothing count as
+    /// one socket.
     fn of(cpus: &[Cpu]) -> Places {
         let first = |list: &Option<CpuList>| list.as_ref().and_then(CpuList::first);
         let place = |cpu: &Cpu| Place {

@@ -1,17 +1,17 @@
-//! Checks that a run still has its CPUs. Another process may change the allowed CPUs during a run,
-//! by `taskset` or a container's cpuset. Later measurements would then differ from the request.
-//! Each run therefore checks after its threads have stopped. A run that lost CPUs has no figure.
+//! Checks that a run kept its CPUs. Another process may change the allowed CPUs during a run, with
+//! `taskset` or through a container's cpuset. Later measurements would then not match the request.
+//! So each run checks its CPUs after its threads have stopped. A run that lost CPUs has no figure.
 
 use super::affinity::allowed;
 use super::placement::Placement;
 use std::sync::OnceLock;
 
-/// CPUs that the process could use when it first measured. One process measures one thing at a
+/// CPUs that the process could use at its first measurement. A process measures one thing at a
 /// time.
 static AT_FIRST: OnceLock<Vec<usize>> = OnceLock::new();
 
-/// Remembers, before the first run, the CPUs that the calling thread may use. The threads of a run
-/// start with the same ones.
+/// Remembers the CPUs that the calling thread may use, before the first run. The threads of a run
+/// inherit them.
 pub(crate) fn begin() {
     AT_FIRST.get_or_init(current);
 }
@@ -21,8 +21,8 @@ pub(crate) fn is_pinned_to(cpu: usize) -> bool {
     allowed().is_none_or(|cpus| cpus == [cpu])
 }
 
-/// Checks the CPUs after a run of this many threads. `pinned` says whether they could be pinned,
-/// `kept` whether they stayed pinned.
+/// Checks the CPUs after a run with this many threads. `pinned` is true if the threads could be
+/// pinned, `kept` if they stayed pinned.
 ///
 /// # Errors
 ///
@@ -35,7 +35,7 @@ pub(crate) fn check(
 ) -> Result<(), String> {
     let now = current();
     let at_first = AT_FIRST.get().unwrap_or(&now);
-    // Unpinned threads roam over all CPUs.
+    // Unpinned threads may run on all CPUs.
     let wanted: Option<Vec<usize>> =
         if pinned { (0..threads).map(|index| placement.cpu(index)).collect() } else { None };
     match disturbance(at_first, &now, wanted.as_deref(), kept) {
@@ -48,7 +48,8 @@ pub(crate) fn check(
     }
 }
 
-/// Returns what happened to the CPUs of a run; `wanted` are those to which its threads were pinned.
+/// Returns a description of the disturbance, if there was one. `wanted` are the CPUs to which the
+/// threads were pinned.
 fn disturbance(
     at_first: &[usize],
     now: &[usize],
@@ -73,8 +74,8 @@ fn disturbance(
     (!kept).then(|| "a measuring thread was moved from the CPU to which it was pinned".to_owned())
 }
 
-/// Returns the CPUs that the calling thread may use now, ascending; always none where the system
-/// does not say.
+/// Returns the CPUs that the calling thread may use now, ascending; empty if the system does not
+/// report them.
 fn current() -> Vec<usize> {
     allowed().unwrap_or_default()
 }
@@ -110,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_change_of_the_calling_thread_s_own_mask_is_found() {
-        // In a thread of its own, whose mask no other thread shares.
+        // Use a separate thread, so changing the mask affects no other thread.
         std::thread::spawn(|| {
             let all = current();
             let first = all[0];

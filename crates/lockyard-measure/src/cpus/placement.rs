@@ -4,17 +4,17 @@ use super::Cpus;
 use lockyard_scenarios::Order;
 use lockyard_support::{InputError, hint, printable};
 
-/// Placement of tasks. With more tasks than CPUs, the placement starts again with the first CPU.
+/// Placement of tasks. If there are more tasks than CPUs, it starts over with the first CPU.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Placement {
-    /// On these CPUs in turn.
+    /// On these CPUs, in this order.
     Pinned(Vec<usize>),
-    /// On CPUs that the operating system chooses.
+    /// On CPUs chosen by the operating system.
     Unpinned,
 }
 
 impl Placement {
-    /// Returns the placement of a script.
+    /// Returns the placement for a script's order.
     pub fn of(order: Order, cpus: &Cpus) -> Placement {
         match order {
             Order::Fill => Placement::Pinned(cpus.siblings_together()),
@@ -24,13 +24,13 @@ impl Placement {
         }
     }
 
-    /// Parses a placement by name, or a list of CPUs. The names are `fill` (the threads of a core
-    /// one after another), `siblings-last` (whole cores, package by package, then their siblings),
-    /// `spread` (the packages in turn) and `unpinned`. A list is `0,2,5`.
+    /// Parses the name of a placement, or a list of CPUs such as `0,2,5`. The names are `fill` (the
+    /// threads of a core follow each other), `siblings-last` (one thread of each core, package by
+    /// package, then the siblings), `spread` (alternating between packages) and `unpinned`.
     ///
     /// # Errors
     ///
-    /// If the text is none of these, or lists a CPU that this process may not use.
+    /// If the text is neither, or lists a CPU that this process may not use.
     pub fn parse(text: &str, cpus: &Cpus) -> Result<Placement, InputError> {
         if let Some(order) = Order::ALL.into_iter().find(|order| order.name() == text) {
             return Ok(Placement::of(order, cpus));
@@ -62,7 +62,7 @@ impl Placement {
         Ok(Placement::Pinned(list))
     }
 
-    /// Returns the CPU of task `index`, if it is pinned.
+    /// Returns the CPU of task `index`, if the task is pinned.
     pub fn cpu(&self, index: usize) -> Option<usize> {
         match self {
             Placement::Pinned(cpus) => Some(cpus[index % cpus.len()]),
@@ -70,7 +70,7 @@ impl Placement {
         }
     }
 
-    /// Number of CPUs for the tasks.
+    /// Number of CPUs available to the tasks.
     pub fn cpus(&self, cpus: &Cpus) -> usize {
         match self {
             Placement::Pinned(list) => {
@@ -83,7 +83,7 @@ impl Placement {
         }
     }
 
-    /// Returns the text in results.
+    /// Returns the name of the placement for results.
     pub fn describe(&self) -> String {
         match self {
             Placement::Pinned(cpus) => {

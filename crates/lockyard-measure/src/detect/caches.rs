@@ -1,35 +1,35 @@
-//! Caches: level, kind, size, line, and the CPUs that share each.
+//! Caches: level, kind, size, line, and the CPUs that share each cache.
 
 use super::list::CpuList;
 use super::tree::Tree;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Maximum number of cache indices that are read for a CPU.
+/// Maximum number of cache indices to read per CPU.
 const MOST_CACHES: usize = 16;
 
 /// A group of identical caches.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Cache {
-    /// Level of the cache; 1 is next to the core.
+    /// Level of the cache; 1 is nearest to the core.
     pub level: u32,
     /// `Data`, `Instruction`, `Unified`.
     pub kind: Option<String>,
-    /// Size of each, in KiB.
+    /// Size of each cache in KiB.
     pub size_kib: Option<u64>,
-    /// Bytes of a line.
+    /// Line size in bytes.
     pub line_bytes: Option<u32>,
-    /// Ways of a set.
+    /// Associativity.
     pub ways: Option<u32>,
-    /// CPUs that share it, for each such cache.
+    /// Lists of the CPUs that share a cache, one list per cache.
     pub shared_by: Vec<CpuList>,
-    /// CPUs for which the sharing is not known.
+    /// CPUs for which the sharing is unknown.
     pub sharing_not_known: CpuList,
 }
 
 type Alike = (u32, Option<String>, Option<u64>, Option<u32>, Option<u32>);
 
-/// Reads the caches of `cpus`: by level, and within a level data, instructions, unified.
+/// Reads the caches of `cpus`, sorted by level; within a level data, instructions, unified.
 pub(super) fn read(tree: &Tree, cpus: impl Iterator<Item = usize>) -> Vec<Cache> {
     let mut found: BTreeMap<Alike, (BTreeSet<CpuList>, Vec<usize>)> = BTreeMap::new();
     for cpu in cpus {
@@ -65,12 +65,12 @@ pub(super) fn read(tree: &Tree, cpus: impl Iterator<Item = usize>) -> Vec<Cache>
     found.into_iter().map(cache).collect()
 }
 
-/// Reads a number above 0. A value of 0 means that the hardware does not say.
+/// Reads a number above 0. A value of 0 means that the hardware does not report it.
 fn optional(tree: &Tree, path: &str) -> Option<u32> {
     tree.number::<u32>(path).filter(|&number| number > 0)
 }
 
-/// Parses `48K` or `32M` as KiB. A value of 0 means that the hardware does not say.
+/// Parses `48K` or `32M` as KiB. A value of 0 means that the hardware does not report it.
 fn kib(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits = text.trim_end_matches(['K', 'M', 'G']);

@@ -1,7 +1,7 @@
-//! Clock: the speed of the CPUs, what changes it, and the source of time.
+//! Clock: the speed of the CPUs, the settings that affect it, and the kernel's clock source.
 //!
-//! If the described host is the running one, the processor is asked for what files do not tell
-//! (`cpuid`).
+//! Files do not tell everything. If the described host is the running one, the processor is asked
+//! too (`cpuid`).
 
 use super::list::CpuList;
 use super::processor::Instruction;
@@ -18,45 +18,45 @@ pub struct Frequency {
     pub source: &'static str,
 }
 
-/// Turbo mode, and the file that switches it.
+/// Turbo mode, and the file that controls it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Turbo {
-    /// True if CPUs may run faster than nominally.
+    /// True if CPUs may exceed their nominal frequency.
     pub on: bool,
-    /// The file.
+    /// File that controls turbo mode.
     pub file: &'static str,
-    /// Text that switches it off when written to the file.
+    /// Text that switches turbo mode off when it is written to the file.
     pub off: &'static str,
 }
 
-/// The clock of a host.
+/// Clock of a host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Clock {
     /// Nominal frequency of the processor.
     pub nominal: Option<Frequency>,
     /// Highest frequency.
     pub maximum: Option<Frequency>,
-    /// Frequency of the first CPU of the process at the time of reading.
+    /// Frequency of the process's first CPU when it was read.
     pub current: Option<Frequency>,
     /// Rate of the time-stamp counter.
     pub tsc: Option<Frequency>,
-    /// True if the time-stamp counter runs at one rate regardless of the CPU's state.
+    /// True if the time-stamp counter has a constant rate in every state of the CPU.
     pub tsc_constant: Option<bool>,
-    /// Clock source of the kernel.
+    /// Clock source used by the kernel.
     pub source: Option<String>,
-    /// Governors of the process's CPUs, each with its CPUs.
+    /// Governors of the process's CPUs, each with the CPUs that use it.
     pub governors: Vec<(String, CpuList)>,
-    /// Driver that sets the frequency.
+    /// Driver that controls the frequency.
     pub driver: Option<String>,
-    /// Preference of the hardware where it chooses the frequency itself.
+    /// Energy-performance preference, on hardware that chooses the frequency itself.
     pub preference: Option<String>,
     /// Turbo mode.
     pub turbo: Option<Turbo>,
 }
 
 impl Clock {
-    /// Returns the governors in a line: `performance`, or `performance (CPUs 0-3), powersave (CPUs
-    /// 4-7)`.
+    /// Returns the governors on one line: `performance`, or `performance (CPUs 0-3), powersave
+    /// (CPUs 4-7)`.
     pub fn governor(&self) -> Option<String> {
         match self.governors.as_slice() {
             [] => None,
@@ -72,15 +72,14 @@ impl Clock {
     }
 }
 
-/// Files that switch turbo: the file, its value when turbo is on, and the value that switches it
-/// off.
+/// Files that control turbo: path, value if turbo is on, and text that switches it off.
 const TURBO: [(&str, u32, &str); 3] = [
     ("/sys/devices/system/cpu/intel_pstate/no_turbo", 0, "1"),
     ("/sys/devices/system/cpu/cpufreq/boost", 1, "0"),
     ("/sys/devices/system/cpu/cpufreq/policy0/boost", 1, "0"),
 ];
 
-/// Reads the clock of the CPUs in `allowed`.
+/// Reads the clock for the CPUs in `allowed`.
 pub(super) fn read(
     tree: &Tree,
     allowed: &CpuList,
@@ -92,8 +91,8 @@ pub(super) fn read(
     let at = format!("sys/devices/system/cpu/cpu{first}");
     let file = |path: &str, per_mhz: f64, source| {
         let path = format!("{at}/{path}");
-        // A kernel without the feature does not have the file. Firmware that does not know the
-        // value reports 0.
+        // The file is missing if the kernel lacks the feature. Firmware without the value reports
+        // 0.
         frequency(tree.number::<f64>(&path)? / per_mhz, source)
     };
     let asked = |mhz: Option<f64>, source| mhz.and_then(|mhz| frequency(mhz, source));
@@ -129,7 +128,7 @@ pub(super) fn read(
     }
 }
 
-/// Returns a frequency, if a CPU can have it.
+/// Returns a frequency if the value is plausible for a CPU.
 fn frequency(mhz: f64, source: &'static str) -> Option<Frequency> {
     (1.0..100_000.0).contains(&mhz).then_some(Frequency { mhz, source })
 }

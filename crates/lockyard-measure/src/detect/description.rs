@@ -13,24 +13,24 @@ use serde::Serialize;
 /// Complete description of a host.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Description {
-    /// The processor.
+    /// Processor.
     pub processor: Processor,
-    /// The CPUs.
+    /// CPUs and what they share.
     pub topology: Topology,
-    /// Their caches.
+    /// Caches of the CPUs.
     pub caches: Vec<Cache>,
-    /// True if the kernel runs several threads on a core, according to the kernel.
+    /// True if the kernel reports that it runs several threads per core.
     pub smt: Option<bool>,
-    /// Their clock.
+    /// Clock of the CPUs.
     pub clock: Clock,
     /// Layers between the process and the hardware.
     pub virtualisation: Virtualisation,
-    /// Limits that control groups set to the process.
+    /// Limits that control groups set on the process.
     pub limits: Limits,
     /// Load of the host.
     pub load: HostLoad,
-    /// The kernel.
+    /// Kernel.
     pub kernel: Kernel,
-    /// Files that exist but could not be understood.
+    /// Files that exist but could not be parsed.
     pub not_understood: Vec<String>,
 }

@@ -1,21 +1,21 @@
-//! Description in results of the host that measured them: enough to judge whether two results can
-//! be compared.
+//! Description of the measuring host for results. It suffices to judge whether two results can be
+//! compared.
 
 use super::description::Description;
 use super::limits::Quota;
 use super::warnings::warnings;
 use serde::{Serialize, Serializer};
 
-/// Text in place of a value that the system does not say.
+/// Text that replaces a value that the system does not report.
 pub const NOT_AVAILABLE: &str = "not available here";
 
-/// Description of a host in a result, as of the start: texts by name. A known value is a text even
-/// if it is a number, because [`NOT_AVAILABLE`] may stand in its place.
+/// Description of a host in a result: texts by name, taken at the start. Even numbers are texts,
+/// because [`NOT_AVAILABLE`] may replace them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Environment(Vec<(&'static str, String)>);
 
 impl Environment {
-    /// Creates the description in results of `host`.
+    /// Creates the description of `host` for results.
     pub fn of(host: &Description) -> Environment {
         let said = |text: Option<String>| text.unwrap_or_else(|| NOT_AVAILABLE.to_owned());
         let number =
@@ -69,7 +69,7 @@ impl Environment {
         &self.0
     }
 
-    /// Returns the value of this name.
+    /// Returns the value with this name.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.iter().find(|(key, _)| *key == name).map(|(_, value)| value.as_str())
     }

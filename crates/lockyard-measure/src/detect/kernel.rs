@@ -1,28 +1,28 @@
-//! Kernel: its release, its mitigations of processor flaws, and what it does of its own accord
-//! during a run.
+//! Kernel: its release, its mitigations of processor flaws, and settings by which it may disturb a
+//! run.
 
 use super::tree::{Tree, clean};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Maximum number of flaws that are read.
+/// Maximum number of flaws to read.
 const MOST_FLAWS: usize = 64;
 
-/// The kernel of a host.
+/// Kernel of a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Kernel {
-    /// Its release.
+    /// Release of the kernel.
     pub release: Option<String>,
     /// State of each processor flaw: `Not affected`, `Vulnerable`, `Mitigation: ...`.
     pub flaws: BTreeMap<String, String>,
-    /// True if it moves memory to the NUMA nodes whose CPUs use it.
+    /// True if the kernel moves memory to the NUMA nodes whose CPUs use it.
     pub moves_memory: Option<bool>,
-    /// True if the host runs on its battery.
+    /// True if the host runs on battery.
     pub on_battery: Option<bool>,
 }
 
 impl Kernel {
-    /// Returns the flaws in a line; `None` if the kernel reports none.
+    /// Returns the flaws on one line; `None` if the kernel reports none.
     pub fn flaws(&self) -> Option<String> {
         let count = |sign: &str| self.flaws.values().filter(|said| said.starts_with(sign)).count();
         (!self.flaws.is_empty()).then(|| {
@@ -45,13 +45,13 @@ pub(super) fn read(tree: &Tree) -> Kernel {
     Kernel {
         release: tree.line("proc/sys/kernel/osrelease"),
         flaws: tree.names(flaws).into_iter().take(MOST_FLAWS).filter_map(said).collect(),
-        // 1 balances, 2 moves between kinds of memory.
+        // 1 means balancing, 2 moving between kinds of memory.
         moves_memory: tree.number::<u32>("proc/sys/kernel/numa_balancing").map(|mode| mode != 0),
         on_battery: on_battery(tree),
     }
 }
 
-/// Returns true if there is a mains supply and none delivers power.
+/// Returns true if there is a mains supply, but none is delivering power.
 fn on_battery(tree: &Tree) -> Option<bool> {
     let supplies = "sys/class/power_supply";
     let mains: Vec<u32> = tree

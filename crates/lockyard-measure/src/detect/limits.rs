@@ -1,16 +1,16 @@
-//! Limits that control groups set to the process: CPU time (quota) and CPUs (cpuset), version 1 and
-//! 2.
+//! Limits that control groups (version 1 and 2) set on the process: CPU time (quota) and CPUs
+//! (cpuset).
 //!
-//! The groups above a group limit it too, as far as they can be seen from inside a container.
-//! `cpu.max` and `cpu.stat` of version 2 and `cpu.cfs_quota_us` of version 1 have the formats of
-//! the kernel's administration guide. Mount points come from `/proc/self/mountinfo`, proc(5).
+//! Parent groups limit the process too, as far as they are visible from inside a container. The
+//! kernel's administration guide defines the formats of `cpu.max` and `cpu.stat` (version 2) and
+//! `cpu.cfs_quota_us` (version 1). Mount points come from `/proc/self/mountinfo`, see proc(5).
 
 use super::list::CpuList;
 use super::tree::{Tree, clean};
 use serde::{Serialize, Serializer};
 use std::path::{Component, Path, PathBuf};
 
-/// Maximum number of levels of groups that are read.
+/// Maximum number of group levels to read.
 const MOST_LEVELS: usize = 64;
 
 /// CPU time that a group may use.
@@ -18,7 +18,7 @@ const MOST_LEVELS: usize = 64;
 pub enum Quota {
     /// No limit.
     Unlimited,
-    /// The time of this many CPUs.
+    /// Time of this many CPUs.
     Cpus(f64),
 }
 
@@ -43,28 +43,28 @@ impl Quota {
     }
 }
 
-/// The limits of the process's control groups.
+/// Limits of the process's control groups.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Limits {
-    /// Version of the control groups that report CPU time.
+    /// Version of control groups that reports CPU time.
     pub version: Option<u32>,
-    /// Path of the group, below its mount point.
+    /// Path of the group relative to its mount point.
     pub group: Option<String>,
     /// CPU time that the group may use.
     pub quota: Option<Quota>,
-    /// Period of the quota of the group itself, in milliseconds.
+    /// Period of the group's own quota, in milliseconds.
     pub period_ms: Option<f64>,
-    /// Number of times that the group was stopped because its quota was used up.
+    /// Number of times that the group was throttled because its quota was used up.
     pub throttled: Option<u64>,
-    /// CPUs of its cpuset.
+    /// CPUs of the group's cpuset.
     pub cpuset: Option<CpuList>,
 }
 
-/// Mount point of a hierarchy of groups.
+/// Mount point of a group hierarchy.
 struct Mount {
-    /// Part of the hierarchy that is mounted.
+    /// Mounted part of the hierarchy.
     root: PathBuf,
-    /// Mount point, from the tree's root.
+    /// Mount point, relative to the root of the tree.
     point: PathBuf,
     kind: String,
     options: String,
@@ -95,15 +95,15 @@ pub(super) fn read(tree: &Tree) -> Limits {
         && tree.exists(&format!("{level}/cgroup.controllers"))
         && !unified.iter().any(|level| tree.exists(&format!("{level}/cpu.max")))
     {
-        // No visible group has a limit. The root has no file for one, nor has a group without the
-        // controller.
+        // No visible group has a limit. The root group has no file for it, and neither has a group
+        // without the controller.
         limits.version = Some(2);
         limits.group = clean(&format!("/{level}"));
         limits.quota = Some(Quota::Unlimited);
     }
     let set = |level: Option<&String>, name| {
         let list = tree.list(&format!("{}/{name}", level?))?;
-        // An empty list means that the group above decides.
+        // An empty list means that the parent group decides.
         (!list.is_empty()).then_some(list)
     };
     limits.cpuset = set(cpuset.first(), "cpuset.effective_cpus")
@@ -112,8 +112,9 @@ pub(super) fn read(tree: &Tree) -> Limits {
     limits
 }
 
-/// Returns the directories of the process's group and of those above it, from the tree's root. They
-/// are of the version 1 hierarchy with `controller`, or of version 2.
+/// Returns the directories of the process's group and its parents, relative to the root of the
+/// tree. They belong to the version 1 hierarchy with `controller`, or to version 2 if there is no
+/// `controller`.
 fn levels(mounts: &[Mount], groups: &str, controller: Option<&str>) -> Vec<String> {
     let path = groups.lines().find_map(|line| {
         let mut fields = line.splitn(3, ':');
@@ -129,7 +130,7 @@ fn levels(mounts: &[Mount], groups: &str, controller: Option<&str>) -> Vec<Strin
         None => mount.kind == "cgroup2",
     });
     let (Some(path), Some(mount)) = (path, mount) else { return Vec::new() };
-    // A path that is not below the local mount (`..`: outside the namespace) cannot be followed.
+    // A path outside the local mount cannot be followed. (`..` means outside the namespace.)
     let relative = plain(Path::new(path))
         .and_then(|path| path.strip_prefix(&mount.root).ok().map(Path::to_owned));
     let relative = relative.unwrap_or_default();
@@ -153,21 +154,21 @@ fn mount(line: &str) -> Option<Mount> {
     })
 }
 
-/// Returns the path without its first `/`; `None` if it goes up.
+/// Returns the path without its leading `/`; `None` if it contains `..`.
 fn plain(path: &Path) -> Option<PathBuf> {
     let parts = path.components().filter(|part| *part != Component::RootDir);
     parts.map(|part| matches!(part, Component::Normal(_)).then_some(part)).collect()
 }
 
-/// Decodes escapes of `mountinfo`, which writes a space as `\040`, for example.
+/// Decodes the escapes of `mountinfo`. For example, a space is written as `\040`.
 fn unescaped(text: &str) -> String {
     ["\\040 ", "\\011\t", "\\012\n", "\\134\\"]
         .iter()
         .fold(text.to_owned(), |text, pair| text.replace(&pair[..4], &pair[4..]))
 }
 
-/// Reads the quota of a group of version 2 and its period in milliseconds, from `max 100000` or
-/// `250000 100000`.
+/// Reads the quota of a version 2 group, and its period in milliseconds. The file contains `max
+/// 100000` or `250000 100000`.
 fn quota_2(tree: &Tree, level: &str) -> Option<(Quota, f64)> {
     tree.parsed(&format!("{level}/cpu.max"), |text| {
         let mut fields = text.split_whitespace();
@@ -180,7 +181,7 @@ fn quota_2(tree: &Tree, level: &str) -> Option<(Quota, f64)> {
     })
 }
 
-/// Reads the quota of a group of version 1; -1 means none.
+/// Reads the quota of a version 1 group; -1 means unlimited.
 fn quota_1(tree: &Tree, level: &str) -> Option<(Quota, f64)> {
     let period = tree.number::<u64>(&format!("{level}/cpu.cfs_period_us"))?;
     tree.parsed(&format!("{level}/cpu.cfs_quota_us"), |text| {

@@ -1,23 +1,23 @@
-//! Lists of CPUs as Linux writes them: `0-3,8`.
+//! Lists of CPUs in Linux's format: `0-3,8`.
 
 use crate::cpus::affinity::MOST_CPUS;
 use serde::{Serialize, Serializer};
 use std::fmt;
 
-/// Set of CPU (or NUMA node) numbers, ascending. It is written as Linux writes it: `0-3,8`.
+/// Ascending set of CPU (or NUMA node) numbers. It is printed in Linux's format: `0-3,8`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CpuList(Vec<usize>);
 
 impl CpuList {
-    /// Creates a list of these numbers, which may be in any order.
+    /// Creates a list from numbers in any order.
     pub fn new(mut cpus: Vec<usize>) -> CpuList {
         cpus.sort_unstable();
         cpus.dedup();
         CpuList(cpus)
     }
 
-    /// Parses a list that Linux wrote. Empty text and white space are the empty list. Returns
-    /// `None` if it is malformed, or has numbers that no machine has.
+    /// Parses a list written by Linux. Empty text and white space give the empty list. Returns
+    /// `None` if the text is malformed, or a number is too large for any machine.
     pub fn parse(text: &str) -> Option<CpuList> {
         let mut cpus = Vec::new();
         if text.trim().is_empty() {
@@ -27,7 +27,7 @@ impl CpuList {
             let mut ends = part.splitn(2, '-').map(|end| end.parse::<usize>());
             let first = ends.next()?.ok()?;
             let last = ends.next().unwrap_or(Ok(first)).ok()?;
-            // Bounds the total: a list cannot take more memory than a machine's.
+            // Also bounds the total length, and thus the memory of a list.
             if first > last || last >= MOST_CPUS || cpus.len() + (last - first) >= MOST_CPUS {
                 return None;
             }
@@ -36,7 +36,7 @@ impl CpuList {
         Some(CpuList::new(cpus))
     }
 
-    /// The numbers, ascending.
+    /// Returns the numbers, ascending.
     pub fn numbers(&self) -> &[usize] {
         &self.0
     }
@@ -61,7 +61,7 @@ impl CpuList {
         self.0.binary_search(&cpu).is_ok()
     }
 
-    /// Returns a text for a line that people read. Of a list with many gaps, it has the beginning
+    /// Returns a short text for readers. If the list has many gaps, the text has only its beginning
     /// and the number of entries.
     pub fn brief(&self) -> String {
         const LONGEST: usize = 48;
@@ -72,7 +72,7 @@ impl CpuList {
         }
     }
 
-    /// Returns the entries that are in `other` too.
+    /// Returns the entries that are also in `other`.
     pub fn both(&self, other: &CpuList) -> CpuList {
         CpuList(self.0.iter().copied().filter(|&cpu| other.contains(cpu)).collect())
     }

@@ -1,9 +1,9 @@
-//! Load of the host: how busy the process's CPUs are, and how much of their time a hypervisor gave
-//! to others.
+//! Load of the host: how busy the process's CPUs are, and the share of their time that the
+//! hypervisor stole.
 //!
-//! Load averages look back for minutes and do not say which CPUs are busy. The kernel's counters of
-//! each CPU are therefore read twice, a moment apart, while this process sleeps. The difference is
-//! the work of other processes.
+//! Load averages cover minutes and do not say which CPUs are busy. So the kernel's per-CPU counters
+//! are read twice, a short interval apart, while this process sleeps. The difference is the work of
+//! other processes.
 
 use super::list::CpuList;
 use super::tree::Tree;
@@ -11,21 +11,21 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// Length of the moment. A counter counts hundredths of a second.
+/// Length of that interval. The counters have a resolution of a hundredth of a second.
 const MOMENT: Duration = Duration::from_millis(250);
 
 /// Load of the host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct HostLoad {
-    /// Number of tasks ready to run on the whole host, this process's included, on average over 1,
-    /// 5 and 15 minutes.
+    /// Mean number of runnable tasks on the whole host over 1, 5 and 15 minutes, including this
+    /// process.
     pub averages: Option<[f64; 3]>,
-    /// Number of the process's CPUs that other processes kept busy during the moment.
+    /// Number of the process's CPUs that other processes kept busy during the interval.
     pub busy_cpus: Option<f64>,
-    /// Share of the time of the process's CPUs that the hypervisor gave to others during the
-    /// moment, 0 to 1.
+    /// Share of the time of the process's CPUs, from 0 to 1, that the hypervisor stole during the
+    /// interval.
     pub steal_now: Option<f64>,
-    /// That share since the host was started.
+    /// The same share since the host was started.
     pub steal_since_boot: Option<f64>,
 }
 
@@ -37,7 +37,7 @@ struct Ticks {
     all: u64,
 }
 
-/// Reads the load on `cpus`, with the present load if the host is the running one.
+/// Reads the load on `cpus`. The current load is included if the host is the running one.
 pub(super) fn read(tree: &Tree, cpus: &CpuList, live: bool) -> HostLoad {
     let before = stat(tree);
     let now = live.then(|| {
@@ -66,7 +66,7 @@ fn stat(tree: &Tree) -> BTreeMap<usize, Ticks> {
 }
 
 /// Parses `cpu0 user nice system idle iowait irq softirq steal guest guest_nice`. The time of
-/// guests is part of the user's.
+/// guests is included in user time.
 fn ticks(line: &str) -> Option<(usize, Ticks)> {
     let mut fields = line.split_whitespace();
     let cpu = fields.next()?.strip_prefix("cpu")?.parse().ok()?;
@@ -78,7 +78,7 @@ fn ticks(line: &str) -> Option<(usize, Ticks)> {
 }
 
 /// Returns how many of `cpus` were busy between two readings, and the share of their time that was
-/// stolen. Returns `None` if nothing was counted. A CPU without an earlier reading starts at 0.
+/// stolen. Returns `None` if no ticks were counted. A CPU without an earlier reading starts at 0.
 fn between(
     before: &BTreeMap<usize, Ticks>,
     after: &BTreeMap<usize, Ticks>,
@@ -88,7 +88,7 @@ fn between(
     for cpu in cpus.numbers() {
         let Some(after) = after.get(cpu) else { continue };
         let before = before.get(cpu).copied().unwrap_or_default();
-        // Some counters are known to decrease a little.
+        // Some of the kernel's counters may decrease slightly.
         let all = after.all.saturating_sub(before.all);
         if all == 0 {
             continue;
@@ -118,7 +118,8 @@ mod tests {
         let after = readings(
             "cpu0 110 5 5 120 0 3 2 5 0 0\ncpu1 0 0 0 540 10 0 0 0\ncpu9 99 0 0 0 0 0 0 0",
         );
-        // CPU 0: 25 of 50 ticks busy, 5 stolen. CPU 1: none of 50. CPU 9 is not the process's.
+        // CPU 0: 25 of 50 ticks busy, 5 stolen. CPU 1: 0 of 50. CPU 9 does not belong to the
+        // process.
         let (busy, stolen) = between(&before, &after, &CpuList::new(vec![0, 1])).unwrap();
         assert!((busy - 0.5).abs() < 1e-12 && (stolen - 0.05).abs() < 1e-12, "{busy} {stolen}");
         assert_eq!(between(&after, &after, &CpuList::new(vec![0, 1])), None, "nothing was counted");

@@ -1,5 +1,5 @@
-//! Describes this host: its CPUs and what they share, its clock, the limits and load, and which of
-//! these spoil a measurement.
+//! Description of this host: its CPUs and what they share, its clock, limits and load, and
+//! conditions that spoil a measurement.
 //!
 //! | file | what |
 //! | --- | --- |
@@ -10,13 +10,13 @@
 //! | `environment.rs` | the description of the host in results |
 //! | `report.rs`, `picture.rs` | the description for people and programs |
 //!
-//! Nothing is guessed. A value that the system does not say is `None`, and is printed as "not
-//! available here". The directory with `sys` and `proc` is a parameter. Hosts that are not at hand
-//! are thus described, and tested, from recordings.
+//! Nothing is guessed. If the system does not report a value, it is `None` and printed as "not
+//! available here". The directory with `sys` and `proc` is a parameter. So other hosts can be
+//! described, and tested, from recordings.
 //!
-//! Files are read with code of this crate: `procfs` reads no `/sys` and has no root to choose,
-//! `hwlocality` needs a C library, `core_affinity` knows no topology. `raw-cpuid` asks what only
-//! the processor can say.
+//! The crate reads these files itself. `procfs` does not read `/sys` and its root cannot be chosen,
+//! `hwlocality` needs a C library, and `core_affinity` does not report topology. `raw-cpuid` asks
+//! for what only the processor reports.
 
 mod caches;
 mod clock;

@@ -1,12 +1,11 @@
-//! Picture of a host in text: sockets, core complexes, CPUs, and the distances between its NUMA
-//! nodes.
+//! Text picture of a host: sockets, core complexes, CPUs, and the distances between NUMA nodes.
 
 use super::description::Description;
 use super::environment::NOT_AVAILABLE;
 use super::list::CpuList;
 use lockyard_results::render::boxes::{drawn, framed};
 
-/// Draws the picture, at most `most` columns wide. It ends with a line feed.
+/// Draws the picture, at most `most` columns wide. The text ends with a line feed.
 pub(super) fn picture(host: &Description, most: usize) -> String {
     let topology = &host.topology;
     let Some(packages) = topology.packages() else {
@@ -41,8 +40,8 @@ fn list(cpus: &CpuList) -> String {
     if cpus.is_empty() { NOT_AVAILABLE.to_owned() } else { cpus.brief() }
 }
 
-/// Returns a socket's lines: the socket, then its core complexes, or its cores where the complexes
-/// are not known.
+/// Returns the lines of a socket: first the socket, then its core complexes. If the complexes are
+/// unknown, its cores follow instead.
 fn socket(host: &Description, package: usize) -> Vec<String> {
     let topology = &host.topology;
     let inside = topology.cpus.iter().filter(|cpu| cpu.package == Some(package));
@@ -94,7 +93,7 @@ fn cores(host: &Description, cpus: &CpuList) -> String {
     );
     let threads = if least == most { most.to_string() } else { format!("{least} or {most}") };
     let plural = |count: usize| if count == 1 { "" } else { "s" };
-    // First threads of all cores, then second ones. No core has more than eight.
+    // First threads of all cores, then second threads. No core has more than eight threads.
     let of_rank = |rank: usize| {
         let cpus = cores.iter().filter_map(|core| core.numbers().get(rank).copied());
         CpuList::new(cpus.collect()).brief()
@@ -112,7 +111,7 @@ fn cores(host: &Description, cpus: &CpuList) -> String {
     )
 }
 
-/// Returns the size of the level-3 cache that `complex` shares.
+/// Returns the size of the level-3 cache shared by `complex`.
 fn third(host: &Description, complex: &CpuList) -> String {
     let cache = host.caches.iter().find(|c| c.level == 3 && c.shared_by.contains(complex));
     match cache.and_then(|cache| cache.size_kib) {

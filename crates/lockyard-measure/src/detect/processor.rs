@@ -1,39 +1,39 @@
-//! Processor: its model and flags as the kernel reports them, and what only the processor itself
-//! can tell.
+//! Processor: its model and flags as the kernel reports them, and values that only the processor
+//! reports.
 
 use super::tree::{Tree, clean};
 use serde::Serialize;
 
-/// The processor of a host.
+/// Processor of a host.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Processor {
     /// Model, as the processor reports it.
     pub model: Option<String>,
-    /// Architecture for which this program is compiled, if the described host is the running one.
+    /// Architecture for which this program was compiled, if the described host is the running one.
     pub architecture: Option<&'static str>,
-    /// Version of its microcode.
+    /// Version of the microcode.
     pub microcode: Option<String>,
-    /// Features, where the kernel lists them as for x86.
+    /// Processor features, if the kernel lists them as it does for x86.
     #[serde(skip)]
     pub flags: Option<Vec<String>>,
-    /// Present frequency of the first CPU, from `/proc/cpuinfo`.
+    /// Current frequency of the first CPU, from `/proc/cpuinfo`.
     #[serde(skip)]
     pub current_mhz: Option<f64>,
 }
 
-/// Reads the first CPU's part of `/proc/cpuinfo`.
+/// Reads the entry of the first CPU in `/proc/cpuinfo`.
 pub(super) fn read(tree: &Tree, live: bool) -> Processor {
     let text = tree.text("proc/cpuinfo").unwrap_or_default();
     let field = |name: &str| {
         let lines = text.lines().filter_map(|line| line.split_once(':'));
         lines.into_iter().find(|(key, _)| key.trim() == name).and_then(|(_, value)| clean(value))
     };
-    // AArch64 reports the implementer and the part.
+    // AArch64 reports implementer and part instead of a model name.
     let arm = || {
         let (maker, part) = (field("CPU implementer")?, field("CPU part")?);
         Some(format!("implementer {maker}, part {part}"))
     };
-    // The flags are too many for one printable line.
+    // The flags are too long for the printable form of a line.
     let flags = text.lines().filter_map(|line| line.split_once(':')).find_map(|(key, value)| {
         (key.trim() == "flags").then(|| value.split_whitespace().map(str::to_owned).collect())
     });
@@ -46,8 +46,8 @@ pub(super) fn read(tree: &Tree, live: bool) -> Processor {
     }
 }
 
-/// Answers of `cpuid` on the processor that runs this program. Empty on other architectures, and
-/// for a host that is only recorded.
+/// Values of the `cpuid` instruction on the running processor. Empty on other architectures, and
+/// for recorded hosts.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Instruction {
     pub(super) base_mhz: Option<f64>,
@@ -66,7 +66,7 @@ pub(super) fn ask() -> Instruction {
     use raw_cpuid::{CpuId, Hypervisor};
     let cpuid = CpuId::new();
     let frequencies = cpuid.get_processor_frequency_info();
-    // Unknown values are 0. Processors without the leaf report 0 too, through some hypervisors.
+    // 0 means unknown. Under some hypervisors, processors without this leaf also report 0.
     let known = |mhz: u16| (mhz > 0).then_some(f64::from(mhz));
     let tsc = cpuid.get_tsc_info().filter(|tsc| tsc.numerator() > 0 && tsc.denominator() > 0);
     let hypervisor = cpuid.get_hypervisor_info().map(|info| match info.identify() {
@@ -87,7 +87,7 @@ pub(super) fn ask() -> Instruction {
     Instruction {
         base_mhz: frequencies.as_ref().and_then(|f| known(f.processor_base_frequency())),
         max_mhz: frequencies.as_ref().and_then(|f| known(f.processor_max_frequency())),
-        // A crystal's frequency of 0 means that it is not known. The product is then 0 too.
+        // A crystal frequency of 0 means unknown. The product is then also 0.
         tsc_mhz: tsc
             .and_then(|tsc| tsc.tsc_frequency())
             .filter(|&hz| hz > 0)

@@ -1,4 +1,4 @@
-//! Reads a host: the running one, or a recorded one.
+//! Reading of a host: the running one, or a recorded one.
 
 use super::description::Description;
 use super::environment::Environment;
@@ -12,8 +12,8 @@ use lockyard_support::InputError;
 use std::path::Path;
 use std::sync::OnceLock;
 
-/// Returns the running host, as of the first call. Call it before anything is measured, because it
-/// contains the load. The first call takes a quarter of a second, later ones nothing.
+/// Returns the running host, as it was at the first call. Call this before measuring anything,
+/// because it contains the load. The first call takes a quarter of a second; later calls are free.
 pub fn here() -> &'static Description {
     static HERE: OnceLock<Description> = OnceLock::new();
     HERE.get_or_init(|| {
@@ -22,9 +22,9 @@ pub fn here() -> &'static Description {
     })
 }
 
-/// Reads the host whose `sys` and `proc` are in `root`. Its present load is not known, nor what its
-/// processor itself would report. The CPUs that the process may use are those of
-/// `proc/self/status`.
+/// Reads a recorded host from the `sys` and `proc` directories in `root`. Its current load is
+/// unknown, and so are the values that only its processor would report. `proc/self/status` says
+/// which CPUs the process may use.
 ///
 /// # Errors
 ///
@@ -49,8 +49,8 @@ pub fn recorded(root: &Path) -> Result<Description, InputError> {
     Ok(describe(&tree, allowed, &Instruction::default(), false))
 }
 
-/// Returns what placing threads needs to know of the CPUs that the calling thread may use. Unlike
-/// [`here`], it reads anew each time, which is cheap.
+/// Returns the CPUs that the calling thread may use, with the data needed to place threads. Unlike
+/// [`here`], this reads the system each time, which is cheap.
 pub(crate) fn allowed_cpus() -> Vec<Cpu> {
     let allowed = affinity::allowed().unwrap_or_else(|| {
         (0..std::thread::available_parallelism().map_or(1, usize::from)).collect()
@@ -86,8 +86,8 @@ fn describe(
     }
 }
 
-/// Returns the description of this host in results, by name. It dates from the first call of
-/// [`here`] by anyone. Call it before anything is measured.
+/// Returns the description of this host for results. It dates from the first call of [`here`] in
+/// the process. Call this before measuring anything.
 pub fn environment() -> Vec<(&'static str, String)> {
     Environment::of(here()).pairs().to_vec()
 }

@@ -1,5 +1,5 @@
-//! Description of a host for people (a picture, a table, the warnings) and for programs (JSON,
-//! CSV).
+//! Output of a host's description: picture, table and warnings for readers, JSON and CSV for
+//! programs.
 
 use super::description::Description;
 use super::environment::NOT_AVAILABLE;
@@ -11,20 +11,20 @@ use comfy_table::Table;
 use lockyard_results::render::{Format, Screen};
 use serde_json::json;
 
-/// Version of the JSON format. It changes when a field changes its meaning or goes away.
+/// Version of the JSON format. It changes when a field is removed or changes its meaning.
 const SCHEMA: &str = "lockyard-host-1";
 
 /// A line of the table.
 struct Fact {
     part: &'static str,
     what: String,
-    /// `None`: not available here.
+    /// `None` means not available here.
     value: Option<String>,
     unit: &'static str,
 }
 
-/// Renders the host in a format; the text ends with a line feed. Tables for people are laid out for
-/// the screen.
+/// Renders the host in a format. The text ends with a line feed. Tables for readers are laid out
+/// for the screen.
 pub fn render(host: &Description, format: Format, screen: &Screen) -> String {
     let warnings = warnings(host);
     match format {
@@ -46,16 +46,16 @@ fn json(host: &Description, warnings: &[Warning]) -> String {
         "cores": host.topology.cores().map(|cores| cores.len()),
         "warnings": warnings,
     });
-    // Writing it cannot fail.
+    // Serialising the object cannot fail.
     format!("{}\n", serde_json::to_string_pretty(&object).unwrap_or_default())
 }
 
-/// Returns the facts, then the warnings with their remedies, in four columns. A value that is not
-/// available is empty.
+/// Returns the facts, then the warnings with their remedies, in four columns. Unavailable values
+/// are empty.
 fn csv(host: &Description, warnings: &[Warning]) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let mut write = |part: &str, what: &str, value: &str, unit: &str| {
-        // Writing to memory does not fail, and all records have the same length.
+        // Writing to memory cannot fail, and all records have the same length.
         let _ = writer.write_record([part, what, value, unit]);
     };
     write("part", "what", "value", "unit");
@@ -80,13 +80,13 @@ fn text(host: &Description, warnings: &[Warning], format: Format, screen: &Scree
             (Some(value), "") => value,
             (Some(value), unit) => format!("{value} {unit}"),
         };
-        // Each part is named once.
+        // Print the name of each part only once.
         let part = if fact.part == before { "" } else { fact.part };
         before = fact.part;
         table.add_row([part.to_owned(), fact.what, in_cell(value, markdown)]);
     }
     let table = screen.words_in(&table, format);
-    // In Markdown the picture is fenced, because it is laid out with spaces.
+    // In Markdown the picture is fenced, because spaces align it.
     let (heading, fence) = if markdown { ("### ", "```\n") } else { ("", "") };
     let model =
         host.processor.model.as_deref().unwrap_or("a processor whose model is not available");
@@ -111,7 +111,7 @@ fn text(host: &Description, warnings: &[Warning], format: Format, screen: &Scree
     text
 }
 
-/// Returns a value in a form that a cell of a Markdown table can hold.
+/// Escapes a value for a cell of a Markdown table.
 fn in_cell(value: String, markdown: bool) -> String {
     if markdown { value.replace('|', "\\|") } else { value }
 }
@@ -313,7 +313,7 @@ impl Facts<'_> {
         self.add("limits", "cpuset", list(&limits.cpuset), "");
     }
 
-    /// Adds the load by others.
+    /// Adds the load caused by other processes.
     fn load(&mut self) {
         let Description { load, .. } = self.host;
         let averages = load.averages.map(|a| format!("{:.2} {:.2} {:.2}", a[0], a[1], a[2]));
@@ -322,7 +322,7 @@ impl Facts<'_> {
         self.add("load", "kept busy by others, just now", busy, "CPUs");
     }
 
-    /// Adds the kernel, and what was not understood.
+    /// Adds the kernel, and the files that could not be parsed.
     fn kernel(&mut self) {
         let host = self.host;
         let Description { kernel, .. } = self.host;
@@ -338,8 +338,8 @@ impl Facts<'_> {
     }
 }
 
-/// Returns a text such as `2 of them, each of 8 CPUs: 0-7; 8-15`. Of many, it has the first ones,
-/// and JSON has the rest.
+/// Returns a text such as `2 of them, each of 8 CPUs: 0-7; 8-15`. If there are many, the text has
+/// only the first ones; JSON output has all.
 fn shared(cache: &super::Cache) -> String {
     const SHOWN: usize = 4;
     let lists = &cache.shared_by;

@@ -1,7 +1,7 @@
-//! Topology: the CPUs, and which of them share a core, a last-level cache, a socket, a NUMA node.
+//! Topology: the CPUs, and which of them share a core, a last-level cache, a socket or a NUMA node.
 //!
-//! Where the system does not say, a field is `None`, and so is a count that would need it. Lists
-//! that contradict each other (a CPU that is not among its own siblings) are not believed.
+//! A field is `None` if the system does not report it, and so is any count that depends on it.
+//! Inconsistent lists are ignored, for example if a CPU is not among its own siblings.
 
 use super::list::CpuList;
 use super::tree::Tree;
@@ -11,63 +11,63 @@ use std::collections::BTreeSet;
 const CPUS: &str = "sys/devices/system/cpu";
 const NODES: &str = "sys/devices/system/node";
 
-/// Maximum number of cache indices that are read for a CPU.
+/// Maximum number of cache indices to read per CPU.
 const MOST_CACHES: usize = 16;
 
 /// A CPU (a hardware thread).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Cpu {
-    /// Its number.
+    /// Number of the CPU.
     pub number: usize,
-    /// True if the process may use it.
+    /// True if the process may use the CPU.
     pub allowed: bool,
-    /// Its socket.
+    /// Socket of the CPU.
     pub package: Option<usize>,
-    /// CPUs of its core, including itself.
+    /// CPUs of the same core, including this one.
     pub siblings: Option<CpuList>,
-    /// CPUs that share its level-3 cache, including itself: its core complex.
+    /// CPUs of the same core complex: those that share its level-3 cache, including this one.
     pub complex: Option<CpuList>,
-    /// Its NUMA node.
+    /// NUMA node of the CPU.
     pub node: Option<usize>,
-    /// Speed relative to the other CPUs, at most 1024.
+    /// Speed relative to the fastest CPU, which has 1024.
     pub capacity: Option<u32>,
 }
 
 /// A NUMA node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Node {
-    /// Its number.
+    /// Number of the node.
     pub number: usize,
-    /// Its CPUs.
+    /// CPUs of the node.
     pub cpus: Option<CpuList>,
-    /// Its memory, in MiB.
+    /// Memory of the node in MiB.
     pub memory_mib: Option<u64>,
-    /// Distances to all online nodes, in their order; the distance to itself is 10.
+    /// Distances to all online nodes, in ascending order of nodes. The distance to itself is 10.
     pub distances: Option<Vec<u32>>,
 }
 
-/// The CPUs of a host.
+/// CPUs of a host.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Topology {
-    /// The CPUs that are online.
+    /// CPUs that are online.
     pub online: Option<CpuList>,
-    /// CPUs that exist and are switched off.
+    /// CPUs that are present but switched off.
     pub offline: Option<CpuList>,
-    /// The CPUs that the process may use.
+    /// CPUs that the process may use.
     pub allowed: CpuList,
-    /// The CPUs that the scheduler leaves alone.
+    /// CPUs that are isolated from the scheduler.
     pub isolated: Option<CpuList>,
-    /// All CPUs that are online or that the process may use, by number.
+    /// All CPUs that are online, or that the process may use, by number.
     pub cpus: Vec<Cpu>,
     /// NUMA nodes, by number.
     pub nodes: Vec<Node>,
 }
 
 impl Topology {
-    /// Reads all CPUs of the tree, of which the process may use `allowed`.
+    /// Reads all CPUs of the tree. The process may use those in `allowed`.
     pub(super) fn read(tree: &Tree, allowed: Option<CpuList>) -> Topology {
         let online = tree.list(&format!("{CPUS}/online"));
-        // Without a statement about the process, it may use all that is online.
+        // If `allowed` is unknown, assume that the process may use all online CPUs.
         let allowed = allowed.or_else(|| online.clone()).unwrap_or_default();
         let described: BTreeSet<usize> =
             online.iter().chain([&allowed]).flat_map(|list| list.numbers()).copied().collect();
@@ -83,29 +83,29 @@ impl Topology {
         }
     }
 
-    /// Reads only the CPUs that the process may use, which is enough to place threads.
+    /// Reads only the CPUs that the process may use. That suffices to place threads.
     pub(super) fn of_allowed(tree: &Tree, allowed: &CpuList) -> Vec<Cpu> {
         allowed.numbers().iter().map(|&number| cpu(tree, number, allowed, &[])).collect()
     }
 
-    /// Returns the sockets' numbers; `None` if the socket of any CPU is not known.
+    /// Returns the numbers of the sockets; `None` if the socket of any CPU is unknown.
     pub fn packages(&self) -> Option<Vec<usize>> {
         let packages: Option<BTreeSet<usize>> = self.cpus.iter().map(|cpu| cpu.package).collect();
         packages.filter(|packages| !packages.is_empty()).map(|p| p.into_iter().collect())
     }
 
-    /// Returns the cores, each as its CPUs; `None` if the core of any CPU is not known.
+    /// Returns the CPUs of each core; `None` if the core of any CPU is unknown.
     pub fn cores(&self) -> Option<Vec<CpuList>> {
         groups(self.cpus.iter().map(|cpu| cpu.siblings.as_ref()))
     }
 
-    /// Returns the core complexes, each as its CPUs; `None` if the complex of any CPU is not known.
+    /// Returns the CPUs of each core complex; `None` if the complex of any CPU is unknown.
     pub fn complexes(&self) -> Option<Vec<CpuList>> {
         groups(self.cpus.iter().map(|cpu| cpu.complex.as_ref()))
     }
 
-    /// Returns the maximum number of threads of one core that the process may use; `None` if the
-    /// core of any of its CPUs is not known.
+    /// Returns the greatest number of threads per core that the process may use; `None` if the core
+    /// of any of its CPUs is unknown.
     pub fn threads_per_core(&self) -> Option<usize> {
         let mine = self.cpus.iter().filter(|cpu| cpu.allowed);
         let counts: Option<Vec<usize>> =
@@ -113,20 +113,20 @@ impl Topology {
         counts?.into_iter().max()
     }
 
-    /// Returns the distinct speeds of the CPUs that the process may use, as far as the system says.
+    /// Returns the distinct speeds of the CPUs that the process may use, if they are known.
     pub fn capacities(&self) -> BTreeSet<u32> {
         self.cpus.iter().filter(|cpu| cpu.allowed).filter_map(|cpu| cpu.capacity).collect()
     }
 }
 
 impl Cpu {
-    /// Returns the first CPU of its core; itself where the system does not say.
+    /// Returns the first CPU of the same core; this CPU itself if the core is unknown.
     pub fn core(&self) -> usize {
         self.siblings.as_ref().and_then(CpuList::first).unwrap_or(self.number)
     }
 
-    /// Returns its position among the CPUs of its core that are in `among`; 0 where the system does
-    /// not say.
+    /// Returns the position of this CPU among the CPUs of its core in `among`; 0 if the core is
+    /// unknown.
     pub fn rank(&self, among: &CpuList) -> usize {
         let siblings = self.siblings.as_ref().map(|siblings| siblings.both(among));
         let position = |s: CpuList| s.numbers().iter().position(|&cpu| cpu == self.number);
@@ -134,8 +134,8 @@ impl Cpu {
     }
 }
 
-/// Returns the distinct lists among `lists`, in the order of their first CPUs; `None` if any is
-/// missing or there is none.
+/// Returns the distinct lists, ordered by their first CPU; `None` if any list is missing, or if
+/// there are none.
 fn groups<'a>(lists: impl Iterator<Item = Option<&'a CpuList>>) -> Option<Vec<CpuList>> {
     let different: Option<BTreeSet<&CpuList>> = lists.collect();
     let different: Vec<CpuList> = different?.into_iter().cloned().collect();

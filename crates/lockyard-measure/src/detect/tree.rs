@@ -1,9 +1,9 @@
-//! Reads the files of a kernel below any directory: `/` for the running host, or a recording of
-//! another one.
+//! Reads kernel files below any directory: `/` for the running host, or a recording of another
+//! host.
 //!
-//! A value that is missing, unreadable or malformed is `None`. A malformed file is remembered for
-//! the report. Contents are not trusted: reads are bounded, the contents need not be UTF-8, and
-//! texts that are kept for printing have no control characters.
+//! A missing, unreadable or malformed value is `None`. Malformed files are remembered for the
+//! report. Contents are untrusted: reads are bounded, files need not be UTF-8, and printable texts
+//! lose their control characters.
 
 use super::list::CpuList;
 use std::cell::RefCell;
@@ -12,13 +12,13 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-/// Maximum number of bytes that are read of a file.
+/// Maximum number of bytes to read from a file.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Maximum number of entries that are read of a directory.
+/// Maximum number of entries to read from a directory.
 const MOST_ENTRIES: usize = 1 << 16;
 
-/// Maximum number of malformed files that are remembered.
+/// Maximum number of malformed files to remember.
 const MOST_ODD: usize = 16;
 
 /// A directory with `sys` and `proc`.
@@ -33,21 +33,21 @@ impl Tree {
         Tree { root: root.to_owned(), odd: RefCell::default() }
     }
 
-    /// Returns the path below the root, with or without a leading `/` in `path`.
+    /// Returns `path` below the root. `path` may begin with `/`.
     fn at(&self, path: &str) -> PathBuf {
         self.root.join(path.trim_start_matches('/'))
     }
 
-    /// Returns the whole text of the file at `path` (from the root).
+    /// Returns the whole text of the file at `path`, relative to the root.
     pub(super) fn text(&self, path: &str) -> Option<String> {
         let path = self.at(path);
-        // Before opening it, because opening a pipe waits for its other end.
+        // Check this before opening, because opening a pipe waits for its other end.
         if !fs::metadata(&path).ok()?.is_file() {
             return None;
         }
         let mut bytes = Vec::new();
-        // A file whose reading fails half-way is ignored as a whole. Some files fail so, by design
-        // of their drivers.
+        // Ignore a file entirely if reading it fails half-way. Some drivers make reads fail by
+        // design.
         File::open(&path).ok()?.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
         Some(String::from_utf8_lossy(&bytes).into_owned())
     }
@@ -57,33 +57,33 @@ impl Tree {
         self.at(path).exists()
     }
 
-    /// Returns the file's first line, fit for printing; `None` if it is empty.
+    /// Returns the first line of the file in printable form; `None` if it is empty.
     pub(super) fn line(&self, path: &str) -> Option<String> {
         self.text(path)?.lines().next().and_then(clean)
     }
 
-    /// Returns the result of `parse` on the file's text.
+    /// Applies `parse` to the text of the file, and returns the result.
     pub(super) fn parsed<T>(&self, path: &str, parse: impl FnOnce(&str) -> Option<T>) -> Option<T> {
         let text = self.text(path)?;
         let value = parse(&text);
-        // An empty file gives no value, and is not malformed.
+        // An empty file has no value, but is not malformed.
         if value.is_none() && !text.trim().is_empty() {
             self.remember(path, &text);
         }
         value
     }
 
-    /// Returns the number that is the whole file.
+    /// Returns the number that the file consists of.
     pub(super) fn number<T: FromStr>(&self, path: &str) -> Option<T> {
         self.parsed(path, |text| text.trim().parse().ok())
     }
 
-    /// Returns the file's list of CPUs.
+    /// Returns the list of CPUs in the file.
     pub(super) fn list(&self, path: &str) -> Option<CpuList> {
         self.parsed(path, CpuList::parse)
     }
 
-    /// Returns the names in a directory, sorted.
+    /// Returns the sorted names of a directory's entries.
     pub(super) fn names(&self, path: &str) -> Vec<String> {
         let Ok(entries) = fs::read_dir(self.at(path)) else { return Vec::new() };
         let names = entries.take(MOST_ENTRIES).flatten();
@@ -93,23 +93,23 @@ impl Tree {
         names
     }
 
-    /// Returns the numbers of the directory entries whose name is `prefix` and a number, ascending.
+    /// Returns the numbers of all directory entries named `prefix` plus a number, ascending.
     pub(super) fn numbered(&self, path: &str, prefix: &str) -> Vec<usize> {
         let names = self.names(path);
         let digits = names.iter().filter_map(|name| name.strip_prefix(prefix));
-        // The standard library also parses `+1` as a number.
+        // The standard library would also accept `+1` as a number.
         let digits = digits.filter(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()));
         let mut numbers: Vec<usize> = digits.filter_map(|rest| rest.parse().ok()).collect();
         numbers.sort_unstable();
         numbers
     }
 
-    /// Remembers that the contents of `path` could not be understood.
+    /// Remembers that the contents of `path` could not be parsed.
     pub(super) fn remember(&self, path: &str, contents: &str) {
         let mut odd = self.odd.borrow_mut();
         let contents: String = contents.trim().chars().take(40).collect();
         let said = format!("{}: `{}`", printed(path), printed(&contents));
-        // A file may be read twice.
+        // A file may be read twice, but is remembered once.
         if odd.len() < MOST_ODD && !odd.contains(&said) {
             odd.push(said);
         }
@@ -121,10 +121,10 @@ impl Tree {
     }
 }
 
-/// Maximum length of a text that is kept.
+/// Maximum length of a printable text.
 const MOST_CHARACTERS: usize = 160;
 
-/// Trims a text from outside to one line without control characters. Returns `None` if nothing is
+/// Reduces untrusted text to one line without control characters. Returns `None` if nothing is
 /// left.
 pub(super) fn clean(text: &str) -> Option<String> {
     let text = text.trim();
@@ -132,7 +132,7 @@ pub(super) fn clean(text: &str) -> Option<String> {
 }
 
 fn printed(text: &str) -> String {
-    // Some characters reverse the direction of the text after them.
+    // These characters reverse the direction of the following text, so they are replaced too.
     let turns = |c| {
         matches!(
             c,

@@ -11,14 +11,14 @@ pub struct Virtualisation {
     pub virtual_machine: Option<bool>,
     /// Name of the hypervisor.
     pub hypervisor: Option<String>,
-    /// Manufacturer and name of the machine, according to its firmware.
+    /// Manufacturer and name of the machine, as reported by its firmware.
     pub product: Option<String>,
-    /// Kind of container, if there is a sign of one.
+    /// Kind of container, if one is detected.
     pub container: Option<String>,
 }
 
-/// Texts of a hypervisor's firmware, in lower case, and the hypervisor. A cloud's name is not among
-/// them, because machines that are not virtual have it too.
+/// Firmware texts of hypervisors in lower case, with the name of the hypervisor. Names of cloud
+/// providers are not included, because their bare-metal machines report them too.
 const FIRMWARE: [(&str, &str); 8] = [
     ("vmware virtual", "VMware"),
     ("virtualbox", "VirtualBox"),
@@ -30,10 +30,10 @@ const FIRMWARE: [(&str, &str); 8] = [
     ("parallels virtual", "Parallels"),
 ];
 
-/// Clocks that only guests have.
+/// Clock sources that exist only in guests.
 const CLOCKS: [(&str, &str); 3] = [("kvm-clock", "KVM"), ("hyperv", "Hyper-V"), ("xen", "Xen")];
 
-/// Parts of the names of control groups, and of files, that containers make.
+/// Parts of control-group names, and of file names, that identify containers.
 const GROUPS: [(&str, &str); 5] = [
     ("kubepods", "Kubernetes"),
     ("docker", "Docker"),

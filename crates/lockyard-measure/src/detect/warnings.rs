@@ -1,5 +1,5 @@
-//! Conditions of a host that spoil a measurement, each with its remedy. Unknown values cause no
-//! warning, except for the clock: without it nothing can be said in cycles.
+//! Conditions of a host that spoil a measurement, each with a remedy. Unknown values cause no
+//! warning, with one exception: without a known clock, nothing can be expressed in cycles.
 
 use super::clock::Clock;
 use super::description::Description;
@@ -9,32 +9,32 @@ use serde::Serialize;
 /// A condition that spoils a measurement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Warning {
-    /// Name, which is stable.
+    /// Stable name of the warning.
     pub name: &'static str,
-    /// Condition and its effect on figures: a sentence.
+    /// Sentence: the condition, and its effect on figures.
     pub what: String,
-    /// Remedy: a sentence.
+    /// Sentence: the remedy.
     pub to_do: String,
 }
 
 impl Warning {
-    /// Returns the condition without its effect on figures, for a short line.
+    /// Returns only the condition, without its effect, for a short line.
     pub fn brief(&self) -> &str {
         self.what.split_once(": ").map_or(self.what.trim_end_matches('.'), |(what, _)| what)
     }
 }
 
-/// Number of CPUs below which scaling cannot be seen.
+/// Minimum number of CPUs to see how a program scales.
 const FEW_CPUS: usize = 4;
 
-/// Number of busy CPUs above which other processes are named. A hundredth of all CPUs replaces it
-/// where that is more.
+/// Number of busy CPUs above which the warning about other processes appears. On large hosts the
+/// limit is a hundredth of all CPUs.
 const BUSY_CPUS: f64 = 0.2;
 
-/// Share of time from which stolen time is named.
+/// Minimum share of stolen time for a warning.
 const STEAL: f64 = 0.01;
 
-/// Clock sources that are read by an instruction and not by a system call.
+/// Clock sources that are read with an instruction, without a system call.
 const FAST_CLOCKS: [&str; 7] = [
     "tsc",
     "kvm-clock",
@@ -47,7 +47,7 @@ const FAST_CLOCKS: [&str; 7] = [
 
 type Found = Option<(String, String)>;
 
-/// Returns what spoils a measurement on this host, the worst for any measurement first.
+/// Returns the conditions that spoil a measurement on this host, most harmful first.
 pub fn warnings(host: &Description) -> Vec<Warning> {
     let checks: [(&'static str, Found); 15] = [
         ("few-cpus", few_cpus(host)),
@@ -120,7 +120,7 @@ fn load(host: &Description) -> Found {
         );
         return (busy > BUSY_CPUS.max(cpus / 100.0)).then_some((what, to_do.to_owned()));
     }
-    // For a recorded host, and where the counters are not shown, the averages must do.
+    // For a recorded host, or without per-CPU counters, only the load averages are known.
     let [last_minute, ..] = host.load.averages?;
     let what = format!(
         "Over the last minute {last_minute:.1} tasks wanted to run, on average, \
@@ -220,7 +220,7 @@ fn smt(host: &Description) -> Found {
 fn unequal(host: &Description) -> Found {
     let capacities = host.topology.capacities();
     let (least, most) = (capacities.first()?, capacities.last()?);
-    // Cores of one kind differ a little in their maximum frequency.
+    // Cores of the same kind may differ slightly in their maximum frequency.
     if *least * 10 >= *most * 9 {
         return None;
     }

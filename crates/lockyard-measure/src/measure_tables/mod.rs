@@ -1,7 +1,7 @@
-//! Measures tables, counters and reclamation beside their usual alternatives, on this host, as
-//! rows.
+//! Measurement of tables, counters and reclamation on this host, together with their usual
+//! alternatives. Results are rows.
 //!
-//! The subjects are those of `lockyard_peers::tables`. `subjects.rs` measures one.
+//! The subjects come from `lockyard_peers::tables`. `subjects.rs` measures a single one.
 
 mod subjects;
 
@@ -26,43 +26,44 @@ pub const MOST_OBJECTS: u32 = 1 << 24;
 /// A request: the cells to measure.
 #[derive(Clone, Debug)]
 pub struct TablesRequest {
-    /// Groups to measure; empty means all.
+    /// Groups to measure; all if empty.
     pub groups: Vec<String>,
-    /// Names of rows to measure; empty means all of a group's.
+    /// Names of rows to measure; all rows of a group if empty.
     pub only: Vec<String>,
-    /// Per cent of the operations that read; if not given, the shares of each group.
+    /// Shares of reads among the operations, in per cent. If not given, each group's own shares are
+    /// used.
     pub reads: Option<Vec<usize>>,
-    /// Numbers of threads.
+    /// Thread counts.
     pub threads: Vec<usize>,
-    /// Number of objects, in groups that have any.
+    /// Number of objects, for groups that have objects.
     pub objects: u32,
     /// Placement of the threads.
     pub placement: Placement,
     /// Length and number of rounds.
     pub effort: Effort,
-    /// Row to which the figures of the others are shown as ratios, round by round. If not given, it
-    /// is the fastest row of each cell that is not ours.
+    /// Row that serves as the base of ratios, round by round. If not given, it is the fastest row
+    /// of each cell among those that are not ours.
     pub relative_to: Option<String>,
 }
 
 /// Result of a measurement request.
 #[derive(Clone, Debug)]
 pub struct TablesReport {
-    /// Number of requested subjects that have a figure.
+    /// Number of requested subjects with a figure.
     pub extent: Extent,
-    /// One row for each subject, share of reads and number of threads. Where held-back objects and
-    /// misses were counted, they have rows too.
+    /// One row for each subject, share of reads and thread count. If held-back objects or misses
+    /// were counted, these have rows too.
     pub rows: Vec<Row>,
-    /// Reason why the rest was not measured.
+    /// Reason why the remaining rows were not measured.
     pub failure: Option<String>,
-    /// Sentences for people.
+    /// Notes for the reader.
     pub notes: Vec<String>,
     /// Conditions of the measurement, by name.
     pub environment: Vec<(String, String)>,
 }
 
-/// Returns the powers of two below this number of CPUs, and that number: the default numbers of
-/// threads.
+/// Returns the default thread counts: the powers of two below this number of CPUs, and the number
+/// itself.
 pub fn usual_threads(cpus: usize) -> Vec<usize> {
     let mut threads: Vec<usize> =
         (0..usize::BITS).map(|bit| 1 << bit).take_while(|&n| n < cpus).collect();
@@ -87,7 +88,7 @@ fn groups(request: &TablesRequest) -> Result<Vec<&'static Group>, InputError> {
     Ok(GROUPS.iter().filter(wanted).collect())
 }
 
-/// Returns the tasks of a request: each cell with its group.
+/// Returns the tasks of a request, each with its group.
 fn tasks(request: &TablesRequest) -> Result<Vec<(&'static Group, Task)>, InputError> {
     let groups = groups(request)?;
     let mut names: Vec<&str> = Vec::new();
@@ -139,11 +140,11 @@ fn tasks(request: &TablesRequest) -> Result<Vec<(&'static Group, Task)>, InputEr
     Ok(tasks)
 }
 
-/// Number of rounds of cells in a request, for progress.
+/// Returns the number of rounds of all cells in a request, for the progress display.
 ///
 /// # Errors
 ///
-/// If the request names something that does not exist.
+/// If the request names an unknown item.
 pub fn rounds(request: &TablesRequest) -> Result<usize, InputError> {
     Ok(tasks(request)?.len() * request.effort.repeats)
 }
@@ -152,7 +153,7 @@ pub fn rounds(request: &TablesRequest) -> Result<usize, InputError> {
 ///
 /// # Errors
 ///
-/// If the request names something that does not exist.
+/// If the request names an unknown item.
 pub fn run(request: &TablesRequest, done: &mut dyn FnMut()) -> Result<TablesReport, InputError> {
     let cells = tasks(request)?;
     let mut environment = vec![
@@ -209,8 +210,8 @@ fn key(group: &Group, task: &Task, metric: &str, unit: &str) -> CellKey {
     CellKey::here(&experiment, task.row.name, task.load.threads, metric, unit)
 }
 
-/// Adds the ratio of a cell's figure to that of the named row, or of the fastest row that is not
-/// ours, round by round.
+/// Adds ratios, round by round: a cell's figure divided by that of the named row. If none is named,
+/// the base is the fastest row that is not ours.
 fn compare(
     request: &TablesRequest,
     cells: &[(&'static Group, Task)],

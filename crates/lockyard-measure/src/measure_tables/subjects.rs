@@ -1,10 +1,14 @@
-//! Measures subjects of `lockyard_peers::tables` on this host: tables, counters and reclamation,
-//! ours and other projects', in the same rounds.
+//! Measurement of subjects of `lockyard_peers::tables` on this host: tables, counters and
+//! reclamation, both ours and other projects', in the same rounds.
 //!
-//! As with scenarios, each cell is measured once a round, in an order that is shuffled anew for
-//! each round. Each time the subject is created and filled anew. Its accidental place in memory is
-//! therefore part of what the interval covers. The threads are not joined. One that does not come
-//! back is named, and left until the process ends.
+//! As with scenarios, each cell is measured once per round, in an order that is shuffled for each
+//! round.
+//!
+//! The subject is created and filled anew each time. The interval therefore covers the effect of
+//! its random position in memory.
+//!
+//! The threads are not joined. A thread that does not stop is named in an error, and abandoned
+//! until the process ends.
 
 use crate::cpus::placement::Placement;
 use crate::cpus::{guard, pin};
@@ -21,10 +25,10 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// A subject and its load.
+/// A subject, and the load on it.
 #[derive(Clone, Debug)]
 pub(super) struct Task {
-    /// The subject.
+    /// Subject to measure.
     pub row: SubjectRow,
     /// Load on the subject.
     pub load: Load,
@@ -35,24 +39,24 @@ pub(super) struct Task {
 pub(super) struct Figures {
     /// Throughput, fairness, presence.
     pub result: rounds::Result,
-    /// Maximum number of objects that were taken out and not given back, median of the rounds, for
-    /// subjects that count them.
+    /// Maximum number of objects that were removed but not yet freed: median over the rounds. Only
+    /// for subjects that count them.
     pub held_back: Option<Measured>,
-    /// Per cent of the reads that had to make their object, median of the rounds, for subjects
-    /// whose reads may do that.
+    /// Share of reads that had to create their object, in per cent: median over the rounds. Only
+    /// for subjects with such reads.
     pub missed: Option<Measured>,
 }
 
 /// Result of a measurement request.
 #[derive(Clone, Debug)]
 pub(super) struct Results {
-    /// One for each task; `None` where no round was finished.
+    /// One entry per task; `None` if no round was finished.
     pub figures: Vec<Option<Figures>>,
-    /// Reason why the rest was not measured.
+    /// Reason why the remaining tasks were not measured.
     pub failure: Option<String>,
 }
 
-/// Number of times in a window at which the held-back objects are read.
+/// Number of times per window that the held-back objects are counted.
 const LOOKS: u32 = 10;
 
 struct Shared {
@@ -67,16 +71,16 @@ struct Shared {
 struct Stopped {
     done: Done,
     pinned: bool,
-    /// True if it was still pinned at its end, in case it was pinned.
+    /// True if a pinned thread was still pinned at its end.
     kept: bool,
     stamps: Stamps,
 }
 
-/// Lock that admits one run at a time: two would disturb each other.
+/// Lock that admits one run at a time, because two runs would disturb each other.
 static ONE: Mutex<()> = Mutex::new(());
 
-/// Measures `tasks`, all at one placement, and calls `done` after each round of each. An interrupt
-/// ends it after the current run. A failure does too.
+/// Measures `tasks`, all with the same placement. Calls `done` after each round of each task. An
+/// interrupt ends the measurement after the current run, and so does a failure.
 pub(super) fn run(
     tasks: &[Task],
     placement: &Placement,
@@ -93,7 +97,7 @@ pub(super) fn run(
                 break 'rounds;
             }
             match once(&tasks[index], placement, effort) {
-                // The interrupt cut its window short, or it did not get that far.
+                // The interrupt cut the window short, or came before it.
                 _ if jobs::interrupted() => break 'rounds,
                 Ok((sample, found)) => {
                     samples[index].push(sample);
@@ -127,13 +131,13 @@ fn measured(values: &[f64]) -> Option<Measured> {
     Some(Measured { value, ci_low: interval.low, ci_high: interval.high, samples: values.len() })
 }
 
-/// Runs one round of one task, and returns its sample with the held-back objects and the misses.
+/// Runs one round of one task. Returns its sample, the held-back objects and the misses.
 fn once(
     task: &Task,
     placement: &Placement,
     effort: Effort,
 ) -> Result<(Sample, [Option<f64>; 2]), String> {
-    // A panic in another run leaves behind nothing that this one uses.
+    // Ignore poisoning: a panic in another run leaves no state that this run uses.
     let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let threads = task.load.threads;
     let (make, load) = (task.row.make, task.load);
@@ -153,7 +157,7 @@ fn once(
     watch.sleep(effort.warm_up)?;
     let (before, begin) = (watch.counts(), Instant::now());
     let held_back = window(&watch, shared.subject.as_ref(), effort.window)?;
-    // On a busy host, a short window may pass without an operation.
+    // On a busy host, a short window may pass without any operation.
     watch.until(|counts| counts != before)?;
     let (after, end) = (watch.counts(), Instant::now());
     drop(stop);
@@ -162,7 +166,7 @@ fn once(
         stopped.push(watch.receive(&receiver)?);
     }
     if jobs::interrupted() {
-        // Forgotten, because a large table takes long to check and to free.
+        // Leak the table, because checking and freeing a large table takes long.
         std::mem::forget(shared);
         return Err(INTERRUPTED.to_owned());
     }
@@ -187,7 +191,8 @@ fn once(
     Ok((sample, [held_back.map(|objects| objects as f64), missed]))
 }
 
-/// Starts the threads of a run, and returns when all are ready. Each sends a message at its end.
+/// Starts the threads of a run, and returns when all are ready. Each thread sends a message when it
+/// ends.
 fn start(
     task: &Task,
     placement: &Placement,
@@ -200,7 +205,7 @@ fn start(
         let cpu = placement.cpu(thread);
         let body = move || {
             let pinned = cpu.is_none_or(pin);
-            // Pairs with the main thread's acquire.
+            // Release: pairs with the main thread's acquire.
             shared.ready.fetch_add(1, Ordering::Release);
             while !shared.go.load(Ordering::Relaxed) {
                 std::thread::yield_now();
@@ -211,14 +216,14 @@ fn start(
             let stamps = begun.ended();
             drop(shared);
             let kept = !pinned || cpu.is_none_or(guard::is_pinned_to);
-            // The main thread is gone only if it has given up.
+            // Sending fails only if the main thread has given up.
             let _ = sender.send(Stopped { done, pinned, kept, stamps });
         };
         let spawned = std::thread::Builder::new().spawn(body);
         spawned.map_err(|error| format!("thread {thread} cannot be started: {error}"))?;
     }
     let started = Instant::now();
-    // Pairs with each thread's release when it is ready.
+    // Acquire: pairs with each thread's release when it is ready.
     while shared.ready.load(Ordering::Acquire) < threads {
         if jobs::interrupted() {
             return Err(INTERRUPTED.to_owned());
@@ -231,7 +236,7 @@ fn start(
     Ok(receiver)
 }
 
-/// Stops the threads at the end of the run, however it ends. Threads that still wait for the start
+/// Stops the threads when the run ends, for whatever reason. Threads still waiting for the start
 /// stop too.
 struct StopAtLast<'r>(&'r Shared);
 
@@ -242,7 +247,7 @@ impl Drop for StopAtLast<'_> {
     }
 }
 
-/// Sleeps for the window. For a subject that counts held-back objects, returns the maximum over
+/// Sleeps during the window. If the subject counts held-back objects, returns the maximum of
 /// several readings.
 fn window(
     watch: &Watchdog,

@@ -1,11 +1,13 @@
-//! Longest waits beside those of the fastest peer: the benefit of a lock that serves in order of
-//! arrival.
+//! Longest waits, compared with those of the fastest peer. They show the benefit of a lock that
+//! serves in order of arrival.
 //!
-//! A lock has two figures. One is the longest wait of the pass in which waits were timed. The other
-//! is the median over many short windows of the longest wait in each
-//! ([`crate::scenario::longest_waits`]). Both are given over the same figure of the peer with the
-//! highest throughput, for two threads or more. The windows need at least as many CPUs as threads.
-//! Where threads share CPUs, the longest wait is the scheduler's.
+//! Each lock has two figures. The first is the longest wait in the pass that timed waits. The
+//! second takes the longest wait in each of many short windows, and is the median over the windows
+//! ([`crate::scenario::longest_waits`]).
+//!
+//! Both are divided by the same figure of the peer with the highest throughput, for two or more
+//! threads. Windows are measured only with at least as many CPUs as threads. If threads share CPUs,
+//! the scheduler determines the longest wait.
 
 use crate::scenario::longest_waits::{self, Windows};
 use crate::scenario::rounds::Task;
@@ -18,31 +20,30 @@ use lockyard_results::statistics;
 use lockyard_scenarios::{Script, Variant};
 use std::time::Duration;
 
-/// Maximum length of a window. It is long enough for an unordered lock to pass a thread over for
-/// thousands of turns. It is short enough to leave enough undisturbed windows on a host that is
-/// busy elsewhere.
+/// Maximum length of a window. In this time an unordered lock can pass over a thread thousands of
+/// times. Yet the window is short enough that many windows stay undisturbed on a busy host.
 const WINDOW: Duration = Duration::from_millis(20);
 
-/// Number of windows of a cell for each of its rounds.
+/// Number of windows per round of a cell.
 const WINDOWS_PER_ROUND: usize = 3;
 
-/// Returns the windows of a request with these rounds.
+/// Returns the windows for a request with this number of rounds.
 pub fn of_rounds(length: Duration, rounds: usize, stalled_after: Duration) -> Windows {
     Windows { length: length.min(WINDOW), count: rounds * WINDOWS_PER_ROUND, stalled_after }
 }
 
-/// Returns true if windows of a cell are measured. That needs another thread to wait for, and CPUs
-/// for all its threads at once.
+/// Returns true if windows of a cell are measured. That requires a second thread, and a CPU for
+/// each thread.
 pub fn has_windows(threads: usize, cpus: usize) -> bool {
     (2..=cpus).contains(&threads)
 }
 
-/// Measures the windows of `tasks`, and writes the results into the row of each. Each task that has
-/// windows has a row, found by variant and threads.
+/// Measures the windows of `tasks`, and writes the results to their rows. Each task with windows
+/// has a row, found by variant and number of threads.
 ///
 /// # Errors
 ///
-/// If a run is stalled, or a lock does not exclude.
+/// If a run stalls, or a lock fails to exclude.
 pub fn measure(
     tasks: &[Task],
     windows: Windows,
@@ -75,9 +76,9 @@ pub fn measure(
 /// Origin of a row's lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Lock {
-    /// The scenario's lock, in order of arrival.
+    /// The scenario's lock, if it is FIFO.
     Fifo,
-    /// The scenario's lock, in no order.
+    /// The scenario's lock, if it is unordered.
     Unordered,
     /// A peer's lock.
     Peer,
@@ -94,26 +95,26 @@ fn lock(script: &Script, row: &Row) -> Lock {
     }
 }
 
-/// Nanoseconds of a row, if it has them.
+/// Function that returns a row's nanoseconds, if it has them.
 type Ns = fn(&Row) -> Option<f64>;
 
-/// Returns the longest wait of the pass in which waits were timed.
+/// Returns the longest wait in the pass that timed waits.
 fn of_pass(row: &Row) -> Option<f64> {
     Some(row.details.measured.as_ref()?.waits?.maximum as f64)
 }
 
-/// Returns the longest waits of the windows.
+/// Returns the longest waits in the windows.
 fn windows(row: &Row) -> Option<LongestWaitDetail> {
     row.details.measured.as_ref()?.longest_wait
 }
 
-/// Returns the median over the windows of the longest wait in each.
+/// Returns the median over the windows of the longest wait.
 fn of_window(row: &Row) -> Option<f64> {
     windows(row).map(|found| found.ns)
 }
 
-/// Returns a table for each number of threads above one, the highest throughput first, with its
-/// verdict on the FIFO locks.
+/// Returns a table for each thread count above one, with the highest throughput first. Each ends
+/// with a verdict on the FIFO locks.
 pub fn tables(script: &Script, rows: &[Row]) -> Vec<String> {
     let mut threads: Vec<usize> =
         rows.iter().filter_map(|row| row.key.threads).filter(|&n| n > 1).collect();
@@ -167,7 +168,7 @@ fn table(script: &Script, rows: &[Row], threads: usize) -> Option<String> {
         }
         table.add_row(cells);
     }
-    // The text does not know its screen, so it fits the narrowest.
+    // The screen is unknown here, so lay out for the narrowest one.
     let table = Screen::of_width(LEAST_WIDTH).figures(&table, 2);
     let mut text = format!(
         "Longest waits on {threads} threads, beside those of {}, the peer with the highest \
@@ -188,7 +189,7 @@ fn table(script: &Script, rows: &[Row], threads: usize) -> Option<String> {
 }
 
 /// Compares the longest wait of the scenario's FIFO locks with a tenth of each peer's. Names the
-/// peers on either side. Peers that are FIFO themselves are left out.
+/// peers on both sides of that limit. FIFO peers are left out.
 fn verdict(what: &str, wait: Ns, fifo: &[&Row], peers: &[&Row]) -> Option<String> {
     let of_fifo = |row: &&Row| Some((row.key.variant.clone(), wait(row)?));
     let longest = fifo.iter().filter_map(of_fifo).max_by(|a, b| a.1.total_cmp(&b.1))?;

@@ -1,8 +1,8 @@
-//! Peers beside a scenario's own variants: other projects' locks from the table of
-//! `lockyard-peers`, in place of the scenario's lock, and their descriptions in results.
+//! Peers as variants of a scenario: other projects' locks from `lockyard-peers` replace the
+//! scenario's lock. Also their descriptions in results.
 //!
 //! A peer becomes an ordinary variant of the script. The same interpreter measures it in the same
-//! rounds, with the same checks. A simulated machine cannot run it.
+//! rounds, with the same checks. Simulated machines cannot run peers.
 
 pub mod longest;
 
@@ -11,15 +11,15 @@ use lockyard_results::row::Row;
 use lockyard_scenarios::{ObjectKind, Script, Variant};
 use lockyard_support::{InputError, hint, printable};
 
-/// Name that asks for all peers.
+/// Name that selects all peers.
 pub const ALL: &str = "all";
 
-/// Returns the peers of a list of names, such as `spin,std-mutex`, or all peers for [`ALL`]. Each
-/// appears once, in the order of the table.
+/// Returns the peers in a list of names such as `spin,std-mutex`, or all peers for [`ALL`]. Each
+/// peer is returned once, in the order of the table.
 ///
 /// # Errors
 ///
-/// If it names a peer that does not exist.
+/// If the list names an unknown peer.
 pub fn parse(list: &str) -> Result<Vec<&'static Peer>, InputError> {
     if list == ALL {
         return Ok(PEERS.iter().collect());
@@ -39,19 +39,20 @@ pub fn parse(list: &str) -> Result<Vec<&'static Peer>, InputError> {
     Ok(PEERS.iter().filter(|peer| wanted.contains(&peer.name)).collect())
 }
 
-/// Returns the variants to measure, and adds the peers of `list` to the script. They are the named
-/// variants of `script` (all if none is named) and these peers.
+/// Adds the peers of `list` to the script, and returns the variants to measure. These are the named
+/// variants of `script` (all if none is named) and the peers.
 ///
 /// # Errors
 ///
-/// As [`parse`] and [`add`]; or if a peer is named as a variant.
+/// Same as for [`parse`] and [`add`]. Also if a peer is named as a variant.
 pub fn choose(
     script: &mut Script,
     variants: &[String],
     list: Option<&str>,
 ) -> Result<Vec<String>, InputError> {
     let Some(list) = list else { return Ok(variants.to_vec()) };
-    // Before the peers are added, because a peer is asked for by one option only.
+    // Look these up before adding the peers, because peers are selected only through their own
+    // option.
     let own = self::variants(script, variants)?;
     let mut chosen: Vec<String> = own.iter().map(|variant| variant.name.clone()).collect();
     let peers = parse(list)?;
@@ -60,11 +61,11 @@ pub fn choose(
     Ok(chosen)
 }
 
-/// Returns the variants of a script with these names; all if there are none.
+/// Returns the variants with these names; all variants if `names` is empty.
 ///
 /// # Errors
 ///
-/// If it has no such variant. If the name is a peer's, the error says how to measure that.
+/// If there is no such variant. If a peer has that name, the error says how to measure it.
 pub fn variants<'s>(script: &'s Script, names: &[String]) -> Result<Vec<&'s Variant>, InputError> {
     let peer = |name: &&String| script.variant(name).is_none() && find(name).is_some();
     match names.iter().find(peer) {
@@ -73,13 +74,12 @@ pub fn variants<'s>(script: &'s Script, names: &[String]) -> Result<Vec<&'s Vari
     }
 }
 
-/// Adds `peers` to the variants of `script`. Each does what the first variant does, with the peer
-/// as its lock.
+/// Adds `peers` to the variants of `script`. Each peer runs the steps of the first variant, with
+/// the peer's lock instead.
 ///
 /// # Errors
 ///
-/// If that variant has no lock in a word of its own, or a variant of the script has the name of a
-/// peer.
+/// If the first variant has no lock with its own word, or if a variant has the same name as a peer.
 pub fn add(script: &mut Script, peers: &[&'static Peer]) -> Result<(), InputError> {
     let first = script.variants[0].clone();
     for peer in peers {
@@ -103,7 +103,7 @@ pub fn add(script: &mut Script, peers: &[&'static Peer]) -> Result<(), InputErro
     Ok(())
 }
 
-/// Returns the names of the shipped scenarios in which a peer can replace a lock.
+/// Returns the names of the shipped scenarios whose lock can be replaced by a peer.
 fn with_locks() -> Vec<&'static str> {
     let has_lock = |name: &&str| {
         let script = Script::shipped(name).expect("it is shipped");
@@ -121,18 +121,18 @@ fn not_simulated(name: &str) -> String {
     )
 }
 
-/// Returns the description of this variant's lock, if it is a peer's.
+/// Returns the description of this variant's lock if it is a peer.
 pub fn described(variant: &Variant) -> Option<String> {
     let peer = variant.foreign_locks().next().and_then(find)?;
     Some(format!("{}: {}", peer.from, peer.what))
 }
 
-/// Returns true if the row's lock is a peer's.
+/// Returns true if the row's lock is a peer.
 pub(crate) fn is_peer(row: &Row) -> bool {
     row.details.measured.as_ref().is_some_and(|measured| measured.peer.is_some())
 }
 
-/// Describes the peers among the rows, for people.
+/// Describes the peers among the rows for readers.
 pub fn notes(script: &Script, rows: &[Row]) -> Vec<String> {
     let measured = |peer: &&Peer| {
         let here = |row: &Row| row.key.variant == peer.name && is_peer(row);
@@ -154,16 +154,16 @@ pub fn notes(script: &Script, rows: &[Row]) -> Vec<String> {
     )]
 }
 
-/// Returns the C library and its version, where it can be asked.
+/// Returns the name and version of the C library, if it can report them.
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 pub fn c_library() -> String {
-    // SAFETY: the function takes no argument and returns a string that ends with a zero and lives
-    // as long as the process.
+    // SAFETY: the function takes no arguments. It returns a zero-terminated string that is never
+    // freed.
     let version = unsafe { std::ffi::CStr::from_ptr(libc::gnu_get_libc_version()) };
     format!("glibc {}", version.to_string_lossy())
 }
 
-/// Returns the C library and its version, where it can be asked.
+/// Returns the name and version of the C library, if it can report them.
 #[cfg(not(all(target_os = "linux", target_env = "gnu")))]
 pub fn c_library() -> String {
     "not known".to_owned()

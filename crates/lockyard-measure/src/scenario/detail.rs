@@ -1,4 +1,4 @@
-//! Details of a measured row, beside its figure.
+//! Details of a measured row.
 
 use super::rounds::Result as Measurement;
 use crate::attribution::Attribution;
@@ -6,8 +6,8 @@ use crate::counters::Counted;
 use lockyard_results::details::{HandoversDetail, MeasuredDetail, NOT_PINNED};
 use lockyard_scenarios::Metric;
 
-/// Returns the details of a measured row of `threads` tasks, beside its figure; the rounds are in
-/// the metric's terms.
+/// Returns the details of a measured row of `threads` tasks. The rounds are converted to the
+/// metric.
 pub fn detail(result: &Measurement, metric: Metric, threads: usize) -> MeasuredDetail {
     let counted = result.counted.as_ref();
     MeasuredDetail {

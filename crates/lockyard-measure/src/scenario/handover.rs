@@ -1,9 +1,11 @@
-//! Distance over which a lock travels, between its holder and the previous one.
+//! Distance that a lock travels at a hand-over, from the previous holder to the next one.
 //!
-//! Each holder reads the previous holder under the lock, and records itself. That is one more line
-//! that moves with the lock. The recording therefore has its own pass. Its throughput over that of
-//! the rounds is reported only as the cost of the recording. The recording lengthens the time for
-//! which the lock is held. An unfair lock may therefore travel less or more than without it.
+//! Inside the critical section, each holder reads the previous holder and records itself. This is
+//! one more line that moves with the lock, so the recording has its own pass. The throughput of
+//! that pass only serves to report the cost of recording.
+//!
+//! Recording makes critical sections longer. An unfair lock may therefore travel a shorter or
+//! longer distance than without it.
 
 use crate::cpus::distance::{CpuDistance, Places};
 use lockyard_results::details::HandoversDetail;
@@ -16,7 +18,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub struct Handovers {
     /// Acquisitions by distance, in the order of [`CpuDistance::ALL`].
     pub by_distance: [u64; 5],
-    /// Acquisitions of the same CPU that were by the same thread: the lock was not handed over.
+    /// Acquisitions on the same CPU by the same thread. Here the lock was not handed over.
     pub same_thread: u64,
 }
 
@@ -28,18 +30,18 @@ impl Handovers {
         self.same_thread += other.same_thread;
     }
 
-    /// Number of acquisitions that followed another one.
+    /// Number of acquisitions that had a predecessor.
     pub fn total(&self) -> u64 {
         self.by_distance.iter().sum()
     }
 
-    /// Share at a distance; `None` without an acquisition.
+    /// Share of acquisitions at a distance; `None` if there are none.
     pub fn share(&self, distance: CpuDistance) -> Option<f64> {
         let of = self.by_distance[distance as usize];
         (self.total() > 0).then(|| of as f64 / self.total() as f64)
     }
 
-    /// Returns the details of a row, without the cost of recording.
+    /// Returns the details for a row, without the cost of recording.
     pub fn detail(&self) -> HandoversDetail {
         let count = self.total();
         HandoversDetail {
@@ -55,8 +57,8 @@ impl Handovers {
     }
 }
 
-/// Last holder of a lock, in a line of its own. It is 0 if there was none. Otherwise the upper half
-/// is the thread plus one, and the lower half is the CPU.
+/// Last holder of a lock, in its own line; 0 if there was none. Otherwise the upper half is the
+/// thread plus one, and the lower half is the CPU.
 #[repr(align(128))]
 #[derive(Debug, Default)]
 struct LastHolder(AtomicU64);
@@ -78,7 +80,7 @@ impl Holders {
     }
 }
 
-/// A thread's record.
+/// Record of one thread.
 #[derive(Debug)]
 struct Recorder {
     holders: Arc<Holders>,
@@ -92,7 +94,7 @@ std::thread_local! {
     static RECORDER: RefCell<Option<Recorder>> = const { RefCell::new(None) };
 }
 
-/// Begins the calling thread's record; `cpu` is its CPU if it is pinned.
+/// Begins the calling thread's record. `cpu` is set if the thread is pinned.
 pub(crate) fn begin(holders: Arc<Holders>, thread: usize, cpu: Option<usize>) {
     let found = Handovers::default();
     RECORDER.set(Some(Recorder { holders, thread, cpu, found }));
@@ -103,7 +105,7 @@ pub(crate) fn end() -> Handovers {
     RECORDER.take().map(|recorder| recorder.found).unwrap_or_default()
 }
 
-/// Records that the calling thread has the lock of the object with this index.
+/// Records that the calling thread acquired the lock of object number `object`.
 pub(crate) fn held(object: usize) {
     RECORDER.with_borrow_mut(|recorder| {
         if let Some(recorder) = recorder {
@@ -116,8 +118,7 @@ pub(crate) fn held(object: usize) {
 impl Recorder {
     fn held(&mut self, object: usize, cpu: usize) {
         let Some(holder) = self.holders.of_object.get(object) else { return };
-        // Relaxed: the lock orders the accesses. With a lock that does not exclude, only a count is
-        // wrong.
+        // Relaxed: the lock orders the accesses. If a lock fails to exclude, only a count is wrong.
         let before = holder.0.load(Ordering::Relaxed);
         let me = (self.thread as u64 + 1) << 32 | cpu as u64;
         holder.0.store(me, Ordering::Relaxed);

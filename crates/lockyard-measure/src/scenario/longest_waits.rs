@@ -1,10 +1,11 @@
 //! Longest wait in each of many short windows.
 //!
-//! In a whole pass, the host takes a CPU now and then from the holder of the lock, or from the next
-//! in line. The longest wait of the pass is the longest such absence. It is the host's, and of the
-//! same size for all locks. Most windows of some hundredths of a second contain no such event. The
-//! longest wait there is what the lock does to an unlucky thread. The median over the windows is
-//! reported, with its interval.
+//! During a long pass, the host sometimes takes the CPU from the lock holder, or from the next
+//! thread in the queue. The longest wait of the pass is then the longest such absence. It measures
+//! the host, and is about the same for all locks.
+//!
+//! Most windows of a few hundredths of a second contain no such event. Their longest wait shows how
+//! the lock treats an unlucky thread. The result is the median over the windows, with its interval.
 
 use super::probe::WaitTimes;
 use super::rounds::{Task, cell};
@@ -12,23 +13,24 @@ use super::run::{self, Times};
 use lockyard_support::jobs;
 use std::time::Duration;
 
-/// Length of a window, number of windows of each task, and time after which a run is stalled.
+/// Length of a window, number of windows per task, and timeout for a stalled run.
 #[derive(Clone, Copy, Debug)]
 pub struct Windows {
     /// Length of a window.
     pub length: Duration,
-    /// Number of windows of each task.
+    /// Number of windows per task.
     pub count: usize,
     /// Abort a run in which no thread finishes an operation for this long.
     pub stalled_after: Duration,
 }
 
-/// Returns the longest waits of each of `tasks`, in nanoseconds, one for each finished window. The
-/// tasks take turns, which spreads a slow moment of the host over all. An interrupt ends it early.
+/// Returns the longest waits of each task in nanoseconds, one for each finished window. The tasks
+/// take turns, which spreads a slow moment of the host over all of them. An interrupt ends the
+/// measurement early.
 ///
 /// # Errors
 ///
-/// If a run is stalled, or a lock does not exclude.
+/// If a run stalls, or a lock fails to exclude.
 pub fn longest(
     tasks: &[Task],
     windows: Windows,
@@ -50,7 +52,7 @@ pub fn longest(
                 run => run?.found,
             };
             let longest = found.iter().flatten().filter(|waits| !waits.is_empty()).map(|w| w.max());
-            // An interrupt cuts a window short, and its count is too low.
+            // An interrupt cuts a window short, so its longest wait is too small.
             let longest = longest.max().filter(|_| !jobs::interrupted());
             of_task.extend(longest.map(|longest| longest as f64));
             done();
@@ -87,7 +89,7 @@ mod tests {
         let longest = longest(&[task("ticket"), task("ticket")], BRIEF, &mut || done += 1).unwrap();
         assert_eq!((longest.len(), done), (2, 6));
         for of_task in longest {
-            // On a busy host, a window may pass in which no thread had a CPU.
+            // On a busy host, a window may pass without any thread on a CPU.
             assert!((1..=3).contains(&of_task.len()), "{of_task:?}");
             assert!(of_task.iter().all(|&wait| wait > 0.0), "{of_task:?}");
         }

@@ -1,5 +1,5 @@
-//! Scenarios on this host: one run with its threads, the observations beside its figure, and the
-//! rounds of many cells.
+//! Scenarios on this host: a single run with its threads, the observations of a run, and the rounds
+//! of many cells.
 
 pub mod detail;
 pub mod handover;

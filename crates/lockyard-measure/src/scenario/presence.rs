@@ -1,28 +1,29 @@
-//! Presence of the threads of a run: the share of time in which all of them ran.
+//! Presence of the threads of a run: the share of time during which all of them ran.
 //!
-//! Each thread records its start, its end and its processor time. Where the system says, it also
-//! records how long it was ready to run and did not, and how often it was pre-empted. Shares of
-//! time alone do not tell when the threads were away. The share in which *all* ran is therefore
-//! between two bounds (the Bonferroni and the trivial bound). If they were away at different times,
-//! it is 1 less the sum of what each missed. If they were away at the same time, it is the share of
-//! the thread that ran least.
+//! Each thread records its start, its end and its CPU time. If the system reports it, the thread
+//! also records how long it was ready but not running, and how often it was pre-empted.
+//!
+//! These sums do not say when a thread was absent. So the share of time during which *all* threads
+//! ran has two bounds, the Bonferroni bound and the trivial one. If the absences never overlapped,
+//! the share is 1 minus the sum of all absences. If they overlapped fully, it is the share of the
+//! thread that ran least.
 
 use lockyard_results::details::PresenceDetail;
 use lockyard_results::statistics::median;
 use std::time::{Duration, Instant};
 
-/// Statistics of the system on a thread, up to now.
+/// Statistics that the system keeps on a thread, up to now.
 #[derive(Clone, Copy, Debug, Default)]
 struct Account {
-    /// Processor time.
+    /// CPU time.
     ran: Option<Duration>,
-    /// Time for which it was ready to run and did not run.
+    /// Time for which the thread was ready but not running.
     waited: Option<Duration>,
-    /// Number of times it was pre-empted.
+    /// Number of times that the thread was pre-empted.
     preempted: Option<u64>,
 }
 
-/// Stamp of a thread at its beginning.
+/// Time stamp of a thread at its start.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Begun {
     at: Instant,
@@ -39,19 +40,19 @@ pub(crate) struct Stamps {
     preempted: Option<u64>,
 }
 
-/// Total time for which all these threads ran; `None` if the system does not say.
+/// Total time for which these threads ran; `None` if the system does not report it.
 pub(crate) fn ran(threads: &[Stamps]) -> Option<Duration> {
     threads.iter().map(|thread| thread.ran).sum()
 }
 
 impl Begun {
-    /// Takes the stamp of the calling thread.
+    /// Takes the time stamp of the calling thread.
     pub(crate) fn now() -> Begun {
         let account = account();
         Begun { at: Instant::now(), account }
     }
 
-    /// Ends the stamp; the calling thread is the one that began it.
+    /// Completes the time stamp. The calling thread must be the one that started it.
     pub(crate) fn ended(self) -> Stamps {
         let ended = Instant::now();
         let now = account();
@@ -72,18 +73,18 @@ impl Begun {
 /// Presence of the threads in one round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Round {
-    /// Lower bound of the share of time in which all ran.
+    /// Lower bound of the share of time during which all threads ran.
     least: f64,
     /// Upper bound of that share.
     most: f64,
-    /// Share of time for which a thread was ready and did not run, mean of the threads.
+    /// Share of time for which a thread was ready but not running: mean over the threads.
     waited: Option<f64>,
     preempted: Option<u64>,
 }
 
 impl Round {
-    /// Computes the presence of the threads of a round with this window; `None` if the system does
-    /// not say how long threads ran.
+    /// Computes the presence of the threads in a round with this window; `None` if the system does
+    /// not report how long threads ran.
     pub(crate) fn of(threads: &[Stamps], window: (Instant, Instant)) -> Option<Round> {
         let length = (window.1 - window.0).as_secs_f64();
         let began = threads.iter().map(|thread| thread.began).max()?.max(window.0);
@@ -114,28 +115,29 @@ impl Round {
     }
 }
 
-/// Presence of the threads of a cell, over all rounds.
+/// Presence of the threads of a cell in all rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Presence {
-    /// Lower bound of the share of time in which all threads ran: median of the rounds.
+    /// Lower bound of the share of time during which all threads ran: median over the rounds.
     pub all_ran_least: f64,
-    /// Upper bound of that share: median of the rounds.
+    /// Upper bound of that share: median over the rounds.
     pub all_ran_most: f64,
-    /// Share of time for which a thread was ready and did not run: mean of the threads and the
-    /// rounds. `None` if the system does not say.
+    /// Share of time for which a thread was ready but not running: mean over threads and rounds.
+    /// `None` if the system does not report it.
     pub waited: Option<f64>,
-    /// Number of times threads were pre-empted, all rounds together.
+    /// Number of pre-emptions of threads, summed over all rounds.
     pub preempted: Option<u64>,
 }
 
-/// Minimum share of time in which all threads ran. Below it the warning is given.
+/// Minimum share of time during which all threads run. Below it there is a warning.
 const ENOUGH: f64 = 0.9;
 
-/// Minimum share of time without a CPU for which ready threads count as kept from running.
+/// Minimum share of time for which threads are ready but not running, if they count as kept from
+/// running.
 const KEPT_AWAY: f64 = 0.005;
 
 impl Presence {
-    /// Combines the rounds; `None` if the presence is known for none.
+    /// Combines the rounds; `None` if no round has a known presence.
     pub(crate) fn of(rounds: &[Round]) -> Option<Presence> {
         let of = |value: fn(&Round) -> f64| median(&rounds.iter().map(value).collect::<Vec<f64>>());
         let waited: Option<Vec<f64>> = rounds.iter().map(|round| round.waited).collect();
@@ -157,9 +159,9 @@ impl Presence {
         }
     }
 
-    /// Returns the warning and the remedy if some of `threads` threads were kept from running, as a
-    /// sentence without a full stop. Returns `None` if they were not. Threads that sleep because
-    /// their lock lets them are not kept from running.
+    /// Returns a warning with its remedy if some of `threads` threads were kept from running: a
+    /// sentence without a full stop. Returns `None` if they were not. Threads that sleep because of
+    /// their lock do not count as kept from running.
     pub fn warning(&self, threads: usize) -> Option<String> {
         let kept = match (self.waited, self.preempted) {
             (Some(waited), _) => waited > KEPT_AWAY,
@@ -193,17 +195,18 @@ impl Presence {
 
 #[cfg(target_os = "linux")]
 fn account() -> Account {
-    // SAFETY: all zeroes are a `timespec`.
+    // SAFETY: an all-zero `timespec` is valid.
     let mut time: libc::timespec = unsafe { std::mem::zeroed() };
     // SAFETY: `time` is a live `timespec`.
     let told = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) } == 0;
     let ran = told.then(|| Duration::new(time.tv_sec as u64, time.tv_nsec as u32));
-    // SAFETY: all zeroes are a `rusage`.
+    // SAFETY: an all-zero `rusage` is valid.
     let mut usage: libc::rusage = unsafe { std::mem::zeroed() };
     // SAFETY: `usage` is a live `rusage`.
     let told = unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) } == 0;
     let preempted = told.then_some(usage.ru_nivcsw as u64);
-    // Nanoseconds on a CPU, nanoseconds ready and waiting for one, and number of times it got one.
+    // Nanoseconds on a CPU, nanoseconds spent ready and waiting for one, and number of times
+    // scheduled.
     let schedule = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let waited = schedule.and_then(|text| text.split(' ').nth(1)?.trim().parse().ok());
     Account { ran, waited: waited.map(Duration::from_nanos), preempted }
@@ -245,8 +248,8 @@ mod tests {
     #[test]
     fn shares_of_time_bound_the_share_in_which_all_ran() {
         let base = Instant::now();
-        // Away for 20 and for 10 of 100. If at once, all ran for 80; if one after the other, for
-        // 70.
+        // The threads are absent for 20 and for 10 of 100. If the absences overlap, all threads ran
+        // for 80; if not, for 70.
         let threads = [stamps(base, (0, 100), 80, 20), stamps(base, (0, 100), 90, 10)];
         let round = Round::of(&threads, window(base, 0, 100)).unwrap();
         assert!((round.least - 0.7).abs() < 1e-9 && (round.most - 0.8).abs() < 1e-9, "{round:?}");
@@ -288,8 +291,8 @@ mod tests {
     #[cfg(target_os = "linux")]
     #[test]
     fn a_thread_that_computes_runs_and_one_that_sleeps_does_not() {
-        // The test does not bound the speed. Processor time cannot pass without work, nor work
-        // without processor time.
+        // The test puts no bound on the speed. CPU time cannot pass without work, and work cannot
+        // be done without CPU time.
         let begun = Begun::now();
         let mut x = 1u64;
         while begun.ended().ran.unwrap() < Duration::from_millis(5) {

@@ -1,5 +1,5 @@
-//! Observations of a pass on each thread beside its operations: none, its waits, previous lock
-//! holders, its phases, or the processor's counters.
+//! Observations that a pass makes on each thread in addition to its operations: none, its waits,
+//! previous lock holders, its phases, or hardware counters.
 
 use super::handover::{self, Handovers, Holders};
 use super::stage::{OnHost, OnHostHolders, OnHostTimed, begin_waits, take_waits};
@@ -9,29 +9,29 @@ use hdrhistogram::Histogram;
 use lockyard_scenarios::Stage;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// Observer of threads.
+/// Observer of a run's threads.
 pub(crate) trait Probe: Send + Sync + 'static {
-    /// Minimum number of finished operations at which a run may end. On a host whose CPUs others
-    /// use, a short window may pass without any, and would leave nothing to observe.
+    /// Minimum number of finished operations before a run may end. On a host with other load, a
+    /// short window may pass without any operation, and would leave nothing to observe.
     const LEAST_OPERATIONS: u64 = 2;
 
-    /// Stage on which the scenario is performed.
+    /// Stage on which the scenario runs.
     type Stage: Stage;
-    /// State that is prepared on a thread before the run begins.
+    /// State that a thread prepares before the run begins.
     type Ready;
-    /// Observation on a thread.
+    /// Observation made on a thread.
     type Found: Send;
-    /// Observation from the main thread, while the window is open.
+    /// Observation made by the main thread while the window is open.
     type Seen;
 
-    /// Prepares the thread with this index; `cpu` is its CPU if it is pinned.
+    /// Prepares thread number `thread`. `cpu` is set if the thread is pinned.
     fn prepare(&self, thread: usize, cpu: Option<usize>) -> Self::Ready;
     /// Begins the observation of the thread.
     fn begin(_ready: &mut Self::Ready) {}
     /// Ends the observation of the thread.
     fn end(ready: Self::Ready) -> Self::Found;
-    /// Observes the window as it opens: all threads are ready, and run. The returned function is
-    /// called on the same thread when the window closes.
+    /// Observes the window as it opens; by then all threads are ready and running. The returned
+    /// function is called on the same thread when the window closes.
     fn watch(&self) -> Box<dyn FnOnce() -> Self::Seen>;
 }
 
@@ -40,7 +40,7 @@ pub(crate) trait Probe: Send + Sync + 'static {
 pub(crate) struct Nothing;
 
 impl Probe for Nothing {
-    // A round keeps its length, and zero operations are a figure too.
+    // A round keeps its length, and zero operations are a valid figure.
     const LEAST_OPERATIONS: u64 = 0;
     type Stage = OnHost;
     type Ready = ();
@@ -96,7 +96,7 @@ impl Probe for Previous {
     }
 }
 
-/// Reads the processor's counters.
+/// Reads the hardware counters.
 pub(crate) struct Counting(pub(crate) Arc<dyn Source>);
 
 impl Probe for Counting {
@@ -122,9 +122,9 @@ impl Probe for Counting {
 /// Samples each thread's phase and activity.
 #[derive(Debug)]
 pub(crate) struct Phases {
-    /// Number of parts of regions that the script's steps name.
+    /// Number of region parts named by the script's steps.
     parts: usize,
-    /// Threads that are ready; or the reason why one cannot be watched.
+    /// Threads that are ready, or the reason why one cannot be observed.
     threads: Mutex<Vec<std::io::Result<Watched>>>,
 }
 
@@ -136,7 +136,7 @@ impl Phases {
 
 impl Probe for Phases {
     type Stage = OnHostAttributed;
-    /// Line of the thread, which is given back when it ends.
+    /// Registration with a line for the thread. The line is returned when the thread ends.
     type Ready = Option<Registered>;
     type Found = ();
     type Seen = std::io::Result<Tally>;

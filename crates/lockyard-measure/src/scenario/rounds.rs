@@ -1,13 +1,13 @@
-//! Measures cells on this host: a warm-up and a window of bounded time, repeated, with the cells
-//! interleaved.
+//! Measurement of cells on this host: a warm-up and a window of bounded time, repeated, with the
+//! cells interleaved.
 //!
-//! The cells of a request are each variant with each number of threads. They are measured in
-//! rounds, each cell once a round, in an order that is shuffled anew for each round. A figure is
-//! the median over the rounds, with the interval of
-//! [`lockyard_results::statistics::median_interval`]. Observations that take time (waits,
-//! hand-overs, the processor's counters) have passes of their own after the rounds. These are one
-//! window long, and their throughput is not reported. The attribution of CPU time has a pass of its
-//! own too.
+//! The cells of a request combine each variant with each thread count. In each round, every cell is
+//! measured once, in an order that is shuffled for each round. A figure is the median over the
+//! rounds, with the interval of [`lockyard_results::statistics::median_interval`].
+//!
+//! Observations that take time (waits, hand-overs, hardware counters) have separate passes after
+//! the rounds. Each pass is one window long, and its throughput is not reported. The attribution of
+//! CPU time also has a separate pass.
 
 use super::handover::{Handovers, Holders};
 use super::presence::{Presence, Round};
@@ -31,26 +31,26 @@ use lockyard_support::jobs;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// Length and number of rounds of a cell.
+/// Length and number of rounds per cell.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Time before counting begins, in each round.
+    /// Time before counting begins in each round.
     pub warm_up: Duration,
-    /// Time for which operations are counted, in each round.
+    /// Time during which operations are counted in each round.
     pub window: Duration,
     /// Number of rounds.
     pub repeats: usize,
-    /// True if waits are timed, hand-overs recorded and the processor's counters read, each in its
-    /// own pass.
+    /// True to time waits, record hand-overs and read the hardware counters, each in a separate
+    /// pass.
     pub waits: bool,
-    /// True if CPU time is attributed to phases, in a pass that is as long as all windows together.
+    /// True to attribute CPU time to phases, in a pass as long as all windows together.
     pub attribution: bool,
     /// Abort a run in which no thread finishes an operation for this long.
     pub stalled_after: Duration,
 }
 
 impl Effort {
-    /// Nine rounds of a tenth of a second.
+    /// Default: nine rounds of a tenth of a second.
     pub const USUAL: Effort = Effort {
         warm_up: Duration::from_millis(20),
         window: Duration::from_millis(100),
@@ -60,7 +60,7 @@ impl Effort {
         stalled_after: Duration::from_secs(10),
     };
 
-    /// Returns the settings that must be equal in two results that are compared.
+    /// Returns the settings that must be equal before two results can be compared.
     pub fn describe(&self) -> Vec<(String, String)> {
         let entry = |name: &str, value: String| (name.to_owned(), value);
         vec![
@@ -74,7 +74,7 @@ impl Effort {
 /// A cell to measure.
 #[derive(Clone, Debug)]
 pub struct Task {
-    /// The variant.
+    /// Variant to measure.
     pub variant: Variant,
     /// Number of threads.
     pub threads: usize,
@@ -87,62 +87,65 @@ pub struct Task {
 /// Figures of a cell.
 #[derive(Clone, Debug)]
 pub struct Result {
-    /// Operations a second, all threads together.
+    /// Operations per second, all threads together.
     pub measured: Measured,
-    /// Probability with which the interval covers the median.
+    /// Probability that the interval covers the median.
     pub coverage: f64,
-    /// Operations a second in each round.
+    /// Operations per second in each round.
     pub rounds: Vec<f64>,
-    /// Operations of each thread, all rounds together.
+    /// Operations of each thread, summed over all rounds.
     pub operations: Vec<u64>,
-    /// Fairness of these operations among the threads.
+    /// Fairness among the threads, computed from these operations.
     pub fairness: Fairness,
-    /// True if all threads that should be pinned were.
+    /// True if all threads that should be pinned were pinned.
     pub pinned: bool,
-    /// CPU time of all threads per operation, in nanoseconds, the median of the rounds; `None`
-    /// where the system does not count it.
+    /// CPU time per operation, all threads together, in nanoseconds: median over the rounds. `None`
+    /// if the system does not count it.
     pub cpu_ns: Option<f64>,
     /// CPU time by phase, if requested.
     pub attribution: Option<Attribution>,
-    /// The 95 % bootstrap interval of the median.
+    /// 95 % bootstrap interval of the median.
     pub bootstrap: (f64, f64),
     /// Oddities of the rounds.
     pub oddities: Vec<Oddity>,
-    /// Presence of the threads, if the system says.
+    /// Presence of the threads, if the system reports it.
     pub presence: Option<Presence>,
     /// Waits, if they were timed.
     pub waits: Option<Waits>,
     /// Histogram of the waits, in ascending order.
     pub histogram: Vec<Bucket>,
-    /// Hand-overs of locks by distance, if they were recorded and an operation takes a lock.
+    /// Hand-overs of locks by distance. Set if they were recorded and an operation takes a lock.
     pub handovers: Option<Handovers>,
-    /// Throughput while hand-overs were recorded, over that of the rounds.
+    /// Throughput while hand-overs were recorded, divided by that of the rounds.
     pub recording: Option<f64>,
-    /// Counts of the processor, if it has counters.
+    /// Hardware counter values, if there are counters.
     pub counted: Option<Counted>,
 }
 
 /// Result of a measurement request.
 #[derive(Clone, Debug)]
 pub struct Results {
-    /// One for each task; `None` where no round was finished.
+    /// One entry per task; `None` if no round was finished.
     pub results: Vec<Option<Result>>,
-    /// Reason why the rest was not measured: a lock that is stalled or does not exclude.
+    /// Reason why the remaining tasks were not measured: a lock that stalled or failed to exclude.
     pub failure: Option<String>,
-    /// Time that the clock adds to each timed wait, in nanoseconds, if waits were timed.
+    /// Time that reading the clock adds to each timed wait, in nanoseconds. Set if waits were
+    /// timed.
     pub clock_ns: Option<f64>,
-    /// Reason why the processor's counters were not read, if they were requested.
+    /// Reason why the hardware counters were not read, if they were requested.
     pub no_counters: Option<String>,
 }
 
 impl Result {
-    /// Returns the throughput over that of `other`, for each round that both finished.
+    /// Returns the ratio of throughputs, this result divided by `other`, for each round that both
+    /// finished.
     pub fn ratios(&self, other: &Result) -> Vec<f64> {
         self.rounds.iter().zip(&other.rounds).map(|(a, b)| a / b).collect()
     }
 
-    /// Returns the throughput over that of `other` in the same round: the median of the rounds that
-    /// both finished, with its interval. A slow moment of the host affects both in a round.
+    /// Returns the ratio of throughputs, this result divided by `other`: the median over the rounds
+    /// that both finished, with its interval. A slow moment of the host affects both in the same
+    /// round.
     pub fn relative_to(&self, other: &Result) -> Option<(f64, statistics::Interval)> {
         let ratios = self.ratios(other);
         Some((statistics::median(&ratios)?, statistics::median_interval(&ratios)?))
@@ -166,20 +169,20 @@ pub(crate) struct Looked {
     counted: Option<Counted>,
 }
 
-/// Number of passes of a cell, including those after the rounds.
+/// Returns the number of passes per cell, including those after the rounds.
 pub fn passes(effort: Effort) -> usize {
     const AFTER: usize = 3;
     effort.repeats + if effort.waits { AFTER } else { 0 } + usize::from(effort.attribution)
 }
 
-/// Measures `tasks`, and calls `done` after each pass of each. An interrupt ends it after the
-/// current round. A failure ends it too. After a failure threads may still run, and nothing more
-/// can be measured in this process.
+/// Measures `tasks`, and calls `done` after each pass of each task. An interrupt ends the
+/// measurement after the current round, and so does a failure. After a failure, threads may still
+/// be running, so this process cannot measure anything else.
 pub fn run(tasks: &[Task], effort: Effort, done: &mut dyn FnMut()) -> Results {
     run_with(tasks, effort, &(Arc::new(System::default()) as Arc<dyn Source>), done)
 }
 
-/// Does the same as [`run()`], with a given source of counters.
+/// Does the same as [`run()`], but with a given source of counters.
 pub fn run_with(
     tasks: &[Task],
     effort: Effort,
@@ -215,14 +218,14 @@ pub fn run_with(
         failure = attribute(tasks, &mut results, effort, done).err();
     }
     if jobs::interrupted() {
-        // A task that ended by an interrupt failed for that reason only.
+        // If there was an interrupt, it is the cause of the failure.
         failure = None;
     }
     let no_counters = counters.and_then(|available| available.err());
     Results { results, failure, clock_ns, no_counters }
 }
 
-/// Runs the rounds of all cells in turn.
+/// Runs the rounds of all cells.
 fn rounds(
     tasks: &[Task],
     repeats: usize,
@@ -237,7 +240,7 @@ fn rounds(
                 return Ok(());
             }
             let run = run::run(cell(&tasks[index]), times, Nothing)?;
-            // The interrupt cut its window short.
+            // The interrupt cut the window short.
             if jobs::interrupted() {
                 return Ok(());
             }
@@ -254,7 +257,7 @@ fn rounds(
     Ok(())
 }
 
-/// Attributes the CPU time of each task that was measured.
+/// Attributes the CPU time of each measured task.
 fn attribute(
     tasks: &[Task],
     results: &mut [Option<Result>],
@@ -282,12 +285,12 @@ fn attribute(
     Ok(())
 }
 
-/// Returns the samples of one run of `task`, in one window as long as all of them. Returns `None`
+/// Runs `task` once, in one window that spans all samples, and returns the samples. Returns `None`
 /// after an interrupt.
 ///
 /// # Errors
 ///
-/// As [`run()`]: a lock that is stalled or does not exclude.
+/// Same as for [`run()`]: a lock that stalls or fails to exclude.
 pub fn samples(
     task: &Task,
     samples: Samples,
@@ -453,7 +456,7 @@ mod tests {
         }
     }
 
-    /// Long enough for every thread to run on a busy host.
+    /// Long enough for every thread to run, even on a busy host.
     const LONG: Effort = Effort { window: Duration::from_millis(500), repeats: 1, ..BRIEF };
 
     #[test]
@@ -462,7 +465,7 @@ mod tests {
         for task in &mut tasks {
             task.placement = Placement::Pinned(vec![Cpus::allowed().cpu(0)]);
         }
-        // Two threads that spin on one CPU need many time slices before both have run.
+        // Two threads spinning on one CPU need many time slices before both have run.
         let results = run(&tasks[..2], LONG, &mut || {});
         assert_eq!(results.failure, None);
         for result in results.results.iter().flatten() {

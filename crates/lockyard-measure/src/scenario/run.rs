@@ -1,8 +1,8 @@
-//! One run of a scenario with threads of this host, under a [watchdog](crate::watchdog).
+//! A single run of a scenario by threads on this host, under a [watchdog](crate::watchdog).
 //!
-//! The threads are not joined. Each counts its operations in its own line. The main thread reads
-//! the lines at the beginning and the end of the window and, as the watchdog, in between. Memory
-//! that stuck threads leave behind is freed when the process ends.
+//! The threads are not joined. Each thread counts its operations in its own line. The main thread
+//! reads the lines at the beginning and the end of the window. In between, it reads them as the
+//! watchdog. If threads are stuck, their memory is freed when the process ends.
 
 use super::presence::{self, Begun, Stamps};
 use super::probe::Probe;
@@ -19,15 +19,16 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Alignment of the objects' lines: two lines, because neighbours are fetched in pairs.
+/// Alignment of the objects' lines: two cache lines, because processors prefetch the neighbouring
+/// line.
 const LINE_BYTES: usize = 128;
 
-/// Length of a run.
+/// Durations of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Times {
     /// Time before counting begins.
     pub(crate) warm_up: Duration,
-    /// Time for which operations are counted.
+    /// Time during which operations are counted.
     pub(crate) window: Duration,
     /// Abort a run in which no thread finishes an operation for this long.
     pub(crate) stalled_after: Duration,
@@ -35,37 +36,37 @@ pub(crate) struct Times {
 
 /// Result of a run.
 pub(crate) struct Run<F, S> {
-    /// Operations of each thread in the window.
+    /// Operations of each thread during the window.
     pub(crate) counted: Vec<u64>,
     /// Number of guests.
     guests: usize,
-    /// Operations of all threads, from their beginning to their end.
+    /// Operations of all threads, from start to end.
     pub(crate) operations: u64,
-    /// Length of each sample of the window, and the operations of each thread in it. Empty without
-    /// samples.
+    /// Length of each sample in the window, and the operations of each thread in it. Empty if the
+    /// window has no samples.
     pub(crate) samples: Vec<(Duration, Vec<u64>)>,
     /// Beginning and end of the window.
     pub(crate) window: (Instant, Instant),
-    /// True if all threads that should be pinned are.
+    /// True if all threads that should be pinned were pinned.
     pub(crate) pinned: bool,
-    /// Beginning, end and presence of each thread, in no order.
+    /// Start, end and presence of each thread, in any order.
     pub(crate) threads: Vec<Stamps>,
-    /// Observations of the probe on each thread.
+    /// Observations that the probe made on each thread.
     pub(crate) found: Vec<F>,
-    /// Observations of the probe from the main thread.
+    /// Observation that the probe made on the main thread.
     pub(crate) seen: S,
 }
 
 impl<F, S> Run<F, S> {
-    /// Operations a second of one guest, in the window.
+    /// Returns the operations per second of one guest during the window.
     pub(crate) fn throughput(&self) -> f64 {
         let (begin, end) = self.window;
         let operations = self.counted.iter().sum::<u64>() as f64 / self.guests as f64;
         operations / (end - begin).as_secs_f64()
     }
 
-    /// CPU time of all threads per operation, in nanoseconds, from beginning to end. `None` where
-    /// the system does not count it, or nothing was done.
+    /// Returns the CPU time per operation, all threads together, from start to end, in nanoseconds.
+    /// `None` if the system does not count it, or if nothing was done.
     pub(crate) fn cpu_ns(&self) -> Option<f64> {
         let ran = presence::ran(&self.threads)?;
         (self.operations > 0).then(|| ran.as_nanos() as f64 / self.operations as f64)
@@ -75,24 +76,24 @@ impl<F, S> Run<F, S> {
 /// Message of a thread that has stopped.
 struct Stopped<F> {
     pinned: bool,
-    /// True if it was still pinned at its end, in case it was pinned.
+    /// True if a pinned thread was still pinned at its end.
     kept: bool,
     stamps: Stamps,
     found: F,
 }
 
-/// Lock that admits one run at a time: the stop flag is the process's, and two runs would disturb
-/// each other.
+/// Lock that admits one run at a time: the stop flag is global, and two runs would disturb each
+/// other.
 static ONE: Mutex<()> = Mutex::new(());
 
-/// Returns the objects of each guest.
+/// Returns the prepared objects of each guest.
 fn prepare<S: Stage>(cell: HostCell, guests: usize) -> Result<Vec<Prepared<S>>, String> {
     let (variant, local_work) = (cell.variant.clone(), cell.local_work);
     let objects = move || -> Option<Vec<_>> {
         let new = || Prepared::new(&variant, LINE_BYTES, None, local_work);
         (0..guests).map(|_| new()).collect()
     };
-    // Tables take long to fill.
+    // Filling tables takes long, so do it on a thread that can be abandoned.
     let prepared = match cell.variant.tables().next() {
         Some(_) => abandonable("filling the tables", objects)?,
         None => objects(),
@@ -100,7 +101,8 @@ fn prepare<S: Stage>(cell: HostCell, guests: usize) -> Result<Vec<Prepared<S>>, 
     prepared.ok_or_else(|| "there is no memory for the scenario's objects".to_owned())
 }
 
-/// Starts the threads of a run, and returns when all are ready. Each sends a message at its end.
+/// Starts the threads of a run, and returns when all are ready. Each thread sends a message when it
+/// ends.
 fn start<P: Probe>(
     cell: HostCell,
     shared: &Arc<Shared<P::Stage>>,
@@ -123,7 +125,7 @@ fn start<P: Probe>(
             .map_err(|error| format!("thread {index} cannot be started: {error}"))?;
     }
     let started = Instant::now();
-    // Pairs with each thread's release when it is ready.
+    // Acquire: pairs with each thread's release when it is ready.
     while shared.ready.load(Ordering::Acquire) < tasks {
         if jobs::interrupted() {
             return Err(INTERRUPTED.to_owned());
@@ -145,7 +147,7 @@ struct Place {
     cpu: Option<usize>,
 }
 
-/// Does the operations of one thread until the run stops, and sends its message.
+/// Runs the operations of one thread until the run stops. Then sends the thread's message.
 fn work<P: Probe>(
     Place { index, guest, cpu }: Place,
     shared: Arc<Shared<P::Stage>>,
@@ -155,7 +157,7 @@ fn work<P: Probe>(
     let pinned = cpu.is_none_or(pin);
     let mut ready = probe.prepare(index, cpu.filter(|_| pinned));
     drop(probe);
-    // Pairs with the main thread's acquire, which makes the prepared state visible there.
+    // Release: pairs with the main thread's acquire, which makes the prepared state visible there.
     shared.ready.fetch_add(1, Ordering::Release);
     while !shared.go.load(Ordering::Relaxed) {
         std::thread::yield_now();
@@ -163,29 +165,30 @@ fn work<P: Probe>(
     let begun = Begun::now();
     P::begin(&mut ready);
     let progress = &shared.progress[index].0;
-    // A store by the only writer: it costs a transfer only where the main thread reads.
+    // Only this thread writes the line, so the store is cheap. The line moves only when the main
+    // thread reads it.
     shared.prepared[guest].run_task(|done| progress.store(done, Ordering::Relaxed));
     let found = P::end(ready);
     let stamps = begun.ended();
     drop(shared);
     let kept = !pinned || cpu.is_none_or(guard::is_pinned_to);
-    // The main thread is gone only if it has given up.
+    // Sending fails only if the main thread has given up.
     let _ = sender.send(Stopped { pinned, kept, stamps, found });
 }
 
-/// Runs `cell`, with a probe on each thread. Waits for a run that another thread has begun.
+/// Runs `cell` with a probe on each thread. If another thread has begun a run, waits for it first.
 ///
 /// # Errors
 ///
-/// If the run is stalled, the objects are in a wrong state afterwards, or CPUs were taken away
-/// meanwhile. Also if an interrupt ended it. The caller checks for that, and the message then has
-/// no meaning.
+/// If the run stalls, the objects end in a wrong state, or CPUs were taken away meanwhile. Also
+/// after an interrupt; the caller must check for an interrupt, because the message is then
+/// meaningless.
 pub(crate) fn run<P: Probe>(
     cell: HostCell,
     times: Times,
     probe: P,
 ) -> Result<Run<P::Found, P::Seen>, String> {
-    // A panic in another run leaves behind nothing that this one uses.
+    // Ignore poisoning: a panic in another run leaves no state that this run uses.
     let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     if cell.variant.waits_for_others() {
         membarrier::available().map_err(|why| {
@@ -205,7 +208,7 @@ pub(crate) fn run<P: Probe>(
     set_stop(false);
     guard::begin();
     let receiver = start(cell, &shared, &probe).inspect_err(|_| {
-        // Threads that were started stop at once.
+        // Stop the threads that were already started.
         set_stop(true);
         shared.go.store(true, Ordering::Relaxed);
     })?;
@@ -238,11 +241,12 @@ pub(crate) fn run<P: Probe>(
         found.push(stopped.found);
     }
     if jobs::interrupted() {
-        // The window was cut short. A large table takes long to check and to free.
+        // The window was cut short. Leak the objects, because checking and freeing a large table
+        // takes long.
         std::mem::forget(shared);
         return Err(INTERRUPTED.to_owned());
     }
-    // All threads have stopped, and each said so after its last access.
+    // All threads have stopped. Each sent its message after its last access.
     let counts = dog.counts();
     let operations = counts.iter().sum();
     for (prepared, counts) in shared.prepared.iter().zip(counts.chunks(cell.threads)) {

@@ -1,4 +1,4 @@
-//! This host as a stage of scenarios: the native platform, with local work as a calibrated loop.
+//! Stage for scenarios on this host: the native platform, with a calibrated loop as local work.
 
 use hdrhistogram::Histogram;
 use lockyard::Native;
@@ -9,17 +9,17 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// This host as a stage of scenarios. One run at a time: the stop flag is the process's.
+/// Stage on this host. Only one run at a time is possible, because the stop flag is global.
 #[derive(Debug)]
 pub struct OnHost(());
 
-/// A line of its own: every task reads it between operations.
+/// Stop flag in its own line, because every task reads it between operations.
 #[repr(align(128))]
 struct Flag(AtomicBool);
 
 static STOP: Flag = Flag(AtomicBool::new(false));
 
-/// Rounds of [`spin`] in a nanosecond.
+/// Iterations of [`spin`] per nanosecond.
 static ROUNDS_PER_NS: OnceLock<f64> = OnceLock::new();
 
 /// Sets or clears the stop flag.
@@ -28,18 +28,19 @@ pub(crate) fn set_stop(stop: bool) {
 }
 
 std::thread_local! {
-    /// State in which the chain of the thread's last work ended.
+    /// State at which the dependency chain of the thread's last work ended.
     static CHAIN: Cell<u64> = const { Cell::new(1) };
 }
 
-/// Runs a chain of dependent shifts, six cycles a round. It begins where the thread's last one
-/// ended. Otherwise the processor would begin the next piece while this one runs, even beyond a
-/// locked operation between them. A piece of 100 ns would then take 65.
+/// Runs a chain of dependent shifts, at six cycles per iteration. The chain continues from the
+/// state in which the thread's last piece of work ended. Otherwise out-of-order execution would
+/// overlap this piece with the next one, even across a locked operation between them. A piece of
+/// 100 ns would then take 65 ns.
 #[inline(never)]
 fn spin(rounds: u64) {
     let mut x = CHAIN.get();
     for _ in 0..rounds {
-        // Marsaglia's xorshift: no compiler knows a shortcut to its later values.
+        // Marsaglia's xorshift. No compiler can compute its later values by a short cut.
         x ^= x << 13;
         x ^= x >> 7;
         x ^= x << 17;
@@ -47,14 +48,15 @@ fn spin(rounds: u64) {
     CHAIN.set(black_box(x));
 }
 
-/// Time for which the work loop is measured.
+/// Duration of the calibration of the work loop.
 const CALIBRATION: Duration = Duration::from_millis(50);
 
-/// Measures the work loop against the clock, and returns the fastest of many tries. Disturbances
-/// only make a try slower. The tries last longer than a host's slow moments.
+/// Measures the work loop against the clock, and returns the fastest of many tries, because
+/// disturbances only slow a try down. The tries together last longer than a slow moment of the
+/// host.
 pub(crate) fn rounds_per_ns() -> f64 {
     *ROUNDS_PER_NS.get_or_init(|| {
-        // A try is short enough for some to fit between two interrupts.
+        // Each try is short, so some fit between two interrupts.
         const ROUNDS: u64 = 20_000;
         let first = Instant::now();
         let mut fastest = u128::MAX;
@@ -88,8 +90,8 @@ impl Stage for OnHost {
     fn operation_done() {}
 }
 
-/// This host, with the duration of each wait in a histogram of the thread. Reading the clock takes
-/// time too. Operations on this stage are therefore not counted.
+/// Stage on this host that records the duration of each wait in a per-thread histogram. Reading the
+/// clock takes time, so operations on this stage are not counted.
 #[derive(Debug)]
 pub struct OnHostTimed(());
 
@@ -98,17 +100,17 @@ std::thread_local! {
     static WAITS: RefCell<Option<Histogram<u64>>> = const { RefCell::new(None) };
 }
 
-/// Forgets the thread's waits, and makes room for new ones.
+/// Discards the thread's waits, and allocates space for new ones.
 pub(crate) fn begin_waits() {
     WAITS.set(Some(lockyard_results::fairness::histogram()));
 }
 
-/// Takes the thread's waits.
+/// Returns the thread's waits, and removes them.
 pub(crate) fn take_waits() -> Option<Histogram<u64>> {
     WAITS.take()
 }
 
-/// Returns the time that two reads of the clock take, in nanoseconds: the median of many.
+/// Returns the time for two clock reads in nanoseconds: the median of many measurements.
 pub(crate) fn clock_ns() -> f64 {
     let mut tries = lockyard_results::fairness::histogram();
     for _ in 0..10_000 {
@@ -153,8 +155,8 @@ impl Stage for OnHostTimed {
     }
 }
 
-/// This host, with a record of the previous holder of each lock. The record is one more line that
-/// moves with the lock. Operations on this stage are therefore not counted.
+/// Stage on this host that records the previous holder of each lock. The record is one more line
+/// that moves with the lock, so operations on this stage are not counted.
 #[derive(Debug)]
 pub(crate) struct OnHostHolders(());
 

@@ -1,5 +1,5 @@
-//! Timeline of a window that has samples. Each sample is counted when it is over. Disturbances by
-//! other tasks begin at their moments, on a thread of their own.
+//! Timeline of a window with samples. Operations are read at the end of each sample. Disturbances
+//! by other tasks begin at stated times, on separate threads.
 
 use super::watch::Watch;
 use lockyard_scenarios::{Samples, Stage};
@@ -8,20 +8,20 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
 
-/// Event at a moment.
+/// Event on the timeline.
 enum Event {
-    /// A sample is over.
+    /// End of a sample.
     Sample,
-    /// The disturbance with this number begins.
+    /// Beginning of the disturbance with this number.
     Disturbance(usize),
 }
 
-/// Waits for the samples from `begin` on. Returns the length of each and the operations of each
-/// thread. Ends early after an interrupt.
+/// Waits for the samples, which start at `begin`. Returns the length of each sample and the
+/// operations of each thread in it. Ends early after an interrupt.
 ///
 /// # Errors
 ///
-/// If the run is stalled, or a disturbance does not end.
+/// If the run stalls, or a disturbance does not end.
 pub(crate) fn pass<S: Stage>(
     watch: &Watch<S>,
     samples: Samples,
@@ -57,7 +57,7 @@ pub(crate) fn pass<S: Stage>(
                         prepared.disturb(number);
                     }
                     drop(shared);
-                    // The main thread is gone only if it has given up.
+                    // Sending fails only if the main thread has given up.
                     let _ = sender.send(());
                 };
                 let spawned = std::thread::Builder::new().spawn(disturb);

@@ -1,13 +1,12 @@
-//! Warnings about measured figures, with remedies.
+//! Warnings about measured figures, each with a remedy.
 
 use crate::scenario::rounds::{Result as Measurement, Task};
 use lockyard_results::statistics::Oddity;
 
-/// Share of the mean below which a variant's slowest thread makes it named, if another variant does
-/// better.
+/// Jain's index below which a variant is named as unfair, if another variant does better.
 const UNFAIR: f64 = 0.8;
 
-/// Returns the warnings about a cell, each with its remedy: sentences without the cell's name.
+/// Returns the warnings about a cell, each with its remedy. The sentences do not name the cell.
 pub fn of_cell(result: &Measurement, places: usize) -> Vec<String> {
     let mut warnings = Vec::new();
     for oddity in &result.oddities {
@@ -29,7 +28,7 @@ pub fn of_cell(result: &Measurement, places: usize) -> Vec<String> {
             ),
         });
     }
-    // More threads than CPUs cannot all run. One warning covers all such cells.
+    // With more threads than CPUs, not all threads can run. A single warning covers all such cells.
     let fit = result.operations.len() <= places;
     if let Some(presence) = result.presence.filter(|_| fit)
         && let Some(warning) = presence.warning(result.operations.len())
@@ -47,8 +46,8 @@ pub fn of_cell(result: &Measurement, places: usize) -> Vec<String> {
     warnings
 }
 
-/// Names variants that served their threads far less alike than another one did with the same
-/// number of threads. The others show whether the host let threads run alike.
+/// Names variants that are much less fair than another variant with the same number of threads. The
+/// other variants show whether the host let all threads run equally.
 pub fn unfair(cells: &[(&Task, &Measurement)]) -> Vec<String> {
     let mut notes = Vec::new();
     for (task, result) in cells {

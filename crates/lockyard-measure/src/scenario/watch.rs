@@ -1,4 +1,4 @@
-//! State of a run that its threads share, and the main thread's view of it.
+//! State of a run that its threads share, and the main thread's access to it.
 
 use crate::cpus::placement::Placement;
 use crate::watchdog::{Progress, Watchdog};
@@ -13,8 +13,8 @@ pub(crate) struct HostCell<'a> {
     pub(crate) threads: usize,
     pub(crate) local_work: f64,
     pub(crate) placement: &'a Placement,
-    /// Samples of the window, and the disturbances in them; without samples, the window is one
-    /// piece.
+    /// Samples of the window, and the disturbances in them. Without samples, the window is not
+    /// divided.
     pub(crate) samples: Option<Samples>,
 }
 
@@ -28,7 +28,7 @@ pub(crate) struct Shared<S: Stage> {
     pub(super) go: AtomicBool,
 }
 
-/// The main thread's view of a run.
+/// Main thread's access to a run.
 pub(crate) struct Watch<'a, S: Stage> {
     pub(crate) cell: HostCell<'a>,
     pub(crate) shared: &'a Arc<Shared<S>>,

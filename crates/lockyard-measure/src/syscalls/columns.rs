@@ -1,24 +1,25 @@
-//! Columns that will-it-scale prints and that scripts around it read:
+//! Columns that will-it-scale prints, and that scripts for its results read:
 //! `tasks,processes,processes_idle,threads,threads_idle,linear`.
 //!
-//! The source is result files that people posted to public mailing lists, not the program itself.
-//! There is a line for zero tasks, with 100 % idle. `processes` and `threads` are operations a
-//! second of all tasks together, the mean of the samples. The columns beside them say how idle the
-//! host was meanwhile, in per cent. `linear` is perfect scaling: the number of tasks times the
-//! better figure of one task.
+//! The format is taken from result files on public mailing lists, not from the program itself.
+//! There is a line for zero tasks, with 100 % idle.
+//!
+//! `processes` and `threads` are operations per second of all tasks together: the mean of the
+//! samples. The `_idle` columns next to them say how idle the host was meanwhile, in per cent.
+//! `linear` is perfect scaling: the number of tasks times the better single-task figure.
 
 use super::TaskKind;
 use super::report::{SyscallsReport, Whose};
 use lockyard_support::InputError;
 
-/// The header.
+/// Header line.
 pub const HEADER: &str = "tasks,processes,processes_idle,threads,threads_idle,linear";
 
 /// Checks that a request can be printed in these columns.
 ///
 /// # Errors
 ///
-/// If it lacks one of the kinds, or the cell of one task.
+/// If it lacks processes, threads, or the cell of one task.
 pub fn check(kinds: &[TaskKind], tasks: &[usize]) -> Result<(), InputError> {
     if ![TaskKind::Processes, TaskKind::Threads].iter().all(|kind| kinds.contains(kind)) {
         return Err(InputError(
@@ -37,8 +38,8 @@ pub fn check(kinds: &[TaskKind], tasks: &[usize]) -> Result<(), InputError> {
     Ok(())
 }
 
-/// Returns the lines for all numbers of tasks for which both kinds were measured. Where one task
-/// was not measured, there are only the header and its zeros. An unknown share of idleness is left
+/// Returns a line for each number of tasks for which both kinds were measured. If a single task was
+/// not measured, returns only the header and the line of zeros. An unknown idle share is left
 /// empty.
 pub fn print(report: &SyscallsReport) -> String {
     let mut text = format!("{HEADER}\n0,0,100,0,100,0\n");
@@ -78,7 +79,7 @@ mod tests {
 
     #[test]
     fn lines_are_those_of_the_posted_result_files() {
-        // Two lines of a result file of a 5.2-rc2 kernel, from a mailing list.
+        // Two lines from a result file of a 5.2-rc2 kernel, posted to a mailing list.
         let cells = vec![
             cell(TaskKind::Processes, 1, &[574_916.0], 93.73),
             cell(TaskKind::Threads, 1, &[574_313.0], 93.70),

@@ -1,7 +1,7 @@
-//! Temporary directory with the one file on which all tasks act. Both are removed with it.
+//! Temporary directory with the single file that all tasks use. Dropping it removes both.
 //!
-//! [`remove_all`] removes them also if the process ends without unwinding (at a second signal).
-//! After a kill they stay.
+//! [`remove_all`] also removes them if the process ends without unwinding (after a second signal).
+//! If the process is killed, they remain.
 
 use lockyard_support::InputError;
 use std::fs::{self, File, OpenOptions};
@@ -9,35 +9,35 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
-/// Directories that exist. Locked while one is made or removed.
+/// Existing directories. The lock is held while one is created or removed.
 static PRESENT: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// Removes the existing directories, and prevents new ones. It serves a process that is about to
-/// end without unwinding.
+/// Removes the existing directories, and prevents new ones. For a process that is about to end
+/// without unwinding.
 pub fn remove_all() {
     let mut present = PRESENT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     present.drain(..).for_each(|directory| remove(&directory));
-    // A thread that wants to make a directory waits for the lock until the process has ended.
+    // Keep the lock, so no thread can create a directory before the process ends.
     std::mem::forget(present);
 }
 
 fn remove(directory: &Path) {
-    // A directory that cannot be removed stays. Nobody could act on a message about it.
+    // If a directory cannot be removed, it stays. A message would not help anyone.
     let _ = fs::remove_dir_all(directory);
 }
 
-/// A directory of this process, with one file.
+/// A directory of this process that contains one file.
 #[derive(Debug)]
 pub struct Directory {
     path: PathBuf,
 }
 
 impl Directory {
-    /// Makes a directory in `parent`, or in the system's temporary directory, and a file in it.
+    /// Creates a directory in `parent`, or in the system's temporary directory, and a file in it.
     ///
     /// # Errors
     ///
-    /// If that is not possible.
+    /// If either cannot be created.
     pub fn new(parent: Option<&Path>) -> Result<Directory, InputError> {
         let default = std::env::temp_dir();
         let shown = parent.unwrap_or(&default).display();
@@ -50,14 +50,14 @@ impl Directory {
         };
         let id = std::process::id();
         let mut attempt = 0;
-        // Held from before the directory exists until it is in the list.
+        // Hold the lock from before the directory exists until it is in the list.
         let mut present = PRESENT.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let path = loop {
             let name = format!("lockyard-syscalls-{id}-{attempt}");
             let path = parent.unwrap_or(&default).join(name);
             match fs::create_dir(&path) {
                 Ok(()) => break path,
-                // A killed process with the same number left it behind.
+                // A killed process with the same process ID left it behind.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists && attempt < 1000 => {
                     attempt += 1;
                 }
@@ -66,14 +66,14 @@ impl Directory {
         };
         present.push(path.clone());
         drop(present);
-        // From here on, the directory is removed if anything fails.
+        // From here on, the directory is removed on any failure.
         let directory = Directory { path };
         let made = OpenOptions::new().write(true).create_new(true).open(directory.file());
         made.map_err(|error| refused("a file", error))?;
         Ok(directory)
     }
 
-    /// Returns the path of the file on which tasks act.
+    /// Returns the path of the file that the tasks use.
     pub fn file(&self) -> PathBuf {
         self.path.join("file")
     }
@@ -87,8 +87,8 @@ impl Directory {
         OpenOptions::new().read(true).write(true).open(self.file())
     }
 
-    /// Returns the name of the file system that holds it, for the usual ones, and otherwise its
-    /// number in hexadecimal.
+    /// Returns the name of the directory's file system. If it is not one of the common ones,
+    /// returns its number in hexadecimal.
     pub fn file_system(&self) -> String {
         use std::os::unix::ffi::OsStrExt;
         let Ok(path) = std::ffi::CString::new(self.path.as_os_str().as_bytes()) else {
@@ -96,11 +96,11 @@ impl Directory {
         };
         // SAFETY: an all-zero `statfs` is valid.
         let mut found: libc::statfs = unsafe { std::mem::zeroed() };
-        // SAFETY: the path is a C string, and `found` is live and as large as the call writes.
+        // SAFETY: the path is a C string. `found` is live, and as large as the call requires.
         if unsafe { libc::statfs(path.as_ptr(), &raw mut found) } != 0 {
             return "not known".to_owned();
         }
-        // The numbers are those of statfs(2).
+        // The numbers come from statfs(2).
         match found.f_type as u64 & 0xffff_ffff {
             0x0102_1994 => "tmpfs".to_owned(),
             0xef53 => "ext2/3/4".to_owned(),

@@ -1,11 +1,11 @@
-//! Operations that tasks repeat, and the way in which tasks are started.
+//! Operations that tasks repeat, and the command that starts tasks.
 
 use lockyard_support::{InputError, hint, printable};
 use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// First argument of a task's process.
+/// First argument of a task process.
 pub const TASK: &str = "syscalls-task";
 
 /// Maximum number of tasks.
@@ -14,7 +14,7 @@ pub const MOST_TASKS: usize = 4096;
 /// Operation that a task repeats. All tasks perform it on the same file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Experiment {
-    /// `open(path, O_RDWR)`, and `close` of what it returned.
+    /// `open(path, O_RDWR)`, and `close` of the returned descriptor.
     Open3,
     /// `fstat` of one open file.
     Fstat2,
@@ -29,7 +29,7 @@ impl Experiment {
     pub const ALL: [Experiment; 4] =
         [Experiment::Open3, Experiment::Fstat2, Experiment::Access2, Experiment::Stat2];
 
-    /// Name in the published tables.
+    /// Returns the name in the published tables.
     pub fn name(self) -> &'static str {
         match self {
             Experiment::Open3 => "open3",
@@ -39,7 +39,7 @@ impl Experiment {
         }
     }
 
-    /// Returns the experiment of that name.
+    /// Returns the experiment with this name.
     ///
     /// # Errors
     ///
@@ -52,7 +52,7 @@ impl Experiment {
         })
     }
 
-    /// Describes one operation, for people.
+    /// Describes one operation for readers.
     pub fn operation(self) -> &'static str {
         match self {
             Experiment::Open3 => "open (read-write) and close of one file",
@@ -62,10 +62,12 @@ impl Experiment {
         }
     }
 
-    /// Returns the script and the variants that perform our own lockref's part. The script does to
-    /// shared memory what the system call does to the directory entry. Each measured variant has
-    /// its name beside this experiment. `stat2` has no script of its own. It looks a path up, and
-    /// takes and drops a reference, which is `access2` without the count of credentials.
+    /// Returns the script and the variants that run the same work on our own lockref. The script
+    /// does to shared memory what the system call does to the directory entry. Each measured
+    /// variant is paired with its name in this experiment.
+    ///
+    /// `stat2` has no script. It looks up a path, and takes and drops a reference. That is
+    /// `access2` without the reference count of credentials.
     pub fn beside(self) -> (&'static str, &'static [(&'static str, &'static str)]) {
         match self {
             Experiment::Open3 | Experiment::Fstat2 => {
@@ -99,7 +101,7 @@ pub enum TaskKind {
 }
 
 impl TaskKind {
-    /// Name, in the plural.
+    /// Returns the plural name.
     pub fn name(self) -> &'static str {
         match self {
             TaskKind::Processes => "processes",
@@ -107,7 +109,7 @@ impl TaskKind {
         }
     }
 
-    /// Name of the rows that show the kernel.
+    /// Returns the name of the rows for the kernel.
     pub fn variant(self) -> &'static str {
         match self {
             TaskKind::Processes => "kernel-processes",
@@ -116,25 +118,26 @@ impl TaskKind {
     }
 }
 
-/// Command that starts a task's process: a program, and what precedes [`super::task::perform`]'s
-/// arguments.
+/// Command that starts a task process: a program, and the arguments that precede those of
+/// [`super::task::perform`].
 #[derive(Clone, Debug)]
 pub struct Launcher {
-    /// The program.
+    /// Program to start.
     pub program: PathBuf,
-    /// Its first arguments.
+    /// First arguments of the program.
     pub arguments: Vec<OsString>,
 }
 
 impl Launcher {
-    /// Returns the running program, with [`TASK`] as its first argument. Its `main` must pass the
-    /// arguments after that to [`super::task::perform`] before it does anything else.
+    /// Returns the running program, with [`TASK`] as its first argument. Its `main` must first pass
+    /// the remaining arguments to [`super::task::perform`].
     ///
     /// # Errors
     ///
-    /// If the system does not say which file the running program is.
+    /// If the system does not report the file of the running program.
     pub fn this_program() -> Result<Launcher, String> {
-        // The link itself, not its target, finds the program even if its file was replaced since.
+        // Use the link itself, not its target. It works even if the program's file has been
+        // replaced since.
         let itself = PathBuf::from("/proc/self/exe");
         let program = if itself.exists() {
             itself
@@ -145,18 +148,18 @@ impl Launcher {
     }
 }
 
-/// Length of a sample.
+/// Durations of a sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Times {
     /// Time before counting begins.
     pub warm_up: Duration,
-    /// Time for which operations are counted.
+    /// Time during which operations are counted.
     pub window: Duration,
-    /// Time after which a task that is not ready, or has not stopped, is given up and killed.
+    /// Timeout for a task to become ready or to stop. After that it is killed.
     pub stalled_after: Duration,
 }
 
-/// Returns the last error of the system, in its words.
+/// Returns the system's last error.
 pub(super) fn last_error() -> std::io::Error {
     std::io::Error::last_os_error()
 }

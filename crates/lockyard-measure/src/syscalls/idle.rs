@@ -1,8 +1,8 @@
-//! Idleness of the host between two moments, all its CPUs together, as the kernel counts it.
+//! Idle time of the host between two moments, summed over all CPUs, as counted by the kernel.
 
 use std::fs;
 
-/// Counts of the kernel for all CPUs since its start, in ticks.
+/// Ticks counted by the kernel for all CPUs since boot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Ticks {
     idle: u64,
@@ -10,13 +10,13 @@ pub(super) struct Ticks {
 }
 
 impl Ticks {
-    /// Reads the present counts; `None` where the system does not say.
+    /// Reads the current counts; `None` if the system does not report them.
     pub(super) fn now() -> Option<Ticks> {
         Self::parse(&fs::read_to_string("/proc/stat").ok()?)
     }
 
-    /// Parses the first line of proc(5)'s `/proc/stat`: user, nice, system, idle, iowait, irq,
-    /// softirq, steal. The time of guests follows, which is contained in the first two.
+    /// Parses the first line of `/proc/stat`, see proc(5): user, nice, system, idle, iowait, irq,
+    /// softirq, steal. The guest times that follow are already included in user and nice.
     fn parse(stat: &str) -> Option<Ticks> {
         let line = stat.lines().find_map(|line| line.strip_prefix("cpu "))?;
         let mut ticks = [0u64; 8];
@@ -24,7 +24,7 @@ impl Ticks {
         for (index, field) in ticks.iter_mut().enumerate() {
             match fields.next() {
                 Some(text) => *field = text.parse().ok()?,
-                // Old kernels have fewer fields.
+                // Old kernels report fewer fields.
                 None if index >= 4 => break,
                 None => return None,
             }
@@ -32,8 +32,8 @@ impl Ticks {
         Some(Ticks { idle: ticks[3], all: ticks.iter().sum() })
     }
 
-    /// Returns the share of time between `earlier` and now in which CPUs were idle, in per cent;
-    /// `None` if no tick has passed.
+    /// Returns the idle share of CPU time between `earlier` and now, in per cent; `None` if no tick
+    /// has passed.
     pub(super) fn idle_since(self, earlier: Ticks) -> Option<f64> {
         let all = self.all.checked_sub(earlier.all).filter(|&all| all > 0)?;
         // The kernel may correct its count of idle ticks downwards.

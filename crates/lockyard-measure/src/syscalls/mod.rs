@@ -1,17 +1,19 @@
-//! The running kernel's own lockref: many tasks at once make system calls on one file of a
-//! temporary directory.
+//! Lockref of the running kernel: many tasks make system calls on one file of a temporary
+//! directory.
 //!
-//! `open3`, `fstat2`, `access2` and `stat2` are the experiments of the published tables. Every task
-//! repeats one system call on the same file. The tasks therefore meet at the file's directory
-//! entry, whose reference count is the kernel's lockref. A task is a process or a thread. It is
-//! pinned, and counts its operations in its own line of memory that it shares with the measuring
-//! process.
+//! The experiments of the published tables are `open3`, `fstat2`, `access2` and `stat2`. In each of
+//! them, every task repeats one system call on the same file. So all tasks contend for the file's
+//! directory entry, whose reference count is the kernel's lockref.
+//!
+//! A task is a process or a thread. It is pinned, and counts its operations in its own line of
+//! memory shared with the measuring process.
 //!
 //! Tasks never run in the measuring process. That process has threads (for Ctrl-C, for progress),
-//! and a fork of it would inherit locks that no thread releases. It therefore starts its own
-//! program again, with a first argument by which [`task::perform`] is called ([`TASK`]). That keeps
-//! the process of a task as small as a plain program's. It has no second thread, which would make
-//! the kernel count references to open files. A task that hangs can be killed.
+//! and a fork would inherit locks that no thread releases. So it starts its own program again, with
+//! a first argument ([`TASK`]) that makes it call [`task::perform`].
+//!
+//! A task's process then stays as small as a plain program's. It has no second thread, which would
+//! make the kernel count references to open files. And a task that hangs can be killed.
 //!
 //! | module | what |
 //! | --- | --- |

@@ -1,14 +1,17 @@
-//! Rounds and their results as rows. Each cell of the kernel, and each of our own lockref beside
-//! it, is measured once a round, in an order that is shuffled for each round.
+//! Rounds of the experiments, and their results as rows. Each round measures every cell once, for
+//! the kernel's lockref and our own. The order is shuffled for each round.
 //!
-//! A sample has a minimum, a maximum and a total over its tasks, in operations a second, as
-//! will-it-scale prints them. The figure of a cell is the median of its totals, with an interval.
+//! A sample consists of the minimum, the maximum and the total over its tasks, in operations per
+//! second, as will-it-scale prints them. The figure of a cell is the median of its totals, with an
+//! interval.
 //!
-//! The script of the same experiment (`scenarios/`) performs our lockref, with threads. Its local
-//! work is the time of one operation of one kernel task here, less that of the script's operation
-//! without local work. It is found before the rounds, from medians of a few short samples of both.
-//! One task therefore does about the same number of operations by construction. The difference with
-//! more tasks is the contended part.
+//! The script of the same experiment (`scenarios/`) runs our lockref with threads. Its local work
+//! is chosen to make one operation take as long as one operation of a single kernel task on this
+//! host. It is the kernel operation's time minus the script operation's time without local work.
+//! Both are measured before the rounds: medians of a few short samples.
+//!
+//! So with one task, both do about the same number of operations by construction. Any difference
+//! with more tasks comes from the contended part.
 
 use super::{Directory, Experiment, Launcher, MOST_TASKS, Plan, Stopped, TaskKind, Times, sample};
 use crate::cpus::{Cpus, Placement};
@@ -31,33 +34,33 @@ use std::time::Duration;
 pub struct SyscallsRequest {
     /// Operation of a task.
     pub experiment: Experiment,
-    /// Kinds of tasks. The figures of the others are shown as ratios to the first.
+    /// Kinds of tasks. The first kind is the base of the ratios shown for the others.
     pub kinds: Vec<TaskKind>,
-    /// Numbers of tasks.
+    /// Task counts.
     pub tasks: Vec<usize>,
-    /// Placement of the tasks; whole cores first if not given.
+    /// Placement of the tasks. By default each core gets one task before any gets a second.
     pub placement: Option<Placement>,
-    /// Command that starts processes.
+    /// Command that starts task processes.
     pub launcher: Launcher,
-    /// Length of a sample.
+    /// Durations of a sample.
     pub times: Times,
     /// Number of rounds.
     pub repeats: usize,
-    /// True if our own lockref is measured beside the kernel's.
+    /// True to measure our own lockref in addition to the kernel's.
     pub beside: bool,
 }
 
-/// Lockref that a cell measures.
+/// Lockref measured by a cell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Whose {
-    /// The running kernel's.
+    /// Lockref of the running kernel.
     Kernel(TaskKind),
-    /// Our own lockref: a variant, by its name beside this experiment.
+    /// Our own lockref: the name of a variant in this experiment.
     Ours(&'static str),
 }
 
 impl Whose {
-    /// Name in rows.
+    /// Returns the name in rows.
     pub fn name(&self) -> &'static str {
         match self {
             Whose::Kernel(kind) => kind.variant(),
@@ -66,7 +69,7 @@ impl Whose {
     }
 }
 
-/// One sample of one cell: statistics over its tasks, in operations a second.
+/// One sample of one cell: statistics over its tasks, in operations per second.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PerSecond {
     /// Figure of the slowest task.
@@ -75,28 +78,28 @@ pub struct PerSecond {
     pub maximum: f64,
     /// Sum over all tasks.
     pub total: f64,
-    /// Idleness of the host, in per cent.
+    /// Idle share of the host, in per cent.
     pub idle: Option<f64>,
 }
 
-/// Samples of one cell, one for each round.
+/// Samples of one cell, one per round.
 #[derive(Clone, Debug, PartialEq)]
 pub struct SyscallsCell {
-    /// Lockref that is measured.
+    /// Lockref to measure.
     pub whose: Whose,
     /// Number of tasks.
     pub tasks: usize,
-    /// The samples.
+    /// Samples taken so far.
     pub samples: Vec<PerSecond>,
 }
 
 impl SyscallsCell {
-    /// Creates a cell without a sample.
+    /// Creates a cell without samples.
     pub fn new(whose: Whose, tasks: usize) -> SyscallsCell {
         SyscallsCell { whose, tasks, samples: Vec::new() }
     }
 
-    /// Adds a sample: operations a second of each task.
+    /// Adds a sample, given the operations per second of each task.
     pub fn push(&mut self, per_second: &[f64], idle: Option<f64>) {
         self.samples.push(PerSecond {
             minimum: per_second.iter().copied().fold(f64::INFINITY, f64::min),
@@ -110,12 +113,12 @@ impl SyscallsCell {
         self.samples.iter().map(|sample| sample.total).collect()
     }
 
-    /// Mean of the totals; `None` without a sample.
+    /// Mean of the totals; `None` if there are no samples.
     pub fn mean(&self) -> Option<f64> {
         statistics::mean(&self.totals())
     }
 
-    /// Idleness of the host, mean of the samples; `None` where the system does not say.
+    /// Idle share of the host: mean of the samples. `None` if the system does not report it.
     pub fn idle(&self) -> Option<f64> {
         let idle: Option<Vec<f64>> = self.samples.iter().map(|sample| sample.idle).collect();
         statistics::mean(&idle?)
@@ -136,37 +139,37 @@ impl SyscallsCell {
 /// Result of a measurement request.
 #[derive(Clone, Debug, Default)]
 pub struct SyscallsReport {
-    /// Requested cells, in the order of the rows. A cell that was not begun has no sample.
+    /// Requested cells, in the order of the rows. A cell that was never begun has no samples.
     pub cells: Vec<SyscallsCell>,
-    /// One row for each cell with a sample.
+    /// One row for each cell with at least one sample.
     pub rows: Vec<Row>,
-    /// The samples, for people: a text for each cell of the kernel.
+    /// Samples for readers: a text for each cell of the kernel.
     pub listings: Vec<String>,
-    /// Reason why the rest was not measured.
+    /// Reason why the remaining cells were not measured.
     pub failure: Option<String>,
-    /// Sentences for people.
+    /// Notes for the reader.
     pub notes: Vec<String>,
     /// Conditions of the measurement, by name.
     pub environment: Vec<(String, String)>,
 }
 
-/// Number of samples of each point from which the local work is found.
+/// Number of samples per calibration point of the local work.
 const CALIBRATION_SAMPLES: usize = 5;
-/// Local work with which ours is tried, in nanoseconds.
+/// Local work at which our operation is calibrated, in nanoseconds.
 const TRIED_WORK: f64 = 1000.0;
-/// Ratio of the time that local work takes to the time it should take. Below this ratio the
-/// measurement was disturbed.
+/// Minimum ratio of the time that local work takes to its nominal time. Below it, the measurement
+/// was disturbed.
 const MOST_SPEED: f64 = 0.5;
-/// Maximum length of these samples.
+/// Maximum length of a calibration sample.
 const CALIBRATION_WINDOW: Duration = Duration::from_millis(100);
 
-/// Number of samples of a request, for progress.
+/// Returns the number of samples in a request, for the progress display.
 pub fn samples(request: &SyscallsRequest) -> usize {
     let ours = if request.beside { request.experiment.beside().1.len() } else { 0 };
     (request.kinds.len() + ours) * request.tasks.len() * request.repeats
 }
 
-/// Measures a request, on the file of `directory`.
+/// Measures a request on the file in `directory`.
 ///
 /// # Errors
 ///
@@ -207,7 +210,7 @@ pub fn run(
     Ok(report)
 }
 
-/// Returns the measured variants of ours, with their names beside this experiment.
+/// Returns the measured variants of our lockref, with their names in this experiment.
 fn variants(request: &SyscallsRequest) -> Vec<(&'static str, Variant)> {
     let (script, names) = request.experiment.beside();
     let Some(script) = Script::shipped(script).filter(|_| request.beside) else {
@@ -219,7 +222,7 @@ fn variants(request: &SyscallsRequest) -> Vec<(&'static str, Variant)> {
     names.iter().filter_map(variant).collect()
 }
 
-/// Request that is being measured, and its conditions.
+/// A request during its measurement, and its conditions.
 struct Rounds<'a> {
     request: &'a SyscallsRequest,
     placement: &'a Placement,
@@ -260,7 +263,7 @@ impl Rounds<'_> {
         Ok(())
     }
 
-    /// Returns the operations a second of each task, in one sample.
+    /// Returns the operations per second of each task in one sample.
     fn once(
         &self,
         whose: &Whose,
@@ -313,16 +316,16 @@ impl Rounds<'_> {
             }
         };
         if jobs::interrupted() {
-            // The interrupt cut its window short.
+            // The interrupt cut the window short.
             return Err(Stopped::Interrupted);
         }
         let seconds = window.as_secs_f64();
         Ok((counts.iter().map(|&count| count as f64 / seconds).collect(), idle))
     }
 
-    /// Finds the local work with which one operation of ours takes as long as one of the kernel's.
-    /// Ours is measured without local work and with some, because a nanosecond of it takes longer
-    /// than that on a busy host.
+    /// Finds the local work for which one of our operations takes as long as one of the kernel's.
+    /// Our operation is measured both with and without local work, because on a busy host a
+    /// nanosecond of work takes longer than a nanosecond.
     fn find_local_work(&mut self) -> Result<(), Stopped> {
         let Some((name, _)) = self.variants.first() else { return Ok(()) };
         rounds_per_ns();
@@ -344,15 +347,15 @@ impl Rounds<'_> {
     }
 }
 
-/// Returns the local work for an operation of `target` nanoseconds, on the line through two points.
-/// The operation takes `without` nanoseconds without local work, and `with` nanoseconds with
-/// [`TRIED_WORK`]. The result is never below zero.
+/// Returns the local work of an operation that should take `target` nanoseconds. It lies on the
+/// line through two points: `without` local work, and `with` nanoseconds at a local work of
+/// [`TRIED_WORK`]. The result is at least zero.
 fn local_work(target: f64, without: f64, with: f64) -> f64 {
     let slope = ((with - without) / TRIED_WORK).max(MOST_SPEED);
     ((target - without) / slope).max(0.0)
 }
 
-/// Returns the ratio of a cell's totals to those of another cell, second by second.
+/// Returns the ratio of a cell's totals to another cell's totals, sample by sample.
 fn ratio(cell: &SyscallsCell, other: &SyscallsCell) -> Option<RatioDetail> {
     let pairs = cell.samples.iter().zip(&other.samples);
     let ratios: Vec<f64> = pairs.map(|(a, b)| a.total / b.total).collect();
@@ -394,7 +397,7 @@ fn rows(request: &SyscallsRequest, cells: &[SyscallsCell], local_work: f64) -> V
     cells.iter().filter_map(row).collect()
 }
 
-/// Returns the samples of a cell of the kernel, as will-it-scale prints them.
+/// Returns the samples of a kernel cell, as will-it-scale prints them.
 fn listing(experiment: Experiment, cell: &SyscallsCell) -> Option<String> {
     let Whose::Kernel(kind) = cell.whose else { return None };
     let mut text = format!("{}, tasks: {}, {}:\n", experiment.name(), cell.tasks, kind.name());
@@ -465,11 +468,12 @@ fn environment(
     environment
 }
 
-/// Returns the C library that makes the system calls. The kind of `fstat` depends on it.
+/// Returns the C library that makes the system calls. It decides which kind of `fstat` call is
+/// made.
 fn c_library() -> String {
     #[cfg(target_env = "gnu")]
     {
-        // SAFETY: the function has no argument, and returns a C string that lives forever.
+        // SAFETY: the function takes no arguments, and returns a C string that is never freed.
         let version = unsafe { std::ffi::CStr::from_ptr(libc::gnu_get_libc_version()) };
         format!("glibc {}", version.to_string_lossy())
     }
@@ -484,7 +488,7 @@ mod tests {
     #[test]
     fn local_work_is_on_the_line_through_two_measurements() {
         assert_eq!(local_work(500.0, 100.0, 1100.0), 400.0);
-        // With half of the CPU, everything takes twice as long.
+        // With half of a CPU, everything takes twice as long.
         assert_eq!(local_work(1000.0, 200.0, 2200.0), 400.0);
         assert_eq!(local_work(90.0, 100.0, 1100.0), 0.0);
         assert!(local_work(1e6, 100.0, 100.0).is_finite());

@@ -1,7 +1,7 @@
-//! One sample of one cell: tasks are started, warmed up, counted for a window, stopped and reaped.
+//! One sample of one cell: starts the tasks, warms up, counts during a window, stops and reaps
+//! them.
 //!
-//! No task is ever left behind: [`Children`] kills and reaps those that have not ended by
-//! themselves.
+//! No task is left behind: [`Children`] kills and reaps those that have not ended by themselves.
 
 use super::directory::Directory;
 use super::idle::Ticks;
@@ -27,36 +27,35 @@ pub struct Plan<'a> {
     pub tasks: usize,
     /// Placement of the tasks.
     pub placement: &'a Placement,
-    /// Directory with the file on which they act.
+    /// Directory with the file that the tasks use.
     pub directory: &'a Directory,
-    /// Command that starts a process.
+    /// Command that starts a task process.
     pub launcher: &'a Launcher,
 }
 
 /// Result of a sample.
 #[derive(Clone, Debug)]
 pub struct Sample {
-    /// Operations of each task in the window.
+    /// Operations of each task during the window.
     pub counts: Vec<u64>,
     /// Length of the window.
     pub window: Duration,
-    /// Share of the window in which the host's CPUs were idle, in per cent, if the system reports
-    /// it.
+    /// Idle share of the host's CPUs during the window, in per cent, if the system reports it.
     pub idle: Option<f64>,
 }
 
-/// Reason why there is no sample.
+/// Reason why a sample is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stopped {
-    /// The user wants the process to end.
+    /// The user interrupted the process.
     Interrupted,
-    /// Something was refused, or a task failed: a line for people.
+    /// A request was refused, or a task failed. The text is one line for the user.
     Failed(String),
 }
 
-/// Interval at which the measuring process checks tasks that begin or end.
+/// Interval at which the measuring process checks tasks that start or stop.
 const LOOKS: Duration = Duration::from_millis(1);
-/// Interval at which it checks them while they count. It is longer, because a check takes a CPU
+/// Interval at which it checks tasks that count. It is longer, because each check takes CPU time
 /// from them.
 const LONGEST_SLEEP: Duration = Duration::from_millis(200);
 
@@ -65,10 +64,10 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(200);
 /// # Errors
 ///
 /// If it was interrupted, or a task cannot be started, cannot be pinned, fails, or does not end.
-/// The tasks have ended then too.
+/// Even then, all tasks have ended.
 pub fn sample(plan: &Plan, times: Times) -> Result<Sample, Stopped> {
     let result = attempt(plan, times);
-    // The task may have failed because it was interrupted too.
+    // An interrupt may also be the cause of the task's failure.
     if result.is_err() && jobs::interrupted() { Err(Stopped::Interrupted) } else { result }
 }
 
@@ -100,7 +99,7 @@ fn attempt(plan: &Plan, times: Times) -> Result<Sample, Stopped> {
     Ok(Sample { counts, window, idle })
 }
 
-/// A sample that is being measured.
+/// A sample during its measurement.
 struct Run<'a> {
     plan: &'a Plan<'a>,
     times: Times,
@@ -115,7 +114,7 @@ impl Run<'_> {
         Err(Stopped::Failed(what))
     }
 
-    /// Starts a process for the tasks from `first`, one on each of `cpus`.
+    /// Starts a process for the tasks from number `first`, one on each of `cpus`.
     fn start(
         &mut self,
         first: usize,
@@ -147,7 +146,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Waits until every task is ready, and gives up if none becomes ready for too long.
+    /// Waits until every task is ready. Gives up if no further task becomes ready for too long.
     fn await_ready(&mut self) -> Result<(), Stopped> {
         let (mut last, mut since) = (0, Instant::now());
         loop {
@@ -163,7 +162,7 @@ impl Run<'_> {
                 (last, since) = (ready, Instant::now());
             }
             if let Some(status) = self.children.first_ended() {
-                // It may have reported the reason just before.
+                // The task may have reported the reason just before it ended.
                 self.all_well()?;
                 return self.failed(format_args!("a task ended before it began: {status}"));
             }
@@ -178,7 +177,7 @@ impl Run<'_> {
     }
 
     fn states(&self) -> impl Iterator<Item = u32> {
-        // Acquire, paired with the release by which a task reports that it failed.
+        // Acquire: pairs with the release with which a task reports its failure.
         (0..self.shared.tasks()).map(|task| self.shared.line(task).state.load(Ordering::Acquire))
     }
 
@@ -266,15 +265,15 @@ impl Run<'_> {
     }
 }
 
-/// The processes of tasks that have not been reaped. Dropped, it kills and reaps them.
+/// Task processes that have not been reaped. Dropping this kills and reaps them.
 struct Children(Vec<Child>);
 
 impl Children {
-    /// Reaps the processes that have ended, and returns how many have not.
+    /// Reaps the processes that have ended, and returns the number of those still running.
     ///
     /// # Errors
     ///
-    /// The exit status of one that failed.
+    /// The exit status of a process that failed.
     fn reap(&mut self) -> Result<usize, String> {
         let mut bad = None;
         self.0.retain_mut(|child| match child.try_wait() {
@@ -292,7 +291,7 @@ impl Children {
         bad.map_or(Ok(self.0.len()), Err)
     }
 
-    /// Returns the exit status of a process that has ended, if any has.
+    /// Returns the exit status of an ended process, if there is one.
     fn first_ended(&mut self) -> Option<String> {
         self.0.iter_mut().find_map(|child| child.try_wait().ok().flatten()).map(|s| s.to_string())
     }
@@ -300,11 +299,11 @@ impl Children {
 
 impl Drop for Children {
     fn drop(&mut self) {
-        // Limit on the wait for a process that the kernel holds (in a file system that does not
-        // answer).
+        // Timeout for a process that is stuck in the kernel, for example in a file system that does
+        // not answer.
         const PATIENCE: Duration = Duration::from_secs(10);
         for child in &mut self.0 {
-            // It may have ended by itself.
+            // This may fail because the process has already ended.
             let _ = child.kill();
         }
         let begin = Instant::now();

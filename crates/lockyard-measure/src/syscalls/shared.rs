@@ -1,7 +1,8 @@
-//! Memory that the measuring process and its tasks share: a flag, and a line for each task.
+//! Memory shared between the measuring process and its tasks: a flag, and a line for each task.
 //!
-//! It is an anonymous file in memory, passed to a task as its standard input. Nothing needs a name,
-//! or is left behind. Only relaxed operations run while tasks count. A task's line has one writer.
+//! The memory is an anonymous file, passed to a task as its standard input. So it needs no name,
+//! and leaves nothing behind. While tasks count, they use only relaxed operations. Each task's line
+//! has a single writer.
 
 use super::experiment::last_error;
 use std::fs::File;
@@ -14,13 +15,13 @@ pub(super) const PREPARE: u32 = 0;
 pub(super) const GO: u32 = 1;
 pub(super) const STOP: u32 = 2;
 
-/// States of a task: not begun, ready to go, failed.
+/// States of a task: not begun, ready, failed.
 pub(super) const NEW: u32 = 0;
 pub(super) const READY: u32 = 1;
 pub(super) const FAILED_TO_PIN: u32 = 2;
 pub(super) const FAILED_TO_START: u32 = 3;
 pub(super) const FAILED_TO_CALL: u32 = 4;
-/// The task was no longer pinned to its CPU when it stopped.
+/// Failure: the task was no longer pinned to its CPU when it stopped.
 pub(super) const MOVED: u32 = 5;
 
 /// Header that all tasks read.
@@ -29,25 +30,25 @@ pub(super) struct Header {
     pub(super) flag: AtomicU32,
 }
 
-/// Line that one task writes.
+/// Line that a single task writes.
 #[repr(C, align(128))]
 pub(super) struct Line {
     /// Number of operations.
     pub(super) count: AtomicU64,
     pub(super) state: AtomicU32,
-    /// Error number of its failure.
+    /// Error number, if the task failed.
     pub(super) errno: AtomicI32,
 }
 
-/// The mapping.
+/// Mapping of the shared memory.
 pub(super) struct Shared {
     memory: NonNull<u8>,
     bytes: usize,
     tasks: usize,
 }
 
-// SAFETY: the memory is mapped until `self` is dropped, belongs to no thread, and is accessed only
-// by atomics.
+// SAFETY: the memory stays mapped until `self` is dropped, belongs to no thread, and is only
+// accessed with atomics.
 unsafe impl Send for Shared {}
 // SAFETY: as above.
 unsafe impl Sync for Shared {}
@@ -57,13 +58,13 @@ const fn bytes_of(tasks: usize) -> usize {
 }
 
 impl Shared {
-    /// Creates memory for `tasks` tasks, all zero: the flag says prepare, and no task has begun.
+    /// Creates zeroed memory for `tasks` tasks: the flag says prepare, and no task has begun.
     ///
     /// # Errors
     ///
-    /// The call that the system refused.
+    /// The system call that was refused.
     pub(super) fn new(tasks: usize) -> Result<(Shared, File), String> {
-        // SAFETY: the name is a C string; the call has no other argument in memory.
+        // SAFETY: the name is a C string, and the call takes no other pointer.
         let descriptor = unsafe { libc::memfd_create(c"lockyard".as_ptr(), libc::MFD_CLOEXEC) };
         if descriptor < 0 {
             return Err(format!(
@@ -79,7 +80,7 @@ impl Shared {
         Ok((shared, file))
     }
 
-    /// Maps the memory behind `file`, which must be long enough for `tasks` tasks.
+    /// Maps the memory of `file`, which must be long enough for `tasks` tasks.
     ///
     /// # Errors
     ///
@@ -88,13 +89,14 @@ impl Shared {
         let bytes = bytes_of(tasks);
         // SAFETY: an all-zero `stat` is valid.
         let mut status: libc::stat = unsafe { std::mem::zeroed() };
-        // SAFETY: `status` is live, and as large as the call writes.
+        // SAFETY: `status` is live, and as large as the call requires.
         let known = unsafe { libc::fstat(file.as_raw_fd(), &raw mut status) } == 0;
-        // An access beyond the end of a file is a fault, so a mapping must not be longer.
+        // Accesses beyond the end of the file would fault, so the mapping must not be longer than
+        // the file.
         if !known || status.st_size < bytes as libc::off_t {
             return Err(format!("there is no shared memory of {bytes} bytes"));
         }
-        // SAFETY: a new mapping, wherever the system puts it: it replaces nothing.
+        // SAFETY: the system chooses the address, so the new mapping replaces no other.
         let memory = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -113,8 +115,8 @@ impl Shared {
     }
 
     pub(super) fn header(&self) -> &Header {
-        // SAFETY: the mapping begins with a header, is aligned to a page, and lives as long as
-        // `self`. Every bit pattern is a valid atomic integer, and all processes access it by
+        // SAFETY: the mapping begins with a header, is page-aligned, and lives as long as `self`.
+        // Every bit pattern is a valid atomic integer, and all processes access it only with
         // atomics.
         unsafe { self.memory.cast().as_ref() }
     }
@@ -125,8 +127,8 @@ impl Shared {
     pub(super) fn line(&self, task: usize) -> &Line {
         assert!(task < self.tasks, "task {task} of {}", self.tasks);
         let offset = bytes_of(task);
-        // SAFETY: the line is within the mapping, because `task` is below the number of tasks for
-        // which it was made. Its offset is a multiple of its alignment. The rest is as in `header`.
+        // SAFETY: the line is within the mapping, because the mapping has more than `task` lines.
+        // Its offset is a multiple of its alignment. For the rest, see `header`.
         unsafe { self.memory.add(offset).cast().as_ref() }
     }
 
@@ -137,7 +139,7 @@ impl Shared {
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // SAFETY: the mapping is `self`'s, and every reference into it borrows `self`.
+        // SAFETY: `self` owns the mapping, and every reference into it borrows `self`.
         unsafe { libc::munmap(self.memory.as_ptr().cast(), self.bytes) };
     }
 }

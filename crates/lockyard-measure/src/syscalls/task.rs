@@ -1,9 +1,9 @@
-//! Process of a task. It finds the shared memory, pins itself, reports that it is ready, and then
-//! makes one system call after another.
+//! Process of a task. It maps the shared memory, pins itself, reports that it is ready, and then
+//! repeats one system call.
 //!
-//! [`super::sample`], of the same program, writes its arguments. Its standard input is the shared
-//! memory, and its standard output is the open file. It ends when the flag says stop. The kernel
-//! kills it if the measuring process ends without having said so.
+//! [`super::sample`] of the same program provides its arguments. Its standard input is the shared
+//! memory, and its standard output is the open file. It ends when the flag says stop. If the
+//! measuring process ends without setting the flag, the kernel kills the task.
 
 use super::experiment::{Experiment, TASK, last_error};
 use super::shared::{
@@ -17,14 +17,14 @@ use std::process::ExitCode;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-/// Interval at which a task checks for the start. It must not take a CPU from those that are not
-/// ready yet.
+/// Interval at which a task checks whether to start. It is long enough to leave the CPU to tasks
+/// that are not ready yet.
 const LOOKS: Duration = Duration::from_micros(100);
 
-/// Stack size of a task's thread, which needs no more.
+/// Stack size of a task's thread.
 const STACK: usize = 128 << 10;
 
-/// Performs the task that `arguments` (those after [`TASK`]) describe.
+/// Runs the task described by `arguments`, which are those after [`TASK`].
 pub fn perform(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     match Task::parse(arguments.into_iter().collect()).and_then(Task::run) {
         Ok(()) => ExitCode::SUCCESS,
@@ -35,21 +35,22 @@ pub fn perform(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     }
 }
 
-/// Description of a process's tasks.
+/// Description of the tasks in one process.
 struct Task {
     experiment: Experiment,
     path: CString,
-    /// The measuring process.
+    /// Process ID of the measuring process.
     parent: libc::pid_t,
-    /// Number of tasks in all processes together.
+    /// Number of tasks in all processes.
     tasks: usize,
-    /// Index of the first task of this process.
+    /// Index of this process's first task.
     first: usize,
-    /// CPU of each of this process's tasks; the length is their number.
+    /// CPU of each task in this process. The length is the number of tasks.
     cpus: Vec<Option<usize>>,
 }
 
-/// Returns the arguments of the tasks from `first` of `tasks` tasks, which run on `cpus`.
+/// Returns the arguments for a process that runs tasks from number `first` on `cpus`, out of
+/// `tasks` tasks in total.
 pub(super) fn arguments(
     experiment: Experiment,
     path: &std::path::Path,
@@ -100,7 +101,7 @@ impl Task {
         live_and_die_with(self.parent)?;
         let shared = Shared::map(std::io::stdin().as_fd(), self.tasks)?;
         if let [cpu] = self.cpus[..] {
-            // Runs in the main thread, because a second thread would change what the kernel does.
+            // Stay in the main thread, because a second thread would change what the kernel does.
             self.perform(&shared, self.first, cpu);
             return Ok(());
         }
@@ -112,7 +113,7 @@ impl Task {
                 let spawned =
                     std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, begin);
                 if let Err(error) = spawned {
-                    // The measuring process sees the failure, and stops the others.
+                    // The measuring process sees the failure, and stops the other tasks.
                     fail(shared.line(task), FAILED_TO_START, &error);
                     break;
                 }
@@ -121,7 +122,7 @@ impl Task {
         Ok(())
     }
 
-    /// Runs one task, from pinning to the end.
+    /// Runs one task from pinning to its end.
     fn perform(&self, shared: &Shared, task: usize, cpu: Option<usize>) {
         let line = shared.line(task);
         if let Some(cpu) = cpu
@@ -146,12 +147,12 @@ impl Task {
     }
 }
 
-/// Reports that the task is ready, waits for the start, and performs `call` until it is told to
-/// stop. A call also costs a load of a line that no task writes, and a store to the task's own
+/// Reports that the task is ready, waits for the start, and repeats `call` until the flag says
+/// stop. Each call also costs a load of a line that no task writes, and a store to the task's own
 /// line.
 fn repeat(shared: &Shared, line: &Line, call: impl Fn() -> bool) -> Result<(), std::io::Error> {
     let flag = &shared.header().flag;
-    // Relaxed, all of them: only the numbers themselves are published.
+    // All of these are relaxed: only the numbers themselves are published.
     line.state.store(READY, Ordering::Relaxed);
     while flag.load(Ordering::Relaxed) == PREPARE {
         std::thread::sleep(LOOKS);
@@ -170,56 +171,56 @@ fn repeat(shared: &Shared, line: &Line, call: impl Fn() -> bool) -> Result<(), s
 
 fn fail(line: &Line, state: u32, error: &std::io::Error) {
     line.errno.store(error.raw_os_error().unwrap_or(0), Ordering::Relaxed);
-    // Release, paired with the measuring process's acquire: a reader that sees the state sees the
-    // number.
+    // Release: pairs with the measuring process's acquire. A reader that sees the state also sees
+    // the error number.
     line.state.store(state, Ordering::Release);
 }
 
-/// Makes `open` for reading and writing, and `close`; returns whether both succeeded.
+/// Calls `open` for reading and writing, then `close`. Returns true if both succeeded.
 #[inline(always)]
 pub fn open_and_close(path: &std::ffi::CStr) -> bool {
     // SAFETY: the path is a C string.
     let descriptor = unsafe { libc::open(path.as_ptr(), libc::O_RDWR) };
-    // SAFETY: the descriptor was opened here, and nothing else knows it. -1 is refused.
+    // SAFETY: the descriptor was opened here, and is used nowhere else. -1 is refused.
     descriptor >= 0 && unsafe { libc::close(descriptor) } == 0
 }
 
-/// Makes `fstat` of an open file, as the C library does; returns whether it succeeded.
+/// Calls `fstat` on an open file, as the C library does it. Returns true if it succeeded.
 #[inline(always)]
 pub fn stat_of_open_file(descriptor: i32) -> bool {
     let mut status = std::mem::MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: `status` is live, and as large as the call writes; it is not read.
+    // SAFETY: `status` is live, and as large as the call requires. It is not read.
     unsafe { libc::fstat(descriptor, status.as_mut_ptr()) == 0 }
 }
 
-/// Makes `access` of a path, for existence; returns whether it succeeded.
+/// Calls `access` on a path, to check for existence. Returns true if it succeeded.
 #[inline(always)]
 pub fn access(path: &std::ffi::CStr) -> bool {
     // SAFETY: the path is a C string.
     unsafe { libc::access(path.as_ptr(), libc::F_OK) == 0 }
 }
 
-/// Makes `stat` of a path; returns whether it succeeded.
+/// Calls `stat` on a path. Returns true if it succeeded.
 #[inline(always)]
 pub fn stat(path: &std::ffi::CStr) -> bool {
     let mut status = std::mem::MaybeUninit::<libc::stat>::uninit();
-    // SAFETY: the path is a C string; `status` is live, and as large as the call writes; it is not
-    // read.
+    // SAFETY: the path is a C string. `status` is live, and as large as the call requires. It is
+    // not read.
     unsafe { libc::stat(path.as_ptr(), status.as_mut_ptr()) == 0 }
 }
 
-/// Ignores the signals of a whole process group (Ctrl-C, a `timeout`, a closed terminal), which the
-/// measuring process handles by stopping its tasks. Also makes this process end when that process
-/// ends.
+/// Ignores signals that reach the whole process group (Ctrl-C, `timeout`, a closed terminal); the
+/// measuring process handles them by stopping its tasks. Also makes this process end when the
+/// measuring process ends.
 fn live_and_die_with(parent: libc::pid_t) -> Result<(), String> {
     for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
-        // SAFETY: the call installs no function of ours.
+        // SAFETY: the call installs no handler function.
         unsafe { libc::signal(signal, libc::SIG_IGN) };
     }
-    // SAFETY: the call has no argument in memory.
+    // SAFETY: the call takes no pointers.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL as libc::c_ulong) };
-    // It may have ended before the call, and then the signal is never sent.
-    // SAFETY: the call has no argument.
+    // If the measuring process ended before this call, the signal is never sent. SAFETY: the call
+    // takes no arguments.
     if unsafe { libc::getppid() } == parent {
         Ok(())
     } else {

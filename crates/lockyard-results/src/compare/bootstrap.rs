@@ -1,22 +1,23 @@
-//! Interval of a ratio of medians, by the bootstrap (B. Efron, R. Tibshirani, *An Introduction to
-//! the Bootstrap*, 1993, chapter 13: percentile intervals).
+//! Confidence interval of a ratio of medians, by the bootstrap (B. Efron, R. Tibshirani, *An
+//! Introduction to the Bootstrap*, 1993, chapter 13: percentile intervals).
 //!
-//! Each replicate draws as many rounds as a run had, with replacement, and takes the medians. Cells
-//! of a run are measured in rounds, each cell once a round. So a slow moment of the host affects
-//! all cells of a round. A replicate therefore draws the same rounds for all rows of a file that
-//! have the same number of rounds. The interval of their mean then accounts for their correlation.
-//! The seed is fixed, so the same two files give the same intervals.
+//! Each replicate draws as many rounds as the run had, with replacement, and takes the median. A
+//! round measures each cell once, so a slow moment of the host affects all cells of that round.
+//!
+//! A replicate therefore draws the same rounds for all rows of a file with the same number of
+//! rounds. This way the interval of their mean accounts for their correlation. The seed is fixed:
+//! the same two files always give the same intervals.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::SplitMix64;
 
-/// Number of replicates. A 95 % interval leaves out 50 of them on either side.
+/// Number of replicates. A 95 % interval leaves out 50 on each side.
 pub const REPLICATES: usize = 2000;
 
-/// Coverage of an interval.
+/// Confidence level of the intervals.
 pub const COVERAGE: f64 = 0.95;
 
-/// File that a run is from. The two files are drawn independently.
+/// File that a run belongs to. Each file is resampled independently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Side {
     /// First file.
@@ -31,7 +32,7 @@ fn below(random: &mut SplitMix64, bound: usize) -> usize {
     ((u128::from(random.next_u64()) * bound as u128) >> 64) as usize
 }
 
-/// Returns the median of each replicate of `rounds`.
+/// Returns the median of each bootstrap replicate of `rounds`.
 ///
 /// # Panics
 ///
@@ -42,7 +43,7 @@ pub fn medians(rounds: &[f64], side: Side) -> Vec<f64> {
         Side::A => 1,
         Side::B => 2,
     };
-    // All rows of a file with the same number of rounds draw the same ones.
+    // Rows of one file with the same number of rounds draw the same rounds.
     let mut random = SplitMix64::seed_from_u64(side << 32 | rounds.len() as u64);
     let mut drawn = vec![0.0; rounds.len()];
     (0..REPLICATES)
@@ -53,7 +54,7 @@ pub fn medians(rounds: &[f64], side: Side) -> Vec<f64> {
         .collect()
 }
 
-/// Returns the median, and changes the order of `values`.
+/// Returns the median, and reorders `values`.
 ///
 /// # Panics
 ///
@@ -69,8 +70,8 @@ pub fn median(values: &mut [f64]) -> f64 {
     lower + (upper - lower) / 2.0
 }
 
-/// Returns the interval of [`COVERAGE`] of `replicates`. The same number of them lies below it and
-/// above it.
+/// Returns the interval that covers the share [`COVERAGE`] of the replicates. Equally many of them
+/// lie below it and above it.
 ///
 /// # Panics
 ///

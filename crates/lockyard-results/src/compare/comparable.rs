@@ -1,12 +1,12 @@
-//! Checks that two runs answer the same question. Their host, workload, duration and inputs must be
-//! the same. Only the program, or the object under test, may differ. Entries that only one file has
-//! are not compared, and a note says so.
+//! Checks that two runs answer the same question: same host, workload, duration and inputs. Only
+//! the program, or the object under test, may differ. An entry that only one file has is not
+//! compared, and a note says so.
 
 use super::read::{Figure, FigureKind, ResultFile};
 use lockyard_support::printable;
 
-/// Entries of the environment that identify a host. If one differs, the files are refused, unless
-/// the user passes `--anyway`.
+/// Environment entries that identify a host. If any differs, the comparison is refused unless the
+/// user passes `--anyway`.
 pub const HOST: [&str; 15] = [
     "cpu",
     "architecture",
@@ -25,23 +25,22 @@ pub const HOST: [&str; 15] = [
     "flaws",
 ];
 
-/// Values of entries that the system did not tell. They are not compared.
+/// Values that mean "unknown". They are not compared.
 const NOT_KNOWN: [&str; 2] = ["not available here", "not known"];
 
-/// Entries of the environment that say how figures were measured. Files that differ in one answer
+/// Environment entries that say how figures were measured. Files that differ in any of them answer
 /// different questions.
 pub const MEASURING: [&str; 3] = ["seconds", "warm_up_seconds", "placement"];
 
-/// Entries of the environment that say how figures were simulated.
+/// Environment entries that say how figures were simulated.
 pub const SIMULATING: [&str; 1] = ["placement"];
 
-/// Checks that the pairs of `a` and `b` can be compared. Returns notes for the reader of the
-/// comparison.
+/// Checks that `pairs` of figures from `a` and `b` can be compared. Returns notes for the reader.
 ///
 /// # Errors
 ///
-/// If they cannot be compared. The message names the difference, and says if `--anyway` overrides
-/// it.
+/// If they cannot be compared. The message names the difference, and says whether `--anyway`
+/// overrides it.
 pub fn check(
     a: &ResultFile,
     b: &ResultFile,
@@ -105,8 +104,8 @@ pub fn check(
     Ok(notes)
 }
 
-/// Returns the entries among `names` in which the two environments differ. Adds those that only one
-/// of them has to `unknown`.
+/// Returns the `names` for which the two environments differ. Adds to `unknown` the names that only
+/// one environment has.
 fn differences(
     a: &ResultFile,
     b: &ResultFile,
@@ -129,7 +128,7 @@ fn differences(
     found
 }
 
-/// Returns, for each input, the first simulated pair in which it differs.
+/// Returns, for each input, the first simulated pair for which it differs.
 fn another_identity(pairs: &[(&Figure, &Figure)]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for (name, what) in

@@ -1,12 +1,15 @@
-//! Verdicts: figures of two files that differ, and the evidence for it.
+//! Verdicts on the figures of two files, and the evidence for them.
 //!
-//! Each measured pair gets two tests. One asks if the rounds differ at all, the other if the second
-//! file is slower by more than the threshold. Among many rows some differ by chance. So the
-//! probabilities of each test are corrected for the number of rows (S. Holm, *A Simple Sequentially
-//! Rejective Multiple Test Procedure*, 1979). A false verdict anywhere among the rows then has a
-//! probability of at most [`FAMILY_ERROR`], however the rows depend on each other. A verdict also
-//! requires that the interval of the difference of medians agrees. Simulated figures have no
-//! sampling error: they are equal or not.
+//! Each measured pair gets two tests. One asks whether the rounds differ at all; the other asks
+//! whether the second file is slower by more than the threshold.
+//!
+//! Among many rows, some differ by chance. So the probabilities of each test are corrected for the
+//! number of rows (S. Holm, *A Simple Sequentially Rejective Multiple Test Procedure*, 1979). The
+//! probability of any false verdict is then at most [`FAMILY_ERROR`], even if rows depend on each
+//! other.
+//!
+//! A verdict also requires that the interval of the difference of medians agrees. Simulated figures
+//! have no sampling error: they are either equal or different.
 
 use super::bootstrap::{self, Side};
 use super::direction::Direction;
@@ -16,21 +19,21 @@ use super::{comparable, join};
 use lockyard_support::InputError;
 use std::collections::BTreeMap;
 
-/// Maximum probability of a false verdict among all measured rows.
+/// Maximum probability of any false verdict among all measured rows.
 pub const FAMILY_ERROR: f64 = 0.05;
 
-/// Least number of rounds in either file for an interval and a verdict.
+/// Minimum number of rounds, in each file, for an interval and a verdict.
 pub const FEWEST_ROUNDS: usize = 5;
 
-/// Share by which local works must differ to be mentioned.
+/// Minimum relative difference in local work that is reported.
 const WORK_DIFFERENCE: f64 = 0.01;
 
 /// Choices of the user.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Options {
-    /// Threshold: a row counts if it is slower by more than this share, with evidence.
+    /// Threshold: a row counts as slower if the evidence shows a slowdown greater than this share.
     pub threshold: f64,
-    /// True to compare results of different hosts, machine files and seeds too.
+    /// True to compare even if hosts, machine files or seeds differ.
     pub anyway: bool,
 }
 
@@ -41,14 +44,14 @@ pub enum Verdict {
     Faster,
     /// B is slower.
     Slower,
-    /// The rounds are no evidence that either is faster.
+    /// The rounds do not show that either is faster.
     NoEvidence,
     /// The simulated figures are equal.
     Same,
 }
 
 impl Verdict {
-    /// Returns its name in tables.
+    /// Returns the name of the verdict in tables.
     pub fn name(self) -> &'static str {
         match self {
             Verdict::Faster => "faster",
@@ -62,7 +65,7 @@ impl Verdict {
 /// A row that both files have.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Compared {
-    /// Names of the figures.
+    /// Key of the figures.
     pub key: FigureKey,
     /// Figure of the first file.
     pub a: f64,
@@ -70,39 +73,38 @@ pub struct Compared {
     pub b: f64,
     /// `b / a - 1`.
     pub difference: f64,
-    /// Interval of the difference, with a coverage of [`bootstrap::COVERAGE`]. `None` for simulated
-    /// rows and for too few rounds.
+    /// Confidence interval of the difference, at level [`bootstrap::COVERAGE`]. `None` for
+    /// simulated rows, and with too few rounds.
     pub interval: Option<(f64, f64)>,
     /// Numbers of rounds of the two figures; `None` for simulated rows.
     pub rounds: Option<(usize, usize)>,
-    /// Probability of rounds that differ at least this much if the files do not, corrected for the
-    /// number of rows.
+    /// Probability of a difference at least this large by chance, corrected for the number of rows.
     pub probability: Option<f64>,
     /// Verdict on the row.
     pub verdict: Verdict,
-    /// True if B is slower by more than the threshold, with evidence.
+    /// True if the evidence shows that B is slower by more than the threshold.
     pub beyond: bool,
 }
 
-/// Geometric mean of the speeds of the rows of one kind.
+/// Geometric mean of the speeds of all rows of one kind.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Mean {
     /// Kind of the rows.
     pub kind: FigureKind,
     /// Number of rows.
     pub rows: usize,
-    /// Mean speed of B over A.
+    /// Mean speed of B divided by that of A.
     pub speed: f64,
-    /// Interval of the mean; `None` for simulated rows, or if any row has too few rounds.
+    /// Interval of the mean. `None` for simulated rows, or if any row has too few rounds.
     pub interval: Option<(f64, f64)>,
 }
 
-/// Way in which the measured rounds of two files are compared.
+/// Method by which the measured rounds of two files are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Method {
-    /// Two separate runs: the rounds of one against those of the other.
+    /// Two separate runs: all rounds of one against all rounds of the other.
     Runs,
-    /// Pairs: both ran in each round, in random order ([`super::paired`]).
+    /// Pairs: both programs ran in each round, in random order ([`super::paired`]).
     Pairs,
 }
 
@@ -113,22 +115,22 @@ pub struct Comparison {
     pub files: [(String, BTreeMap<String, String>); 2],
     /// Options of the user.
     pub options: Options,
-    /// Way in which rounds were compared.
+    /// Method by which rounds were compared.
     pub method: Method,
     /// Rows that both files have, in the order of the first file.
     pub rows: Vec<Compared>,
-    /// Rows that both files have but that cannot be compared, with the reason.
+    /// Common rows that cannot be compared, with the reason.
     pub left_out: Vec<(FigureKey, String)>,
-    /// Numbers of figures that only the first, and only the second file has.
+    /// Numbers of figures that only the first file has, and that only the second has.
     pub only: (usize, usize),
-    /// Means, one for each kind that has a row.
+    /// One mean for each kind of row.
     pub means: Vec<Mean>,
-    /// Sentences for people.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
 impl Comparison {
-    /// Returns the number of rows that are slower by more than the threshold, with evidence.
+    /// Returns the number of rows that the evidence shows to be slower by more than the threshold.
     pub fn slower_beyond_threshold(&self) -> usize {
         self.rows.iter().filter(|row| row.beyond).count()
     }
@@ -144,7 +146,7 @@ impl Comparison {
     }
 }
 
-/// Compares `b` with `a`. Costs [`bootstrap::REPLICATES`] draws of each round.
+/// Compares `b` with `a`. The cost is [`bootstrap::REPLICATES`] draws for each round.
 ///
 /// # Errors
 ///
@@ -194,16 +196,16 @@ pub fn compare(a: &ResultFile, b: &ResultFile, options: Options) -> Result<Compa
 /// Evidence from the rounds of a measured row. Its probabilities are not yet corrected.
 #[derive(Clone, Debug)]
 pub(super) struct Evidence {
-    /// Probability of rounds that differ at least this much if the files do not.
+    /// Probability of a difference at least this large by chance.
     differs: f64,
-    /// Probability of rounds at least this slow if B is slower by just the threshold.
+    /// Probability of rounds at least this slow if B's slowdown is exactly the threshold.
     beyond: f64,
-    /// Logarithm of B's speed over A's in each replicate.
+    /// Logarithm of the speed ratio B / A in each replicate.
     speeds: Vec<f64>,
 }
 
-/// Returns a row, and the direction of its metric. A simulated row has its verdict, a measured row
-/// has none yet.
+/// Returns a row, and the direction of its metric. A simulated row already has its verdict; a
+/// measured row gets it later.
 ///
 /// # Errors
 ///
@@ -250,7 +252,7 @@ pub(super) fn begin(
     Ok((row, direction))
 }
 
-/// Returns a row, and its evidence if it is measured. A measured row has no verdict yet.
+/// Returns a row, and its evidence if it is measured. A measured row gets its verdict later.
 fn one(
     a: &Figure,
     b: &Figure,
@@ -270,7 +272,7 @@ fn one(
         let ends = [low, high].map(|end| direction.figures(end.exp()) - 1.0);
         row.interval = Some((ends[0].min(ends[1]), ends[0].max(ends[1])));
     }
-    // Rounds of B, made faster by the threshold.
+    // Rounds of B, sped up by the threshold.
     let shifted: Vec<f64> = match direction {
         Direction::Up => b.rounds.iter().map(|round| round / (1.0 - threshold)).collect(),
         Direction::Down => b.rounds.iter().map(|round| round / (1.0 + threshold)).collect(),
@@ -287,7 +289,7 @@ fn one(
     Ok((row, Some(evidence)))
 }
 
-/// Returns true if a difference is on the slow side of the threshold.
+/// Returns true if the difference is a slowdown greater than the threshold.
 pub(super) fn is_beyond(difference: f64, direction: Direction, threshold: f64) -> bool {
     match direction {
         Direction::Up => difference < -threshold,
@@ -295,7 +297,7 @@ pub(super) fn is_beyond(difference: f64, direction: Direction, threshold: f64) -
     }
 }
 
-/// Gives the measured rows their verdicts.
+/// Sets the verdicts of the measured rows.
 fn judge(rows: &mut [Compared], evidence: &[Option<Evidence>], threshold: f64) {
     let corrected = |of: fn(&Evidence) -> f64| {
         let all: Vec<f64> = evidence.iter().flatten().map(of).collect();
@@ -319,8 +321,8 @@ fn judge(rows: &mut [Compared], evidence: &[Option<Evidence>], threshold: f64) {
     }
 }
 
-/// Returns the probabilities after Holm's correction, to be compared with the error level of the
-/// whole family.
+/// Applies Holm's correction to the probabilities. The results can be compared with the family-wise
+/// error rate.
 pub fn holm(probabilities: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..probabilities.len()).collect();
     order.sort_by(|&x, &y| probabilities[x].total_cmp(&probabilities[y]));
@@ -334,8 +336,8 @@ pub fn holm(probabilities: &[f64]) -> Vec<f64> {
     corrected
 }
 
-/// Returns the geometric mean of the speeds of the rows of a kind. In a replicate, all rows of a
-/// file with the same number of rounds draw the same ones.
+/// Returns the geometric mean of the speeds of all rows of one kind. Within a replicate, rows of a
+/// file with the same number of rounds draw the same rounds.
 pub(super) fn mean(
     kind: FigureKind,
     rows: &[Compared],
@@ -363,8 +365,7 @@ pub(super) fn mean(
     Some(Mean { kind, rows: count, speed: (sum / count as f64).exp(), interval })
 }
 
-/// Returns a note on pairs whose local works differ, because part of their difference comes from
-/// that.
+/// Returns a note on pairs whose local work differs, because that explains part of the difference.
 pub(super) fn other_work(pairs: &[(&Figure, &Figure)]) -> Option<String> {
     let differs = |(a, b): &&(&Figure, &Figure)| match (a.local_work, b.local_work) {
         (Some(a), Some(b)) => (a - b).abs() > WORK_DIFFERENCE * a.max(b),
@@ -381,12 +382,12 @@ pub(super) fn other_work(pairs: &[(&Figure, &Figure)]) -> Option<String> {
     ))
 }
 
-/// Returns a note on rows with too few rounds for any verdict among this many rows.
+/// Returns a note if some rows have too few rounds to reach a verdict among this many rows.
 fn too_few_rounds(rows: &[Compared]) -> Option<String> {
     let measured = rows.iter().filter(|row| row.rounds.is_some()).count() as f64;
     let enough = |n: usize, m: usize| {
-        // The strongest evidence: all rounds of one file are above all of the other. Of all ways to
-        // deal the rounds, 2 are like that.
+        // Strongest evidence possible: all rounds of one file lie above all rounds of the other. Of
+        // all orderings, 2 are this extreme.
         let ways = (1..=n).fold(1.0, |ways, i| ways * (m + i) as f64 / i as f64);
         n.min(m) >= FEWEST_ROUNDS && 2.0 / ways * measured <= FAMILY_ERROR
     };
@@ -401,7 +402,7 @@ fn too_few_rounds(rows: &[Compared]) -> Option<String> {
     })
 }
 
-/// Returns a note if all measured rows have the same verdict, because the host is then often the
+/// Returns a note if all measured rows have the same verdict, because the host is then a likely
 /// cause.
 fn all_alike(rows: &[Compared]) -> Option<String> {
     let measured: Vec<&Compared> = rows.iter().filter(|row| row.rounds.is_some()).collect();

@@ -1,4 +1,4 @@
-//! Direction of a metric: a higher throughput is faster, a longer time is slower.
+//! Direction of a metric: higher throughput is faster, longer time is slower.
 
 /// Direction in which a figure moves when a program becomes faster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,16 +10,16 @@ pub enum Direction {
 }
 
 impl Direction {
-    /// Returns the direction of a metric in a unit; `None` if neither tells. The unit decides
-    /// first, because a name may stand for anything. Figures per second should go up, figures in
-    /// seconds should go down.
+    /// Returns the direction of a metric in a unit; `None` if neither determines it. The unit is
+    /// checked first, because a metric's name may mean anything. Figures per second should go up,
+    /// figures in seconds should go down.
     pub fn of(metric: &str, unit: &str) -> Option<Direction> {
         match unit {
             "op/s" | "MB/s" | "jobs/s" | "jobs/min" | "records/s" | "transactions/s" => {
                 Some(Direction::Up)
             }
             "ns" | "us" | "ms" | "s" | "cycles" => Some(Direction::Down),
-            // Cost of a call over that of another one.
+            // Cost of a call relative to another call.
             "% of native" | "% of direct" => Some(Direction::Down),
             _ => match metric {
                 "throughput" | "iterations" => Some(Direction::Up),
@@ -33,7 +33,8 @@ impl Direction {
         }
     }
 
-    /// Returns the speed of B over A, from the two figures. It is above 1 if B is faster.
+    /// Returns the speed of B divided by that of A, computed from the two figures. It is above 1 if
+    /// B is faster.
     pub fn speed(self, a: f64, b: f64) -> f64 {
         match self {
             Direction::Up => b / a,
@@ -41,7 +42,7 @@ impl Direction {
         }
     }
 
-    /// Returns the ratio of figures (B over A) for a ratio of speeds.
+    /// Converts a ratio of speeds to the ratio of figures, B / A.
     pub fn figures(self, speed: f64) -> f64 {
         match self {
             Direction::Up => speed,
@@ -72,7 +73,7 @@ mod tests {
     #[test]
     fn every_published_figure_but_a_listing_s_has_a_direction() {
         for cell in published::shipped().unwrap().iter().flat_map(|table| &table.cells) {
-            // A share may fall because something else takes longer, so it has no direction.
+            // A share may fall just because something else takes longer, so it has no direction.
             let is_share = [CPU_SHARE_PREFIX, SAMPLE_COUNT_PREFIX]
                 .iter()
                 .any(|of| cell.key.metric.starts_with(of));

@@ -1,17 +1,18 @@
-//! Joins the figures of two files. Two figures belong together if they agree in table, experiment,
-//! machine, variant, number of threads, metric and unit, and were obtained in the same way.
+//! Joins the figures of two files. Two figures match if they have the same table, experiment,
+//! machine, variant, number of threads, metric and unit. Both must also be simulated, or both
+//! measured.
 
 use super::read::{Figure, FigureKey, ResultFile};
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// Figures of two files.
+/// Joined figures of two files.
 #[derive(Clone, Debug)]
 pub struct Joined<'r> {
-    /// Figures that both files have, in the order of the first file.
+    /// Figures in both files, in the order of the first file.
     pub pairs: Vec<(&'r Figure, &'r Figure)>,
-    /// Figures that only the first file has.
+    /// Figures only in the first file.
     pub only_a: Vec<&'r Figure>,
-    /// Figures that only the second file has.
+    /// Figures only in the second file.
     pub only_b: Vec<&'r Figure>,
 }
 
@@ -19,8 +20,8 @@ pub struct Joined<'r> {
 ///
 /// # Errors
 ///
-/// If the files have no figure in common, or have different figures of one run. The message names
-/// the difference.
+/// If the files have no figure in common, or report different metrics of the same run. The message
+/// names the difference.
 pub fn join<'r>(a: &'r ResultFile, b: &'r ResultFile) -> Result<Joined<'r>, String> {
     let of_b: HashMap<&FigureKey, &Figure> = b.figures.iter().map(|f| (&f.key, f)).collect();
     let of_a: HashSet<&FigureKey> = a.figures.iter().map(|f| &f.key).collect();
@@ -46,14 +47,14 @@ pub fn join<'r>(a: &'r ResultFile, b: &'r ResultFile) -> Result<Joined<'r>, Stri
     Ok(joined)
 }
 
-/// Names of a figure's run: its table, and its cell without the metric.
+/// Key of a figure's run: its table, and its cell without the metric.
 type Run<'f> = (&'f str, (&'f str, &'f str, &'f str, Option<usize>));
 
 fn run(figure: &Figure) -> Run<'_> {
     (&figure.key.table, figure.key.cell.run())
 }
 
-/// Returns the difference between two figures of one run.
+/// Describes the difference between two figures of one run.
 fn differs(a: &FigureKey, b: &FigureKey) -> String {
     let cell = &a.cell;
     if (&a.cell.metric, &a.cell.unit) != (&b.cell.metric, &b.cell.unit) {
@@ -70,10 +71,10 @@ fn differs(a: &FigureKey, b: &FigureKey) -> String {
     )
 }
 
-/// Property in which figures may differ: its name, and its value for a figure.
+/// Property in which figures may differ: its name, and a function that returns its value.
 type Dimension = (&'static str, fn(&Figure) -> String);
 
-/// Returns the reason why two files have no figure in common: the first property in which all their
+/// Explains why two files have no figure in common: returns the first property in which all their
 /// figures differ.
 fn nothing_in_common(a: &ResultFile, b: &ResultFile) -> String {
     let all = |results: &ResultFile, what: fn(&Figure) -> String| -> BTreeSet<String> {

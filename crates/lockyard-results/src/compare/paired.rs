@@ -1,8 +1,9 @@
-//! Comparison of two programs that ran in pairs: one pair a round, in random order.
+//! Comparison of two programs that ran in pairs: one pair per round, in random order.
 //!
-//! A pair shares its moment of the host. So each row is judged by the ratio within each round
-//! ([`super::sign_flip`]), and a slow moment affects both sides. The stated error rate then holds
-//! on a busy host too, which that of two separate runs does not.
+//! The two runs of a pair see the host at nearly the same moment, so a slow moment affects both.
+//! Each row is therefore judged by the ratio within each round ([`super::sign_flip`]).
+//!
+//! The stated error rate then holds even on a busy host. With two separate runs it does not.
 
 use super::bootstrap::COVERAGE;
 use super::comparison::{
@@ -16,16 +17,16 @@ use super::{bootstrap, comparable, join};
 use lockyard_support::{InputError, printable};
 use std::collections::HashMap;
 
-/// Least number of rounds for a verdict: with fewer, even the strongest evidence occurs by chance
-/// more often than [`FAMILY_ERROR`].
+/// Minimum number of rounds for a verdict. With fewer rounds, even the strongest evidence occurs by
+/// chance more often than [`FAMILY_ERROR`].
 pub const FEWEST_PAIRS: usize = 6;
 
-/// Joins the results of a program's runs, one for each round, into one file. A figure of it has a
-/// value for each round.
+/// Joins a program's runs, one per round, into one file. Each of its figures has one value per
+/// round.
 ///
 /// # Errors
 ///
-/// If the runs do not all have the same figures. The message names the round and the figure.
+/// If the runs do not all report the same figures. The message names the round and the figure.
 pub fn join_rounds(origin: &str, runs: &[ResultFile]) -> Result<ResultFile, InputError> {
     let fail = |what: String| InputError(format!("{origin}: {what}"));
     let Some(first) = runs.first() else { return Err(fail("there is no round".to_owned())) };
@@ -63,7 +64,7 @@ pub fn join_rounds(origin: &str, runs: &[ResultFile]) -> Result<ResultFile, Inpu
     Ok(joined)
 }
 
-/// Gives a measured figure its rounds.
+/// Sets the rounds of a measured figure.
 fn settle(figure: &mut Figure, rounds: Vec<f64>) {
     figure.value = bootstrap::median(&mut rounds.clone());
     let idle = figure.value <= LEAST || figure.value >= 1.0 / LEAST;
@@ -81,11 +82,12 @@ fn not_in_all(round: usize, has: &str, key: &FigureKey) -> String {
     )
 }
 
-/// Compares `b` with `a`, whose rounds are pairs: the n-th of each ran together, in random order.
+/// Compares `b` with `a`, whose rounds are pairs: the n-th rounds of both ran together, in random
+/// order.
 ///
 /// # Errors
 ///
-/// If they are not comparable, or have different numbers of rounds. The message names the
+/// If the files cannot be compared, or have different numbers of rounds. The message names the
 /// difference.
 pub fn compare_pairs(
     a: &ResultFile,
@@ -132,7 +134,7 @@ pub fn compare_pairs(
     })
 }
 
-/// Returns the logarithm of B's speed over A's in each round, and notes their centre in the row.
+/// Returns the logarithm of the speed ratio B / A in each round, and stores the centre in the row.
 /// `None` for a simulated row.
 fn speeds(row: &mut Compared, a: &Figure, b: &Figure, direction: Direction) -> Option<Vec<f64>> {
     if row.key.kind == FigureKind::Simulated {
@@ -151,7 +153,7 @@ fn speeds(row: &mut Compared, a: &Figure, b: &Figure, direction: Direction) -> O
     Some(logs)
 }
 
-/// Gives the measured rows their verdicts.
+/// Sets the verdicts of the measured rows.
 fn judge(rows: &mut [Compared], logs: &[Option<Vec<f64>>], threshold: f64) {
     let directions: Vec<Direction> = rows
         .iter()
@@ -159,7 +161,7 @@ fn judge(rows: &mut [Compared], logs: &[Option<Vec<f64>>], threshold: f64) {
         .collect();
     let measured: Vec<usize> = (0..rows.len()).filter(|&index| logs[index].is_some()).collect();
     let differs: Vec<Vec<f64>> = logs.iter().flatten().cloned().collect();
-    // Rounds of B, made faster by the threshold.
+    // Rounds of B, sped up by the threshold.
     let shifted: Vec<Vec<f64>> = measured
         .iter()
         .zip(&differs)
@@ -185,8 +187,8 @@ fn judge(rows: &mut [Compared], logs: &[Option<Vec<f64>>], threshold: f64) {
     }
 }
 
-/// Returns a note if even the strongest evidence may be too weak among this many rows: a row with
-/// all rounds on one side. Of all signs, 2 are like that in each row.
+/// Returns a note if even the strongest evidence may be too weak among this many rows. It is
+/// strongest when all rounds of a row have the same sign. Only 2 of all sign combinations do.
 fn too_few_rounds(rows: &[Compared]) -> Option<String> {
     let counts: Vec<usize> = rows.iter().filter_map(|row| row.rounds).map(|(a, _)| a).collect();
     let &rounds = counts.first()?;
@@ -205,8 +207,8 @@ fn too_few_rounds(rows: &[Compared]) -> Option<String> {
     })
 }
 
-/// Returns the geometric means. That of measured rows is the centre of the rounds' means, because
-/// the rows of a round move together.
+/// Returns the geometric means. For measured rows, it averages within each round and takes the
+/// centre over the rounds, because the rows of a round are correlated.
 fn means(rows: &[Compared], logs: &[Option<Vec<f64>>]) -> Vec<Mean> {
     let measured: Vec<&Vec<f64>> = logs.iter().flatten().collect();
     let of_measured = measured.first().map(|first| {

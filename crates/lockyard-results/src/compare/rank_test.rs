@@ -1,20 +1,22 @@
-//! Rank-sum test, which asks if the rounds of one run are above those of another (H. B. Mann, D. R.
-//! Whitney, *On a Test of Whether one of Two Random Variables is Stochastically Larger than the
+//! Rank-sum test: checks whether the rounds of one run are above those of another (H. B. Mann, D.
+//! R. Whitney, *On a Test of Whether one of Two Random Variables is Stochastically Larger than the
 //! Other*, 1947).
 //!
-//! All ways to deal the pooled ranks to the two runs are counted. The result is the share of them
-//! with a rank sum at least as extreme as the one found. The test assumes only that the rounds are
-//! independent, whatever their distribution. For small runs it is exact, ties included. For large
-//! ones it uses the normal approximation of the sum, with the correction for ties (M. Hollander, D.
-//! A. Wolfe, *Nonparametric Statistical Methods*, section 4.1).
+//! The test counts all ways to deal the pooled ranks to the two runs. Its result is the share of
+//! them with a rank sum at least as extreme as the observed one. It assumes only that rounds are
+//! independent; they may have any distribution.
+//!
+//! Small runs get an exact result, even with ties. Large runs get the normal approximation,
+//! corrected for ties (M. Hollander, D. A. Wolfe, *Nonparametric Statistical Methods*, section
+//! 4.1).
 
 use std::collections::HashMap;
 use std::rc::Rc;
 
-/// Maximum number of rounds of both runs together for which all ways are counted.
+/// Maximum number of rounds, both runs together, for the exact count.
 const EXACT_UP_TO: usize = 60;
 
-/// Probabilities of a rank sum at least as extreme as the one found, if the runs do not differ.
+/// Probabilities of a rank sum at least as extreme as the observed one, if the runs do not differ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Probabilities {
     /// Probability that `b`'s values are at least this far below `a`'s.
@@ -24,15 +26,16 @@ pub struct Probabilities {
 }
 
 impl Probabilities {
-    /// Returns the probability of a sum at least this far to either side: twice the smaller one.
+    /// Returns the two-sided probability: twice the smaller one.
     pub fn two_sided(self) -> f64 {
         (2.0 * self.below.min(self.above)).min(1.0)
     }
 }
 
-/// Tests if the values of `b` are below or above those of `a`. With at most 60 values together, the
-/// cost is a product of three numbers: all values, values of `b`, and possible rank sums. With more
-/// values it is that of a sort.
+/// Tests whether the values of `b` are below or above those of `a`.
+///
+/// For at most 60 values in total, the cost is the product of three numbers: values in total,
+/// values of `b`, and possible rank sums. For more values it is the cost of sorting them.
 ///
 /// # Panics
 ///
@@ -41,19 +44,19 @@ pub fn rank_test(a: &[f64], b: &[f64]) -> Probabilities {
     RankTests::default().test(a, b)
 }
 
-/// Tests of many rows. Rows without equal values, and with the same numbers of rounds, share one
-/// count.
+/// Rank tests of many rows, which share work. Rows without ties that have the same numbers of
+/// rounds need only one count.
 #[derive(Clone, Debug, Default)]
 pub struct RankTests {
-    /// Number of ways with each rank sum, by the ranks and the number chosen.
+    /// Number of ways to reach each rank sum, by the ranks and the number of ranks chosen.
     counts: HashMap<(Vec<usize>, usize), Rc<[f64]>>,
 }
 
 impl RankTests {
-    /// Maximum number of counts that are kept. Equal values make ever new ones.
+    /// Maximum number of counts to cache. Rows with ties rarely share a count.
     const MOST: usize = 64;
 
-    /// Tests as [`rank_test`] does.
+    /// Tests two runs, as [`rank_test`] does.
     ///
     /// # Panics
     ///
@@ -63,7 +66,7 @@ impl RankTests {
         let mut pooled: Vec<(f64, bool)> =
             a.iter().map(|&v| (v, false)).chain(b.iter().map(|&v| (v, true))).collect();
         pooled.sort_by(|x, y| x.0.total_cmp(&y.0));
-        // Twice the mean rank of each group of equal values, which is a whole number.
+        // Twice the mean rank of each group of equal values. The factor makes it a whole number.
         let mut ranks = vec![0usize; pooled.len()];
         let mut ties = 0.0;
         let mut begin = 0;
@@ -87,7 +90,7 @@ impl RankTests {
         }
     }
 
-    /// Returns the number of ways with each rank sum.
+    /// Returns the number of ways to reach each rank sum.
     fn ways(&mut self, ranks: Vec<usize>, count: usize) -> Rc<[f64]> {
         let key = (ranks, count);
         if let Some(known) = self.counts.get(&key) {
@@ -101,11 +104,11 @@ impl RankTests {
     }
 }
 
-/// Counts all ways to choose `count` of `ranks`. Returns the number of them with each sum.
+/// Counts the ways to choose `count` of `ranks`, by their sum.
 fn exact(ranks: &[usize], count: usize) -> Vec<f64> {
     let most: usize = ranks.iter().sum();
-    // ways[c][s] is the number of ways in which c of the ranks seen so far have the sum s. They are
-    // at most 2^60, and kept as floats.
+    // ways[c][s]: number of ways to choose c of the ranks seen so far with sum s. The numbers are
+    // at most 2^60, and stored as floats.
     let mut ways = vec![vec![0.0f64; most + 1]; count + 1];
     ways[0][0] = 1.0;
     for (seen, &rank) in ranks.iter().enumerate() {
@@ -127,15 +130,16 @@ fn approximate(a: f64, b: f64, found: f64, ties: f64) -> Probabilities {
     if variance <= 0.0 {
         return Probabilities { below: 1.0, above: 1.0 };
     }
-    // Continuity correction: half a rank towards the mean, because the sum is a whole number.
+    // Continuity correction: move the sum half a rank towards the mean, because it is a whole
+    // number.
     let below = (found - mean + 0.5) / variance.sqrt();
     let above = (found - mean - 0.5) / variance.sqrt();
     Probabilities { below: normal(below), above: normal(-above) }
 }
 
-/// Returns the normal distribution function by Abramowitz and Stegun 7.1.26. That is off by at most
-/// 1.5e-7, which is added, so that no probability is understated. W. J. Cody's error function would
-/// be more exact than needed.
+/// Returns the normal distribution function, by Abramowitz and Stegun 7.1.26. That approximation is
+/// off by at most 1.5e-7. The code adds this bound, so it never understates a probability. W. J.
+/// Cody's error function would be more precise than needed.
 fn normal(z: f64) -> f64 {
     let x = z.abs() / std::f64::consts::SQRT_2;
     let t = 1.0 / (1.0 + 0.327_591_1 * x);
@@ -152,7 +156,7 @@ mod tests {
 
     #[test]
     fn small_runs_have_the_probabilities_that_are_counted_by_hand() {
-        // All of b above all of a is one way of 70, of 20 and of 48620.
+        // If all of b is above all of a, the probability is 1/70, 1/20 and 1/48620.
         let run = |n: usize, from: f64| (0..n).map(|i| from + i as f64).collect::<Vec<_>>();
         let four = rank_test(&run(4, 0.0), &run(4, 10.0));
         assert!((four.above - 1.0 / 70.0).abs() < 1e-15, "{four:?}");
@@ -161,8 +165,8 @@ mod tests {
         assert!((three.two_sided() - 0.1).abs() < 1e-15, "{three:?}");
         let nine = rank_test(&run(9, 0.0), &run(9, 10.0));
         assert!((nine.above - 1.0 / 48_620.0).abs() < 1e-18);
-        // The ranks are 4, 7 and 8, with a sum of 19. The choices 5, 6, 8; 5, 7, 8; and 6, 7, 8
-        // have at least that sum. These are 4 of 56 ways to choose three.
+        // The ranks of b are 4, 7 and 8, with sum 19. Three other choices reach at least 19: 5, 6,
+        // 8; 5, 7, 8; and 6, 7, 8. That makes 4 of the 56 ways to choose three.
         let a = [1.0, 2.0, 3.0, 5.0, 6.0];
         let b = [4.0, 7.0, 8.0];
         assert!((rank_test(&a, &b).above - 4.0 / 56.0).abs() < 1e-12, "{:?}", rank_test(&a, &b));
@@ -178,7 +182,7 @@ mod tests {
             };
             let values: Vec<f64> = (0..9).map(|_| random() as f64).collect();
             let (b, a) = values.split_at(4);
-            // Twice the mean rank: values below count twice, equal ones once.
+            // Twice the mean rank: smaller values count twice, equal ones once.
             let rank = |value: f64| -> usize {
                 let of =
                     |other: &f64| if *other < value { 2 } else { usize::from(*other == value) };
@@ -211,7 +215,7 @@ mod tests {
         let mut state = 1u64;
         let mut random = || {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            // There are only a hundred different values, so that some are equal.
+            // With only a hundred different values, some are equal.
             (state >> 33) as f64 % 100.0
         };
         for shift in [0.0, 5.0, 15.0, 30.0] {
@@ -219,7 +223,7 @@ mod tests {
             let b: Vec<f64> = (0..30).map(|_| random() + shift).collect();
             let exact = rank_test(&a, &b);
             let ranks_of = |extra: f64| {
-                // One more round in each run exceeds the limit of the exact count. It is in the
+                // One more round in each run exceeds the limit of the exact count. It lies in the
                 // middle of both runs, so it changes little.
                 let (mut a, mut b) = (a.clone(), b.clone());
                 a.push(50.0 + shift / 2.0 + extra);

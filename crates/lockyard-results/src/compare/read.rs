@@ -1,7 +1,8 @@
-//! Reads result files, which come from outside. Any bytes give a list of figures, or one line that
-//! says what is wrong, where, and what is allowed. Memory is bounded by the size of the file, which
-//! has a limit. Entries that are not needed are skipped. Those that are kept have limits of their
-//! own ([`super::values`]).
+//! Reads result files, which are untrusted input. Any bytes give either a list of figures or a
+//! one-line error: what is wrong, where, and what is allowed.
+//!
+//! Memory is bounded by the file size, which has a limit. Unneeded entries are skipped. The entries
+//! that are kept have their own limits ([`super::values`]).
 
 use super::values::{List, MAX_REMARK_BYTES, Number, Text, Whole};
 use crate::cell_key::CellKey;
@@ -17,18 +18,18 @@ use std::path::Path;
 pub const MAX_FILE_BYTES: u64 = 32 << 20;
 /// Maximum number of rows of a result file.
 pub const MAX_ROWS: usize = 20_000;
-/// Maximum number of rounds of a row: that of `measure --repeats`.
+/// Maximum number of rounds of a row. `measure --repeats` has the same limit.
 pub const MAX_ROUNDS: usize = 1000;
-/// Maximum number of rounds of all rows of a file together.
+/// Maximum number of rounds in a file, all rows together.
 pub const MAX_ROUNDS_OF_A_FILE: usize = 200_000;
 /// Maximum number of entries of the environment.
 const MAX_ENVIRONMENT: usize = 500;
 /// Maximum number of threads of a row.
 const MAX_THREADS: u64 = 100_000;
-/// Prefix of the name of every schema of result files. A number follows it.
+/// Prefix of every result-file schema name. A number follows it.
 const SCHEMA_FAMILY: &str = "lockyard-results-";
-/// Least figure that can be compared: a ratio to a smaller one is meaningless. A round in which no
-/// operation finished counts as this figure or, where times are measured, as its inverse.
+/// Minimum figure that can be compared: a ratio to a smaller one is meaningless. A round without
+/// finished operations counts as this figure, or as its inverse if the figure is a time.
 pub(super) const LEAST: f64 = 1e-18;
 
 /// Origin of a figure.
@@ -41,7 +42,7 @@ pub enum FigureKind {
 }
 
 impl FigureKind {
-    /// Returns its name in tables.
+    /// Returns the name of the kind in tables.
     pub fn name(self) -> &'static str {
         match self {
             FigureKind::Simulated => "simulated",
@@ -50,12 +51,12 @@ impl FigureKind {
     }
 }
 
-/// Names that figures of two files must have in common.
+/// Key by which figures of two files are matched.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FigureKey {
     /// Published table that the row belongs to; empty if it is in none.
     pub table: String,
-    /// Names of the cell.
+    /// Key of the cell.
     pub cell: CellKey,
     /// Origin of the figure.
     pub kind: FigureKind,
@@ -64,15 +65,15 @@ pub struct FigureKey {
 /// One figure of a file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// Names of the figure.
+    /// Key of the figure.
     pub key: FigureKey,
-    /// Value of the figure. That of a measured figure is the median of its rounds.
+    /// Value of the figure. For a measured figure it is the median of its rounds.
     pub value: f64,
     /// Rounds; empty if the figure is simulated.
     pub rounds: Vec<f64>,
-    /// Reason why it cannot be compared.
+    /// Reason why the figure cannot be compared.
     pub unusable: Option<String>,
-    /// Entries of the file, by name, that distinguish it from other figures with the same key.
+    /// File entries, by name, that tell this figure apart from others with the same key.
     pub identity: BTreeMap<&'static str, String>,
     /// Local work of an operation, in nanoseconds.
     pub local_work: Option<f64>,
@@ -83,7 +84,7 @@ pub struct Figure {
 pub struct ResultFile {
     /// Name of the file in errors.
     pub origin: String,
-    /// Entries of its environment, by name. Only texts, numbers, true and false are kept.
+    /// Environment entries by name. Only texts, numbers and booleans are kept.
     pub environment: BTreeMap<String, String>,
     /// Figures, in the order of the file.
     pub figures: Vec<Figure>,
@@ -95,8 +96,8 @@ pub struct ResultFile {
 ///
 /// # Errors
 ///
-/// If it cannot be read, is not a file, is too large, or is not UTF-8. Also if it is not a result
-/// file of this schema.
+/// If the path cannot be read or is not a file, or the file is too large or not UTF-8. Also if it
+/// is not a result file of this schema.
 pub fn load(path: &Path) -> Result<ResultFile, InputError> {
     let text = lockyard_support::read_text(path, MAX_FILE_BYTES, "a result file is JSON")
         .map_err(InputError)?;
@@ -107,10 +108,10 @@ pub fn load(path: &Path) -> Result<ResultFile, InputError> {
 ///
 /// # Errors
 ///
-/// If it is not JSON, is of another schema, or is broken.
+/// If the text is not JSON, has another schema, or is broken.
 pub fn parse(origin: &str, text: &str) -> Result<ResultFile, InputError> {
     let fail = |what: String| InputError(format!("{origin}: {what}"));
-    // Check the schema first: the rest of a file of another schema may look like anything.
+    // Check the schema first: with another schema, the rest of the file may have any shape.
     let head: Head = serde_json::from_str(text).map_err(|e| refusal(origin, text, &e))?;
     check_schema(head.schema).map_err(fail)?;
     let raw: RawFile = serde_json::from_str(text).map_err(|e| refusal(origin, text, &e))?;
@@ -151,12 +152,12 @@ pub fn parse(origin: &str, text: &str) -> Result<ResultFile, InputError> {
     Ok(results)
 }
 
-/// Returns an error of the JSON reader as one line.
+/// Returns a JSON reader's error as one line.
 fn refusal(origin: &str, text: &str, error: &serde_json::Error) -> InputError {
     let line = error.line().max(1);
     let message = error.to_string();
     let last = text.lines().count().max(1);
-    // The JSON reader takes a file that is cut off after a decimal point for an invalid number.
+    // If a file ends right after a decimal point, the JSON reader reports an invalid number.
     let at_end = line == last && text.lines().last().is_none_or(|l| error.column() >= l.len());
     if error.classify() == Category::Eof || at_end && message.starts_with("invalid number") {
         let line = last;
@@ -166,7 +167,7 @@ fn refusal(origin: &str, text: &str, error: &serde_json::Error) -> InputError {
     let place = format!(" at line {} column {}", error.line(), error.column());
     let message = message.strip_suffix(&place).unwrap_or(&message);
     let message: String = message.chars().take(300).flat_map(char::escape_debug).collect();
-    // `escape_debug` also escapes quotes, as in a literal. That is not needed here.
+    // `escape_debug` also escapes quotes, which is not needed here.
     let message = message.replace("\\\"", "\"").replace("\\'", "'");
     let column = error.column();
     let what = match error.classify() {
@@ -231,7 +232,8 @@ struct RawRow {
     detail: RawDetail,
 }
 
-/// Part of a row's details that a comparison needs; [`Details`](crate::details::Details) has all.
+/// The part of a row's details that a comparison needs. The full type is
+/// [`Details`](crate::details::Details).
 #[derive(Default, Deserialize)]
 struct RawDetail {
     local_work: Option<RawLocalWork>,
@@ -257,7 +259,7 @@ struct RawMeasured {
 }
 
 impl RawRow {
-    /// Returns the figures of the row: measured, simulated, both, or none.
+    /// Returns the figures of the row: measured, simulated, both, or neither.
     fn figures(self) -> Result<Vec<Figure>, String> {
         let table = self.table.map(|table| table.0).unwrap_or_default();
         let cell = CellKey {
@@ -288,7 +290,7 @@ impl RawRow {
         }
         if let Some(Number(value)) = self.measured {
             let rounds = measured.rounds.map(|rounds| rounds.0).unwrap_or_default();
-            // An infinite time is written as null.
+            // An infinite time is stored as null.
             let round = |round: Option<Number>| round.map_or(1.0 / LEAST, |r| r.0.max(LEAST));
             let rounds: Vec<f64> = rounds.into_iter().map(round).collect();
             let value = within(value, &rounds)?;
@@ -313,11 +315,11 @@ impl RawRow {
     }
 }
 
-/// Returns the median of `rounds`, or `value` if there are none. A `value` outside the range of its
-/// rounds is refused, because it cannot be their median.
+/// Returns the median of `rounds`, or `value` if there are none. Refuses a `value` outside the
+/// range of the rounds, because it cannot be their median.
 fn within(value: f64, rounds: &[f64]) -> Result<f64, String> {
-    // In the unit of a metric, the median of an even number of rounds differs slightly from the
-    // converted median.
+    // With an even number of rounds, converting the median differs slightly from the median of
+    // converted rounds.
     const ROUNDING: f64 = 1e-9;
     let least = rounds.iter().copied().fold(f64::INFINITY, f64::min);
     let most = rounds.iter().copied().fold(0.0, f64::max);
@@ -334,7 +336,7 @@ fn within(value: f64, rounds: &[f64]) -> Result<f64, String> {
     Ok(super::bootstrap::median(&mut rounds.to_vec()))
 }
 
-/// Entries of the environment that are a text, a number, true or false. Others are skipped.
+/// Environment entries that are texts, numbers or booleans. Others are skipped.
 #[derive(Default)]
 struct Environment(BTreeMap<String, String>);
 
@@ -364,7 +366,7 @@ impl<'de> Deserialize<'de> for Environment {
     }
 }
 
-/// Value of the environment as text; `None` for a list, an object, or a text that is too long.
+/// Environment value as text; `None` for a list, an object, or an overlong text.
 struct Scalar(Option<String>);
 
 impl<'de> Deserialize<'de> for Scalar {

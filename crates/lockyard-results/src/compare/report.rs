@@ -1,4 +1,4 @@
-//! A comparison for people (tables, Markdown) and for programs (JSON, CSV).
+//! Output of a comparison: tables and Markdown for readers, JSON and CSV for programs.
 
 use super::bootstrap::COVERAGE;
 use super::paired::FEWEST_PAIRS;
@@ -12,10 +12,10 @@ use comfy_table::{Table, presets};
 use serde_json::{Map, json};
 use std::collections::HashMap;
 
-/// Version of the JSON format. It changes when a field changes its meaning or is removed.
+/// Version of the JSON format. It changes when a field is removed or changes its meaning.
 pub const SCHEMA: &str = "lockyard-comparison-1";
 
-/// Renders the comparison in a format, for a screen of the usual width.
+/// Renders the comparison in a format, for a screen of the default width.
 pub fn render(comparison: &Comparison, format: Format) -> String {
     render_on(comparison, format, &Screen::default())
 }
@@ -99,7 +99,7 @@ fn table(rows: &[&Compared]) -> Table {
     table
 }
 
-/// Returns sentences that sum up the rows.
+/// Returns sentences that summarise the rows.
 fn summary(comparison: &Comparison) -> Vec<String> {
     let mut lines: Vec<String> = comparison.means.iter().map(mean).collect();
     let count = |verdict| comparison.count(verdict);
@@ -107,8 +107,8 @@ fn summary(comparison: &Comparison) -> Vec<String> {
         0 => String::new(),
         same => format!(", {same} the same"),
     };
-    // Threshold in per cent. Most shares have no exact binary form, so the last digits are rounded
-    // off.
+    // Threshold in per cent. Most decimal shares have no exact binary form, so round off the last
+    // digits.
     let threshold = (comparison.options.threshold * 1e8).round() / 1e6;
     lines.push(format!(
         "{} compared: {} faster, {} slower ({} of them by more than the threshold of {threshold} \
@@ -140,7 +140,7 @@ fn summary(comparison: &Comparison) -> Vec<String> {
     lines
 }
 
-/// Returns what the verdicts on measured rows rest on, and how often they are wrong.
+/// Describes the test behind the verdicts on measured rows, and its error rate.
 fn method(comparison: &Comparison) -> String {
     let rows = rows(comparison.of_kind(FigureKind::Measured));
     let (error, coverage) = (FAMILY_ERROR * 100.0, COVERAGE * 100.0);
@@ -178,7 +178,7 @@ fn rows(count: usize) -> String {
     format!("{count} row{}", if count == 1 { "" } else { "s" })
 }
 
-/// Formats a difference with its sign; from tenfold on, as a factor.
+/// Formats a difference with its sign. Differences of tenfold or more are written as a factor.
 fn percent(difference: f64) -> String {
     if difference >= 9.0 {
         return format!("x{}", figure(difference + 1.0).replace(' ', ""));
@@ -255,7 +255,7 @@ fn json(comparison: &Comparison) -> String {
     if comparison.method == Method::Pairs {
         object["method"] = "pairs".into();
     }
-    // A JSON value can always be written.
+    // A JSON value can always be serialised.
     let mut text = serde_json::to_string_pretty(&object).unwrap_or_default();
     text.push('\n');
     text
@@ -283,7 +283,7 @@ const COLUMNS: [&str; 16] = [
 fn csv(comparison: &Comparison) -> String {
     let number = |value: Option<f64>| value.map(|v| v.to_string()).unwrap_or_default();
     let mut writer = csv::Writer::from_writer(Vec::new());
-    // Writing to memory does not fail, and all records have the same length.
+    // Writing to memory cannot fail, and all records have the same length.
     let _ = writer.write_record(COLUMNS);
     let key = |FigureKey { cell, kind, .. }: &FigureKey| {
         [

@@ -1,27 +1,28 @@
-//! Test of paired rounds by flipping signs (R. A. Fisher, *The Design of Experiments*, 1935; F.
-//! Wilcoxon, *Individual Comparisons by Ranking Methods*, 1945).
+//! Sign-flip test of paired rounds (R. A. Fisher, *The Design of Experiments*, 1935; F. Wilcoxon,
+//! *Individual Comparisons by Ranking Methods*, 1945).
 //!
-//! In each round a coin decides which of two programs runs first. If the programs are the same, the
-//! coin also decides the sign of the round's difference. So all signs are equally likely, whatever
-//! the host does: the rounds need be neither independent nor alike. The statistic of a row is the
-//! sum of its signed ranks. It is robust to rounds that are far off.
+//! In each round a coin toss decides which program runs first. If the two programs are equally
+//! fast, the toss also decides the sign of the round's difference. So all sign combinations are
+//! equally likely, whatever the host does. The rounds need not be independent or identically
+//! distributed.
 //!
-//! One coin is tossed for all rows of a round. So each flip changes the signs of a round in all
-//! rows, and the largest statistic of all rows is compared (P. H. Westfall, S. S. Young,
-//! *Resampling-Based Multiple Testing*, 1993, section 2.3). The probability of a false verdict among
-//! all rows is then held, and rows that move together cost less than with a correction by their
-//! number.
+//! The statistic of a row is the sum of its signed ranks, which is robust to outliers.
+//!
+//! There is one toss per round for all rows. So flipping a round flips its sign in all rows, and
+//! the test compares the largest statistic over all rows (P. H. Westfall, S. S. Young,
+//! *Resampling-Based Multiple Testing*, 1993, section 2.3). This bounds the probability of any
+//! false verdict. Correlated rows lose less power than with a correction for their number.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::SplitMix64;
 
-/// Maximum number of rounds for which all signs are counted.
+/// Maximum number of rounds for which all sign combinations are counted.
 const EXACT_UP_TO: usize = 13;
 
-/// Number of random signs beyond that, the ones found included.
+/// Number of sign combinations tried with more rounds, including the observed one.
 const FLIPS: usize = 10_000;
 
-/// Side on which a statistic is extreme.
+/// Side on which a statistic counts as extreme.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tail {
     /// Values below 0.
@@ -30,12 +31,12 @@ pub enum Tail {
     Both,
 }
 
-/// Returns, for each row, the probability that any row is at least as extreme if all signs are
-/// equally likely. A row has a value for each round.
+/// Returns, for each row, the probability that any row is at least this extreme by chance. By
+/// chance means that all sign combinations are equally likely. A row has one value per round.
 ///
 /// # Panics
 ///
-/// If rows have different numbers of values, or none.
+/// If rows have different numbers of values, or no values.
 pub fn sign_flip(rows: &[Vec<f64>], tail: Tail) -> Vec<f64> {
     let Some(first) = rows.first() else { return Vec::new() };
     let rounds = first.len();
@@ -54,14 +55,15 @@ pub fn sign_flip(rows: &[Vec<f64>], tail: Tail) -> Vec<f64> {
         .collect();
     largest.sort_by(f64::total_cmp);
     let share = |statistic: f64| {
-        // Sums of ranks that are equal in theory differ in the last digits.
+        // Rank sums that are equal in theory differ in their last digits.
         let below = largest.partition_point(|&one| one < statistic - 1e-9);
         (largest.len() - below) as f64 / largest.len() as f64
     };
     found.into_iter().map(share).collect()
 }
 
-/// Returns the signs of `rounds` rounds: all of them, or random ones and those found.
+/// Returns sign combinations for `rounds` rounds: all of them, or the observed one followed by
+/// random ones.
 fn all_signs(rounds: usize) -> Box<dyn Iterator<Item = Vec<f64>>> {
     let sign = |bit: bool| if bit { -1.0 } else { 1.0 };
     if rounds <= EXACT_UP_TO {
@@ -74,8 +76,8 @@ fn all_signs(rounds: usize) -> Box<dyn Iterator<Item = Vec<f64>>> {
     Box::new(found.chain((1..FLIPS).map(move |_| each())))
 }
 
-/// Returns the rank of each value's size, with the value's sign. They are scaled to a sum of
-/// squares of 1, so that rows with equal values are comparable. A value of 0 has rank 0.
+/// Returns the rank of each value's size, with the value's sign; 0 has rank 0. The ranks are scaled
+/// so that their squares add up to 1, which makes rows with ties comparable.
 fn signed_ranks(values: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..values.len()).collect();
     order.sort_by(|&x, &y| values[x].abs().total_cmp(&values[y].abs()));
@@ -95,16 +97,16 @@ fn signed_ranks(values: &[f64]) -> Vec<f64> {
     ranks
 }
 
-/// Estimate of the centre of paired differences, and its interval.
+/// Centre of paired differences, and its interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Centre {
     /// Median of the means of all pairs of values (J. L. Hodges, E. L. Lehmann, 1963).
     pub value: f64,
-    /// Interval of at least the coverage asked for; `None` if there are too few values.
+    /// Interval with at least the requested coverage; `None` with too few values.
     pub interval: Option<(f64, f64)>,
 }
 
-/// Returns the centre of `values`: the shifts that the signed-rank test does not refuse (M.
+/// Returns the centre of `values`, and the interval of shifts that the signed-rank test accepts (M.
 /// Hollander, D. A. Wolfe, *Nonparametric Statistical Methods*, section 3.3).
 ///
 /// # Panics
@@ -127,11 +129,12 @@ pub fn centre(values: &[f64], coverage: f64) -> Centre {
     Centre { value, interval }
 }
 
-/// Returns the number of means to leave out on either side. The sum of ranks is at most that
-/// number with a probability of at most `tail`. `None` if even the sum of 0 is more likely.
+/// Returns the number of pair means to leave out on each side: the greatest k for which the rank
+/// sum is at most k with a probability of at most `tail`. `None` if even a sum of 0 is more likely
+/// than that.
 fn outside(count: usize, tail: f64) -> Option<usize> {
     let most = count * (count + 1) / 2;
-    // Probability of each sum of the ranks with a positive sign.
+    // Probability of each sum of the positive ranks.
     let mut sums = vec![0.0f64; most + 1];
     sums[0] = 1.0;
     for rank in 1..=count {
@@ -164,8 +167,8 @@ mod tests {
 
     #[test]
     fn the_table_of_wilcoxon_is_met() {
-        // The ranks with a negative sign have the sum 3. Five sets of ranks have at most that sum:
-        // {}, {1}, {2}, {3} and {1, 2}.
+        // The negative ranks have the sum 3. Five sets of ranks have a sum of at most 3: {}, {1},
+        // {2}, {3} and {1, 2}.
         let values = vec![-0.1, -0.2, 0.3, 0.4, 0.5, 0.6];
         assert_eq!(sign_flip(&[values], Tail::Both), [10.0 / 64.0]);
     }
@@ -208,7 +211,7 @@ mod tests {
 
     #[test]
     fn the_interval_is_that_of_the_textbook() {
-        // With nine values and 95 %, the sum is at most 5 with a probability of 0.0195.
+        // With nine values, the sum is at most 5 with a probability of 0.0195.
         assert_eq!(outside(9, 0.025), Some(5));
         assert_eq!(outside(6, 0.025), Some(0));
         assert_eq!(outside(5, 0.025), None);

@@ -1,5 +1,5 @@
-//! Numbers and texts of result files, of bounded size. They are checked during parsing. So an error
-//! names its line, and nothing above its bound is ever kept.
+//! Numbers and texts of result files, with size limits. The limits are checked during parsing. So
+//! an error names its line, and no oversized value is ever stored.
 
 use serde::de::{Deserialize, Deserializer, Error, SeqAccess, Unexpected, Visitor};
 use std::fmt::{Formatter, Result as Format};
@@ -7,12 +7,13 @@ use std::marker::PhantomData;
 
 /// Maximum size of a text in bytes.
 pub const MAX_TEXT_BYTES: usize = 200;
-/// Maximum size of a text for people in bytes.
+/// Maximum size of a remark for the reader in bytes.
 pub const MAX_REMARK_BYTES: usize = 4000;
 /// Maximum value of a number.
 pub const MAX_NUMBER: f64 = 1e18;
 
-/// A name: a text of at most [`MAX_TEXT_BYTES`] bytes (`LIMIT` of them) without control characters.
+/// A name: a text of at most `LIMIT` bytes without control characters. `LIMIT` is
+/// [`MAX_TEXT_BYTES`] by default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Text<const LIMIT: usize = MAX_TEXT_BYTES>(pub String);
 
@@ -65,7 +66,7 @@ impl<'de> Deserialize<'de> for Number {
     }
 }
 
-/// A whole number, 1 to `MOST`.
+/// A whole number from 1 to `MOST`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Whole<const MOST: u64>(pub u64);
 
@@ -91,8 +92,8 @@ impl<'de, const MOST: u64> Deserialize<'de> for Whole<MOST> {
     }
 }
 
-/// A list of at most `MOST` elements. The first one above that is refused, so the list never grows
-/// further.
+/// A list of at most `MOST` elements. Parsing fails at the first element beyond that, so memory
+/// stays bounded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct List<T, const MOST: usize>(pub Vec<T>);
 

@@ -6,27 +6,27 @@ use std::collections::BTreeMap;
 /// Cycles of a simulated cell by cause.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct CostsDetail {
-    /// Share of the threads' cycles by phase.
+    /// Share of the threads' cycles, by phase.
     pub share: BTreeMap<String, f64>,
-    /// Share of time for which locks were held, all locks together.
+    /// Share of time during which locks were held, summed over all locks.
     pub share_lock_held: f64,
-    /// Phase that costs most.
+    /// Most expensive phase.
     pub dominating_cost: String,
     /// Name of the lock that limits the throughput.
     pub bottleneck_lock: Option<String>,
     /// Explanation in sentences.
     pub explanation: String,
-    /// Locks that were taken.
+    /// Locks that the program took.
     pub locks: Vec<LockDetail>,
-    /// Lines on which threads lost most, the worst first.
+    /// Lines that cost most time, worst first.
     pub lines: Vec<LineDetail>,
-    /// Throughput if taking the lock and handing it over cost nothing.
+    /// Throughput if acquiring the lock and handing it over were free.
     pub ideal_locks: Option<IdealLocksDetail>,
-    /// Throughput with a critical section of half the length.
+    /// Throughput with a critical section half as long.
     pub half_section: Option<GainDetail>,
-    /// Throughput with a second lock beside the bottleneck, each for half of the operations.
+    /// Throughput with a second lock next to the bottleneck, each used by half of the operations.
     pub second_lock: Option<GainDetail>,
-    /// Operations per second if the bottleneck were held all the time.
+    /// Upper bound of the operations per second: the bottleneck lock is held all the time.
     pub hold_bound_operations_per_s: Option<f64>,
 }
 
@@ -35,41 +35,41 @@ pub struct CostsDetail {
 pub struct LockDetail {
     /// Name of the lock's object.
     pub lock: String,
-    /// Share of time for which it was held.
+    /// Share of time during which the lock was held.
     pub share_held: f64,
-    /// Share of time for which it was wanted and not held.
+    /// Share of time during which a thread wanted the lock but none held it.
     pub share_handed_over: f64,
-    /// Nanoseconds for which it was held each time.
+    /// Nanoseconds per critical section.
     pub held_ns_each_time: f64,
-    /// Nanoseconds of that time in which its holder waited for memory.
+    /// Nanoseconds per critical section in which the holder waited for memory.
     pub held_stalled_ns_each_time: f64,
-    /// Nanoseconds of a hand-over.
+    /// Nanoseconds per hand-over.
     pub handed_over_ns_each_time: f64,
-    /// Nanoseconds of waiting each time.
+    /// Nanoseconds of waiting per acquisition.
     pub waited_ns_each_time: f64,
     /// Nanoseconds of waiting per operation.
     pub waited_ns_per_operation: f64,
-    /// Number of threads from which on the lock is never free.
+    /// Number of threads from which the lock is never free.
     pub knee_threads: f64,
 }
 
-/// Throughput if taking a lock and handing it over cost nothing.
+/// Throughput if acquiring and handing over locks were free.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct IdealLocksDetail {
     /// Operations per second with ideal locks.
     pub operations_per_s: f64,
-    /// Upper bound of the operations per second.
+    /// Upper bound on the operations per second.
     pub at_most_operations_per_s: f64,
-    /// Gain as a share of the throughput.
+    /// Gain relative to the throughput.
     pub gain_share: f64,
 }
 
-/// Throughput of a changed program, and its gain.
+/// Throughput of a modified program, and its gain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct GainDetail {
     /// Operations per second.
     pub operations_per_s: f64,
-    /// Gain as a share of the throughput.
+    /// Gain relative to the throughput.
     pub gain_share: f64,
 }
 
@@ -78,33 +78,33 @@ pub struct GainDetail {
 pub struct LineDetail {
     /// Name of the line.
     pub line: String,
-    /// Nanoseconds lost on it per operation.
+    /// Nanoseconds lost on the line per operation.
     pub lost_ns_per_operation: f64,
     /// Nanoseconds lost per operation, by region of the program.
     pub lost_in_ns_per_operation: BTreeMap<String, f64>,
-    /// Nanoseconds per operation in which it moved.
+    /// Nanoseconds per operation spent moving the line.
     pub moving_lines_ns_per_operation: f64,
-    /// Nanoseconds per operation in which operations waited for the store buffer.
+    /// Nanoseconds per operation spent waiting for the store buffer.
     pub draining_stores_ns_per_operation: f64,
     /// Nanoseconds per operation spent in waiting loops.
     pub waiting_ns_per_operation: f64,
     /// Hand-overs per operation, by distance.
     pub hand_overs_per_operation: TransfersDetail,
-    /// Loads per operation that fetched another thread's change, by distance.
+    /// Loads per operation that fetched another thread's write, by distance.
     pub reads_per_operation: TransfersDetail,
     /// Moves per operation.
     pub moves_per_operation: f64,
-    /// Share of the moves that brought no change by another thread.
+    /// Share of the moves that carried no write by another thread.
     pub needless_moves: f64,
-    /// Polls of waiting loops that missed, per operation, without the first of each loop.
+    /// Missed polls of waiting loops per operation, not counting the first of each loop.
     pub missed_polls_per_operation: f64,
-    /// Missed polls of waiting loops per hand-over, without the first of each loop.
+    /// Missed polls of waiting loops per hand-over, not counting the first of each loop.
     pub re_reads_per_hand_over: f64,
-    /// Failed compare-exchanges for each that succeeded.
+    /// Failed compare-exchanges per successful one.
     pub failed_exchanges_per_success: f64,
-    /// Read-modify-writes for each time a core became the line's owner.
+    /// Read-modify-writes per ownership of the line by a core.
     pub rmws_per_ownership: f64,
-    /// Mean queue length at the home agent when a request arrives.
+    /// Mean queue length that a request finds at the home agent.
     pub queue_length: f64,
 }
 

@@ -1,8 +1,8 @@
-//! Details of a row: everything that is known beside its figure.
+//! Details of a row: everything known about it apart from its figure.
 //!
-//! They have a type, so that a misspelt name does not compile, and so that reader and writer agree.
-//! In JSON they are the row's `detail`, with one object for each source. Unknown values are left
-//! out there. Names of a user's objects are values (`{"line": "m", ...}`), never keys.
+//! Details are typed, so a misspelt name does not compile, and reader and writer agree. In JSON
+//! they are the row's `detail`, with one object for each source. Unknown values are left out.
+//! User-chosen names appear as values (`{"line": "m", ...}`), never as keys.
 
 mod costs;
 mod measured;
@@ -36,7 +36,7 @@ pub struct Details {
     pub simulated: Option<SimulatedDetail>,
     /// Details of the measured figure.
     pub measured: Option<MeasuredDetail>,
-    /// Ratios to the first rows of the pairs in which the row is second.
+    /// Ratios to the first row of each pair in which this row is second.
     pub pair_ratios: Vec<PairRatio>,
     /// Scaling law fitted to the row's variant.
     pub law: Option<LawDetail>,
@@ -61,15 +61,15 @@ impl Details {
 
     /// Returns the details as JSON, without unknown values.
     pub fn json(&self) -> Value {
-        // Every part of the details can become a value: all keys are strings.
+        // This cannot fail: all keys of the details are strings.
         let mut value = serde_json::to_value(self).unwrap_or_default();
         remove_unknown(&mut value);
         if value.is_null() { Value::Object(Map::new()) } else { value }
     }
 }
 
-/// Removes members that are null or empty, at any depth. Elements of lists stay, because a null
-/// round is one whose figure is infinite.
+/// Removes null and empty members at any depth. Elements of lists stay, because a null round stands
+/// for an infinite figure.
 fn remove_unknown(value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -88,20 +88,20 @@ fn remove_unknown(value: &mut Value) {
     }
 }
 
-/// Local work of an operation, and how well its calibration cell determines it.
+/// Local work of an operation, and how precisely the calibration cell determines it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LocalWorkDetail {
     /// Nanoseconds of local work.
     pub ns: f64,
-    /// Simulated figure of the calibration cell over the published one, minus 1.
+    /// Relative error of the simulated calibration cell: simulated / published - 1.
     pub calibration_miss: Option<f64>,
-    /// Least local work tried, in nanoseconds, that meets the calibration cell about as well.
+    /// Smallest local work tried, in nanoseconds, that matches the calibration cell about as well.
     pub least_ns: Option<f64>,
-    /// Greatest local work tried, in nanoseconds, that meets the calibration cell about as well.
+    /// Greatest local work tried, in nanoseconds, that matches the calibration cell about as well.
     pub greatest_ns: Option<f64>,
 }
 
-/// Ratio of a row's figure to that of the first row of its pair.
+/// Ratio of a row's figure to the figure of the first row of its pair.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct PairRatio {
     /// Variant of the first row.
@@ -112,16 +112,16 @@ pub struct PairRatio {
     pub predicted: Option<f64>,
 }
 
-/// Universal Scalability Law of a row's variant.
+/// Universal Scalability Law fitted to a row's variant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LawDetail {
-    /// Operations per second that the law gives for the row's threads.
+    /// Operations per second by the law, for the row's number of threads.
     pub throughput: Option<f64>,
-    /// Operations per second of one thread.
+    /// Operations per second of a single thread.
     pub lambda: f64,
-    /// Serial share.
+    /// Contention: the serial share of the work.
     pub sigma: f64,
-    /// Cost of coherence.
+    /// Coherence: the cost of each pair of threads.
     pub kappa: f64,
     /// Number of threads with the highest throughput; `None` if the curve has no peak.
     pub knee: Option<f64>,

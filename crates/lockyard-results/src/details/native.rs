@@ -7,7 +7,7 @@ use serde::Serialize;
 pub struct TablesDetail {
     /// Role of the subject: `ours`, `peer` or `yardstick`.
     pub role: &'static str,
-    /// Origin and description of the subject.
+    /// Project that the subject comes from, and its description.
     pub subject: String,
     /// Share of reads, in per cent.
     pub reads_per_cent: u32,
@@ -20,11 +20,11 @@ pub struct SyscallsDetail {
     pub sample_minimum: Vec<u64>,
     /// Operations of the fastest task in each second.
     pub sample_maximum: Vec<u64>,
-    /// Operations of all tasks in each second.
+    /// Operations of all tasks together in each second.
     pub sample_total: Vec<u64>,
-    /// Share of time in which the CPUs were idle, in per cent.
+    /// Share of time during which the CPUs were idle, in per cent.
     pub idle_percent: Option<f64>,
-    /// System call that is the operation.
+    /// System call that is measured.
     pub operation: Option<&'static str>,
 }
 
@@ -35,6 +35,6 @@ pub struct CallPathDetail {
     pub lock: &'static str,
     /// Way in which the lock is called.
     pub way: &'static str,
-    /// Figure of a lock and an unlock, not relative to another way.
+    /// Absolute figure of a lock and unlock pair, not relative to another way.
     pub per_lock_and_unlock: Option<f64>,
 }

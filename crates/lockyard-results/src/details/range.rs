@@ -1,8 +1,8 @@
-//! Two ends of a range.
+//! A range.
 
 use serde::Serialize;
 
-/// Two ends of a range.
+/// A range.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Range {
     /// Lower end.

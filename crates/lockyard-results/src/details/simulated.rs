@@ -8,26 +8,26 @@ use serde::Serialize;
 /// Details of a simulated figure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SimulatedDetail {
-    /// Hash of the simulated machine's numbers.
+    /// Hash of the numbers that describe the simulated machine.
     pub machine_hash: Option<String>,
-    /// Number of runs behind the figure; their seeds are 1, 2, and so on.
+    /// Number of runs behind the figure. Their seeds are 1, 2, and so on.
     pub seeds: Option<u64>,
-    /// Number of simulated tasks, if the table has another number or none.
+    /// Number of simulated tasks, if the table states another number or none.
     pub tasks: Option<u64>,
-    /// Simulated seconds of a sample.
+    /// Length of a sample in simulated seconds.
     pub sample_seconds: Option<f64>,
     /// Operations per second.
     pub throughput: Option<f64>,
-    /// Least and greatest figure of a run, in the row's unit.
+    /// Lowest and highest figure of any run, in the row's unit.
     pub range: Option<Range>,
-    /// Interval of the figure, in the row's unit: differences between seeds and the effect of
-    /// inputs.
+    /// Interval of the figure, in the row's unit. It covers the differences between seeds and the
+    /// effect of inputs.
     pub interval: Option<Range>,
-    /// Errors on published tables of cells of the same kind.
+    /// Errors of predictions for published cells of the same kind.
     pub evidence: Option<EvidenceDetail>,
-    /// Failed compare-exchanges for each that succeeded.
+    /// Failed compare-exchanges per successful one.
     pub failed_compare_exchanges_per_success: Option<f64>,
-    /// Read-modify-writes for each time a core became a line's owner.
+    /// Read-modify-writes per ownership of a line by a core.
     pub rmws_per_ownership: Option<f64>,
     /// Transfers of lines within a socket, per operation.
     pub local_transfers_per_operation: Option<f64>,
@@ -35,33 +35,34 @@ pub struct SimulatedDetail {
     pub remote_transfers_per_operation: Option<f64>,
     /// Operations that exhausted their retries and took the lock.
     pub lock_fallbacks: Option<FallbacksDetail>,
-    /// Operations of single threads.
+    /// Operations of the slowest and of the fastest thread.
     pub operations: Option<ThreadOperations>,
     /// Fairness among threads.
     pub fairness: Option<Fairness>,
-    /// Waits of the steps that take a lock or a reference.
+    /// Waits of the steps that take a lock, or take or drop a reference.
     pub waits: Option<Waits>,
     /// Cycles by cause.
     pub costs: Option<CostsDetail>,
-    /// A run of several seconds, split at the first fallback, which changes its throughput.
+    /// A run of several seconds, split at the first fallback, because the throughput changes there.
     pub long_run: Option<LongRunDetail>,
-    /// Figure while all tasks run, in the row's unit, if tasks are timed until each is done.
+    /// Figure while all tasks still run, in the row's unit. Set only if each task is timed until it
+    /// is done.
     pub while_all_go_on: Option<f64>,
-    /// Agreement of the runs, which start in different orders.
+    /// Agreement between runs that start in different orders.
     pub start_orders: Option<StartOrdersDetail>,
-    /// Figure if the threads of a core share nothing of an ownership, in the row's unit.
+    /// Figure if the siblings of a core share nothing during an ownership, in the row's unit.
     pub siblings_share_nothing: Option<f64>,
     /// Response of the figure to changed inputs.
     pub sensitivity: Option<SensitivityDetail>,
-    /// Metric of the row that this row repeats in other terms.
+    /// Metric of another row that shows the same result in another unit.
     pub repeats: Option<String>,
     /// Reason why the published figure is doubtful.
     pub doubtful: Option<String>,
-    /// Sentences for people, without a full stop.
+    /// Notes for the reader: sentences without a full stop.
     pub notes: Vec<String>,
 }
 
-/// Errors of predictions on published tables on which the model was not fitted.
+/// Errors of predictions on published tables that were not used to fit the model.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct EvidenceDetail {
     /// Kind of the cells.
@@ -75,8 +76,8 @@ pub struct EvidenceDetail {
 }
 
 impl SimulatedDetail {
-    /// Removes the details in the terms of a script's own metric. They stand in the row of that
-    /// metric, if there is one.
+    /// Removes details that are expressed in the script's own metric. The row of that metric has
+    /// them, if there is such a row.
     pub fn remove_terms_of_the_metric(&mut self) {
         (self.range, self.siblings_share_nothing, self.while_all_go_on) = (None, None, None);
         self.interval = None;
@@ -89,11 +90,11 @@ impl SimulatedDetail {
 /// Operations that exhausted their retries and took the lock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct FallbacksDetail {
-    /// Number of them in all runs.
+    /// Number of fallbacks in all runs.
     pub count: u64,
     /// Expected number per second.
     pub per_second: f64,
-    /// Range of the expected number per second with 95 % confidence.
+    /// Range of the expected number per second, at 95 % confidence.
     pub per_second_range: Option<Range>,
 }
 
@@ -106,44 +107,44 @@ pub struct ThreadOperations {
     pub fastest_thread: u64,
 }
 
-/// A run of several seconds, split at the first fallback, which changes its throughput.
+/// A run of several seconds, split at the first fallback, because the throughput changes there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct LongRunDetail {
     /// Length of the run in seconds.
     pub seconds: f64,
-    /// Figure until the first fallback.
+    /// Figure before the first fallback.
     pub until_a_lock_fallback: f64,
-    /// Figure from the first fallback on.
+    /// Figure after the first fallback.
     pub from_a_lock_fallback_on: f64,
     /// Mean share of the run before the first fallback.
     pub share_until_a_lock_fallback: f64,
-    /// Range of the figure over the range of the rate of fallbacks.
+    /// Range of the figure, computed from the range of the fallback rate.
     pub range_by_rate: Option<Range>,
 }
 
-/// Agreement of runs that start in different orders.
+/// Agreement between runs that start in different orders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct StartOrdersDetail {
-    /// Highest figure of a run over the lowest, minus 1.
+    /// Highest figure of any run divided by the lowest, minus 1.
     pub spread: f64,
-    /// True if the runs agree; `None` if it was not judged.
+    /// True if the runs agree; `None` if this was not judged.
     pub agree: Option<bool>,
 }
 
 /// Response of a figure to changed inputs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SensitivityDetail {
-    /// Range if every input may be wrong on its own.
+    /// Range if every input may be off independently.
     pub range: Range,
-    /// Range if the one worst input is wrong.
+    /// Range if only the worst input is off.
     pub single: Range,
     /// Inputs without effect on the figure.
     pub unchanged: Vec<String>,
     /// Inputs that can only be changed in coarse steps.
     pub coarse: Vec<String>,
-    /// Input to which the figure responds most.
+    /// Input with the greatest effect on the figure.
     pub most_sensitive_to: Option<String>,
-    /// Effect of each input, the greatest first.
+    /// Effect of each input, greatest first.
     pub effects: Vec<EffectDetail>,
 }
 
@@ -152,8 +153,8 @@ pub struct SensitivityDetail {
 pub struct EffectDetail {
     /// Name of the input.
     pub input: String,
-    /// Change of the figure with less of the input.
+    /// Change of the figure if the input is reduced.
     pub less: f64,
-    /// Change of the figure with more of the input.
+    /// Change of the figure if the input is increased.
     pub more: f64,
 }

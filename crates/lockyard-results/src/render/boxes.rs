@@ -1,13 +1,13 @@
-//! Stacked boxes of text, for pictures of machines and hosts.
+//! Stacked text boxes for pictures of machines and hosts.
 
-/// Maximum number of sockets, or of complexes of a socket, in a picture. If there are more, it
-/// shows the first ones and the last.
+/// Maximum number of sockets, or of complexes per socket, in a picture. If there are more, the
+/// picture shows the first ones and the last one.
 pub const DRAWN: usize = 4;
 
-/// Draws boxes below each other, with the text `between` between them. Lines are wrapped so that a
-/// box is at most `most` columns wide.
+/// Stacks boxes vertically, with the text `between` between them. Lines are wrapped to keep each
+/// box within `most` columns.
 pub fn framed(boxes: &[Vec<String>], between: &str, most: usize) -> String {
-    // A wider line sticks out of its box, because formatting limits the width of a field.
+    // Formatting limits the width of a field, so a wider line sticks out of its box.
     const WIDEST: usize = 1000;
     let options = textwrap::Options::new(most.clamp(20, WIDEST) - 4).subsequent_indent("  ");
     let wrapped = |lines: &Vec<String>| -> Vec<String> {
@@ -33,7 +33,7 @@ pub fn framed(boxes: &[Vec<String>], between: &str, most: usize) -> String {
     text
 }
 
-/// Returns the indices that are drawn; `None` stands for those left out.
+/// Returns the indices to draw; `None` stands for those left out.
 pub fn drawn(count: usize) -> Vec<Option<usize>> {
     if count <= DRAWN {
         return (0..count).map(Some).collect();

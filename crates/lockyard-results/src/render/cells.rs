@@ -1,9 +1,9 @@
-//! Cells of tables for people.
+//! Tables for readers, and the format of their figures.
 
 use comfy_table::{CellAlignment, Table, TableStyle};
 
 /// Returns a table without rows. The first `text_columns` columns hold text; the others hold
-/// figures, aligned to the right.
+/// right-aligned figures.
 pub fn new_table(preset: &TableStyle, header: &[&str], text_columns: usize) -> Table {
     let mut table = Table::new();
     table.load_style(*preset);
@@ -16,7 +16,7 @@ pub fn new_table(preset: &TableStyle, header: &[&str], text_columns: usize) -> T
     table
 }
 
-/// Formats a figure, with a space before each group of three digits.
+/// Formats a figure, with spaces between groups of three digits.
 pub fn figure(value: f64) -> String {
     if value < 1000.0 {
         return format!("{value:.1}");

@@ -1,8 +1,8 @@
-//! Curves over threads, drawn with characters.
+//! Curves over thread counts, drawn with characters.
 //!
-//! Each series has a letter, so that curves can be told apart without colours. A small letter is a
-//! point of the curve, a capital one a published figure. Lines between points are braille patterns,
-//! or full stops in ASCII.
+//! Each series has a letter, so readers can distinguish curves without colours. A small letter
+//! marks a point of the curve, a capital letter a published figure. Points are connected by braille
+//! patterns, or by full stops in ASCII.
 
 use super::raster::{Mark, Raster};
 use super::screen::Screen;
@@ -11,13 +11,14 @@ use super::si::si;
 /// Number of lines of the plot.
 const HEIGHT: usize = 15;
 
-/// Thread counts that span more than this factor are drawn on a logarithmic axis.
+/// If the greatest thread count exceeds the least one by more than this factor, the axis is
+/// logarithmic.
 const LINEAR_SPAN: f64 = 8.0;
 
-/// Figures that span more than this factor are drawn on a logarithmic axis.
+/// If the greatest figure exceeds the least one by more than this factor, the axis is logarithmic.
 const LINEAR_FIGURES: f64 = 100.0;
 
-/// Greatest number of series that have letters.
+/// Maximum number of series, one per letter.
 pub(super) const MOST_SERIES: usize = 26;
 
 /// Curve of a variant.
@@ -37,7 +38,7 @@ impl Series {
     }
 }
 
-/// One axis: its ends, and the way from a figure to a place between them.
+/// An axis: its ends, and the mapping from figures to positions.
 #[derive(Clone, Copy, Debug)]
 struct Axis {
     low: f64,
@@ -46,7 +47,7 @@ struct Axis {
 }
 
 impl Axis {
-    /// Returns the place of a value: 0 at the low end, 1 at the high one.
+    /// Returns the position of a value: 0 at the low end, 1 at the high end.
     fn place(&self, value: f64) -> f64 {
         let of = |value: f64| if self.logarithmic { value.ln() } else { value };
         let span = of(self.high) - of(self.low);
@@ -58,7 +59,7 @@ impl Axis {
         Axis { low: least, high: most, logarithmic: most / least > LINEAR_SPAN }
     }
 
-    /// Returns the axis of figures and its ticks. A linear one begins at 0.
+    /// Returns the axis of figures and its ticks. A linear axis begins at 0.
     fn of_figures(least: f64, most: f64) -> (Axis, Vec<f64>) {
         if least > 0.0 && most / least > LINEAR_FIGURES {
             let low = 10f64.powf(least.log10().floor());
@@ -76,7 +77,7 @@ impl Axis {
     }
 }
 
-/// Returns 1, 2 or 5 times a power of ten: the least that is not below `value`.
+/// Rounds up to 1, 2 or 5 times a power of ten.
 fn nice(value: f64) -> f64 {
     let power = 10f64.powf(value.log10().floor());
     let steps = [1.0, 2.0, 5.0, 10.0];
@@ -103,7 +104,7 @@ pub(super) fn render(heading: &str, series: &[Series], screen: &Screen) -> Optio
     let left = labels.iter().map(|label| label.chars().count()).max()? + 2;
     let width = screen.width.saturating_sub(left + 1);
     let mut raster = Raster::new(width, HEIGHT);
-    // Markers at both ends are within the plot.
+    // Scale to `width - 1`, to keep the markers at both ends within the plot.
     let column = |threads: usize| x.place(threads as f64) * (width - 1) as f64;
     let row = |value: f64| (1.0 - y.place(value)) * (HEIGHT - 1) as f64;
     for (index, of) in series.iter().enumerate() {
@@ -147,7 +148,7 @@ fn title(heading: &str, series: &[Series], y: &Axis) -> String {
     )
 }
 
-/// Removes decimals that are zero.
+/// Removes trailing zero decimals.
 fn shorter(label: String) -> String {
     let (number, prefix) = label.split_once(' ').unwrap_or((&label, ""));
     let number = match number.contains('.') {
@@ -157,7 +158,7 @@ fn shorter(label: String) -> String {
     format!("{number}{}{prefix}", if prefix.is_empty() { "" } else { " " })
 }
 
-/// Returns the lines of the plot, with the figures at the left.
+/// Returns the lines of the plot, with the figures on the left.
 fn framed(raster: &Raster, at: &[(usize, &str)], left: usize, screen: &Screen) -> String {
     let (tick, bar) = if screen.unicode { ('\u{2524}', '\u{2502}') } else { ('+', '|') };
     let mut text = String::new();
@@ -170,7 +171,7 @@ fn framed(raster: &Raster, at: &[(usize, &str)], left: usize, screen: &Screen) -
     text
 }
 
-/// Returns the axis of threads and its labels. A label that has no room is left out; the last one
+/// Returns the axis of threads and its labels. A label without room is left out; the last label
 /// always has room.
 fn below(places: &[(usize, usize)], left: usize, width: usize, screen: &Screen) -> String {
     let (corner, dash, tick) = match screen.unicode {
@@ -250,7 +251,7 @@ mod tests {
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[0].contains("throughput, op/s over threads; capitals"), "{text}");
         assert!(text.is_ascii() && lines.iter().all(|line| line.len() <= 60), "{text}");
-        // 32 M at the top right, of an axis to 40 M; the flat curve at the bottom.
+        // The top right is 32 M, on an axis up to 40 M. The flat curve is at the bottom.
         assert!(lines[1].trim_start().starts_with("40 M +"), "{text}");
         assert!(lines[HEIGHT].trim_start().starts_with("0 +"), "{text}");
         let row = |letter: char| -> Vec<usize> {

@@ -1,7 +1,6 @@
 //! CSV output: a header, and one line for each row. The first columns are those of the published
-//! tables. If all rows are only measured, columns of their details follow. Columns of a fitted law
-//! follow in any case. If rows are missing, the last column is `partial`, and is `true` in each
-//! row.
+//! tables. If all rows are only measured, columns for their details follow. Columns for a fitted
+//! law always follow. If rows are missing, the last column is `partial`, with `true` in each row.
 
 use super::document::Document;
 use crate::details::MeasuredDetail;
@@ -26,10 +25,10 @@ const COLUMNS: [&str; 16] = [
     "reason",
 ];
 
-/// Column of a detail: its name, and the row's value, if it has one.
+/// Column for a detail: its name, and a function that returns the row's value, if any.
 type DetailColumn = (&'static str, fn(&Row) -> Option<f64>);
 
-/// Details of rows. Each becomes a column if any row has it.
+/// Details that become columns. A column appears if any row has the detail.
 const DETAILS: [DetailColumn; 33] = [
     ("bootstrap_low", |row| Some(measured(row)?.bootstrap?.low)),
     ("bootstrap_high", |row| Some(measured(row)?.bootstrap?.high)),
@@ -92,7 +91,7 @@ pub fn csv(document: &Document) -> String {
         all
     });
     for record in std::iter::once(header).chain(rows) {
-        // Writing to memory does not fail, and all records have the same length.
+        // Writing to memory cannot fail, and all records have the same length.
         let _ = writer.write_record(&record);
     }
     String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()

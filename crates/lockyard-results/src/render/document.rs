@@ -1,4 +1,4 @@
-//! Content of the output, independent of its format.
+//! Content of the output, in any format.
 
 use crate::row::Row;
 use crate::scaling::VariantFit;
@@ -7,57 +7,57 @@ use crate::summary::Summary;
 /// Formats of the output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Format {
-    /// For people, in a terminal.
+    /// Tables for a terminal.
     Table,
     /// One object: `schema`, `environment`, `rows`, `summary`.
     Json,
-    /// One line for each row.
+    /// A header, and one line for each row.
     Csv,
-    /// For people, in a document.
+    /// Tables for a document.
     Markdown,
 }
 
-/// Everything that is printed.
+/// Everything to be printed.
 #[derive(Clone, Debug, Default)]
 pub struct Document {
     /// Rows.
     pub rows: Vec<Row>,
     /// Summaries, where there are published figures.
     pub summaries: Vec<Summary>,
-    /// Origin of the figures and the way they were obtained, by name.
+    /// Origin of the figures, and the way they were obtained: pairs of name and value.
     pub environment: Vec<(String, String)>,
     /// Scaling laws fitted to the rows.
     pub fits: Vec<VariantFit>,
-    /// Explanations of single rows for people. Programs find them in the rows' details.
+    /// Explanations of individual rows for readers. Programs find them in the rows' details.
     pub explanations: Vec<String>,
-    /// Sentences for people, such as sources and the limits of measuring on this host.
+    /// Notes for readers, for example sources, and the limits of measuring on this host.
     pub notes: Vec<String>,
-    /// Missing part; `None` if the document is complete.
+    /// Missing part of the document; `None` if it is complete.
     pub partial: Option<Partial>,
 }
 
-/// Note that rows are missing, or have fewer rounds than the user asked for.
+/// Note that the document lacks rows, or rounds of rows, that the user requested.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partial {
     /// Reason in a few words.
     pub why: &'static str,
-    /// Extent of the finished part.
+    /// Amount that was finished.
     pub extent: Extent,
 }
 
-/// Number of finished things, and of those that the user asked for.
+/// Number of items that are finished, and number requested by the user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Extent {
-    /// Number of finished things.
+    /// Number of finished items.
     pub finished: usize,
-    /// Number of things asked for.
+    /// Number of requested items.
     pub asked: usize,
-    /// Name of the things in the plural, for example `rows`.
+    /// Plural name of the items, for example `rows`.
     pub things: &'static str,
 }
 
 impl Extent {
-    /// Returns the extent of rows.
+    /// Returns the extent for rows.
     pub fn rows(finished: usize, asked: usize) -> Extent {
         Extent { finished, asked, things: "rows" }
     }
@@ -70,7 +70,7 @@ impl std::fmt::Display for Extent {
 }
 
 impl Document {
-    /// Marks the document as incomplete: rows are missing, or have fewer rounds than asked for.
+    /// Marks the document as incomplete: it lacks rows, or rounds of rows, that the user requested.
     pub fn incomplete(&mut self, why: &'static str, extent: Extent) {
         self.environment.push(("incomplete".to_owned(), why.to_owned()));
         self.partial = Some(Partial { why, extent });

@@ -1,7 +1,7 @@
 //! Table of the figures of a group, for a screen.
 //!
-//! If the thread counts are numbers and each variant has at most one row for each, variants are
-//! columns and thread counts are rows. Otherwise each row is a line.
+//! If the thread counts are numbers, and each variant has at most one row per thread count, then
+//! variants become columns and thread counts become rows. Otherwise each row is a line.
 
 use super::grid::{Column, Grid};
 use super::notes::Notes;
@@ -15,16 +15,16 @@ use std::collections::BTreeMap;
 pub(super) struct Figures<'r> {
     rows: &'r [&'r Row],
     notes: Option<&'r Notes>,
-    /// True if statuses differ in a way that no other column shows.
+    /// True if rows differ in status, and no other column shows it.
     statuses: bool,
     metrics: bool,
 }
 
 impl<'r> Figures<'r> {
-    /// Returns the table of some rows. Without `notes`, it refers to none.
+    /// Returns the table of some rows. Without `notes`, the table has no references to notes.
     pub(super) fn of(rows: &'r [&'r Row], notes: Option<&'r Notes>) -> Figures<'r> {
-        // The error column says which rows are inputs, and a reference says why a row has no
-        // figure.
+        // Ignore statuses that are visible elsewhere: the error column marks inputs, and a note
+        // explains each row without a figure.
         let shown = |row: &&&Row| !matches!(row.status, Status::Calibration | Status::NotModelled);
         let mut shown: Vec<Status> = rows.iter().filter(shown).map(|row| row.status).collect();
         shown.dedup();
@@ -73,7 +73,7 @@ impl<'r> Figures<'r> {
         Some(Grid { columns: columns.collect(), keys })
     }
 
-    /// Returns the grid with a line for each row.
+    /// Returns the grid with one line per row.
     fn by_row(&self) -> Grid {
         let texts = |of: fn(&Row) -> String| self.rows.iter().map(|row| of(row)).collect();
         let mut keys = vec![
@@ -87,7 +87,7 @@ impl<'r> Figures<'r> {
         Grid { keys, columns: self.columns("", &rows) }
     }
 
-    /// Returns the columns that some of the rows have.
+    /// Returns the columns for these rows, without the empty ones.
     fn columns(&self, group: &str, rows: &[Option<&Row>]) -> Vec<Column> {
         let figure = |value: Option<f64>| value.map(si);
         let interval = |range: Option<(f64, f64)>| range.map(|(low, high)| si_interval(low, high));
@@ -119,13 +119,13 @@ impl<'r> Figures<'r> {
     }
 }
 
-/// Returns the interval of a predicted figure.
+/// Returns the interval of the predicted figure.
 fn predicted_interval(row: &Row) -> Option<(f64, f64)> {
     let range = row.details.simulated.as_ref()?.interval?;
     Some((range.low, range.high))
 }
 
-/// Returns the error of a prediction, or the word for a row that is none.
+/// Returns the error of a prediction, or a word that says why the row is not a prediction.
 fn error(row: &Row) -> Option<String> {
     match (row.status, row.error()) {
         (_, Some(error)) => Some(format!("{:+.1} %", error * 100.0)),
@@ -134,7 +134,7 @@ fn error(row: &Row) -> Option<String> {
     }
 }
 
-/// Returns the meaning of the prefixes that a table uses, for its heading.
+/// Explains, for a table's heading, the unit prefixes that the table uses.
 pub(super) fn prefixes(table: &str) -> String {
     let all = [("k", "10^3"), ("M", "10^6"), ("G", "10^9"), ("T", "10^12")];
     let used = all.iter().filter(|(prefix, _)| {

@@ -1,4 +1,4 @@
-//! Fitted laws, for people and for programs.
+//! Output of fitted laws, for readers and for programs.
 
 use super::cells::{figure, new_table};
 use crate::scaling::{Fit, VariantFit};
@@ -63,7 +63,7 @@ pub(super) fn render(
     text
 }
 
-/// Returns a fit for programs. Infinite figures, such as the knee of a law without one, are null.
+/// Returns a fit as JSON. Infinite figures, such as the knee of a law without a knee, become null.
 pub(super) fn json(of: &VariantFit) -> Value {
     let mut object = json!({
         "experiment": of.experiment,

@@ -1,9 +1,10 @@
-//! Tables of figures that fit a screen.
+//! Tables of figures that are laid out to fit a screen.
 //!
-//! The first columns are keys: they name a row. The others hold figures, and may belong to a group
-//! with a title of its own, such as a variant. If the columns do not fit side by side, the table
-//! becomes several below each other, and each repeats the keys. A group is only broken if it does
-//! not fit on its own.
+//! The first columns are keys, which name a row. The other columns hold figures, and may belong to
+//! a titled group, such as a variant.
+//!
+//! If the columns do not fit side by side, the grid is split into tables below each other, and each
+//! table repeats the keys. A group is split only if it does not fit by itself.
 
 use super::screen::Screen;
 use comfy_table::Table;
@@ -12,13 +13,13 @@ use textwrap::{Options, WordSplitter};
 /// Column of a grid.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Column {
-    /// Title of the group that the column belongs to; empty if there is none.
+    /// Title of the column's group; empty if there is none.
     pub(super) group: String,
     /// Title of the column.
     pub(super) title: String,
     /// Text of each row.
     pub(super) cells: Vec<String>,
-    /// True if the column holds text, which is aligned to the left.
+    /// True if the column holds left-aligned text.
     pub(super) is_text: bool,
 }
 
@@ -31,17 +32,17 @@ pub(super) struct Grid {
     pub(super) columns: Vec<Column>,
 }
 
-/// Columns between two columns.
+/// Width between two columns.
 const GAP: usize = 2;
 
-/// Columns before a new group: a space, a line, a space.
+/// Width between two groups: a space, a line, a space.
 const RULE: usize = 3;
 
-/// Least width of a name that is wrapped so that all columns fit.
+/// Minimum width of a key or text column that is wrapped to make room.
 const LEAST_NAME: usize = 16;
 
 impl Grid {
-    /// Returns the grid of a table. Its first `keys` columns name a row; empty columns are left
+    /// Converts a table to a grid. The first `keys` columns are the keys; empty columns are left
     /// out.
     pub(super) fn of(table: &Table, keys: usize) -> Grid {
         let titles: Vec<String> = match table.header() {
@@ -90,7 +91,7 @@ impl Grid {
         widths.sum::<usize>() + GAP * self.keys.len().saturating_sub(1)
     }
 
-    /// Wraps cells of text so that figures find room beside them.
+    /// Wraps text cells to make room for the figures.
     fn wrap_text(&mut self, screen: &Screen) {
         let widest = self.columns.iter().filter(|column| !column.is_text).map(Column::width).max();
         let groups = self.groups();
@@ -98,7 +99,7 @@ impl Grid {
         let others: usize =
             self.keys.iter().filter(|key| !key.is_text).map(|key| key.width() + GAP).sum();
         let texts = self.keys.iter().filter(|key| key.is_text).count().max(1);
-        // Narrow names are better than a second table.
+        // Prefer narrow text columns to a second table.
         let fits = all + others + texts * (LEAST_NAME + GAP) <= screen.width;
         let most = if fits { all } else { screen.width / 2 };
         let of_figures = all.clamp((widest.unwrap_or(0) + RULE).min(most), most);
@@ -113,8 +114,7 @@ impl Grid {
         }
     }
 
-    /// Returns the indices of the columns of each group. A column without a group is one of its
-    /// own.
+    /// Returns the column indices of each group. A column without a group forms its own group.
     fn groups(&self) -> Vec<Vec<usize>> {
         let mut groups: Vec<Vec<usize>> = Vec::new();
         for (index, column) in self.columns.iter().enumerate() {
@@ -136,7 +136,7 @@ impl Grid {
         (widths + GAP * columns.len().saturating_sub(1)).max(title)
     }
 
-    /// Returns the columns of each table.
+    /// Splits the columns into tables that fit into the room.
     fn split(&self, room: usize) -> Vec<Vec<usize>> {
         let mut pieces: Vec<Vec<usize>> = Vec::new();
         for group in self.groups() {
@@ -212,7 +212,8 @@ impl Grid {
         lines.join("\n")
     }
 
-    /// Returns the groups among some columns. Neighbours without a group are one.
+    /// Returns the groups within these columns. Adjacent columns without a group count as one
+    /// group.
     fn parts(&self, columns: &[usize]) -> Vec<Vec<usize>> {
         let mut groups: Vec<Vec<usize>> = Vec::new();
         for &index in columns {
@@ -225,7 +226,7 @@ impl Grid {
         groups
     }
 
-    /// Returns the lines of a row. A cell may have several.
+    /// Returns the lines of a row. A cell may span several lines.
     fn line(
         &self,
         groups: &[Vec<usize>],

@@ -1,5 +1,5 @@
-//! JSON output: one object with `schema`, `environment`, `rows` and `summary`. It also has `fits`
-//! if laws were fitted, and `partial` if rows are missing.
+//! JSON output: one object with `schema`, `environment`, `rows` and `summary`. The object also has
+//! `fits` if laws were fitted, and `partial` if rows are missing.
 
 use super::document::{Document, Partial, mark_partial};
 use super::fits;
@@ -8,7 +8,7 @@ use crate::summary::{Errors, Summary};
 use crate::variant_ratios::Score;
 use serde_json::{Map, Value, json};
 
-/// Version of the format. It changes when a field changes its meaning or is removed.
+/// Version of the format. It changes when a field is removed or changes its meaning.
 pub const SCHEMA: &str = "lockyard-results-2";
 
 /// Returns the document as JSON.
@@ -31,7 +31,7 @@ pub fn json(document: &Document) -> String {
     if let Some(Partial { why, extent }) = &document.partial {
         mark_partial(&mut object, why, extent.finished, extent.asked);
     }
-    // A JSON value can always be written.
+    // A JSON value can always be serialised.
     let mut text = serde_json::to_string_pretty(&object).unwrap_or_default();
     text.push('\n');
     text

@@ -1,4 +1,4 @@
-//! Output of rows, for people and for programs.
+//! Output of rows, for readers and for programs.
 
 pub mod boxes;
 mod cells;
@@ -41,7 +41,7 @@ pub fn render_on(document: &Document, format: Format, screen: &Screen) -> String
     }
 }
 
-/// Renders the document in a format, for a screen of the usual width.
+/// Renders the document in a format, for a screen of the default width.
 pub fn render(document: &Document, format: Format) -> String {
     render_on(document, format, &Screen::default())
 }

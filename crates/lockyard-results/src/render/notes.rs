@@ -1,11 +1,11 @@
-//! Notes on rows, each once, with the numbers by which tables refer to them.
+//! Notes on rows. Each note appears once, with a number to which tables refer.
 
 use crate::row::{Row, Status};
 
-/// Beginning of a note that names its rows by the mark that they have in documents.
+/// Beginning of a note for documents. There it refers to its rows by a mark.
 const ORDER_MARK: &str = "in rows marked `order matters` ";
 
-/// Notes of a document. A table refers to a note by its number, which begins at 1.
+/// Notes of a document. Tables refer to them by number, starting from 1.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Notes {
     texts: Vec<String>,
@@ -34,7 +34,7 @@ impl Notes {
         numbers.collect::<Vec<String>>().join(",")
     }
 
-    /// Returns the notes for people, a paragraph each.
+    /// Returns the notes as paragraphs.
     pub(super) fn paragraphs(&self) -> Vec<String> {
         let numbered = self.texts.iter().enumerate();
         numbered.map(|(index, text)| format!("[{}] {text}.", index + 1)).collect()
@@ -53,7 +53,7 @@ fn texts(row: &Row) -> Vec<String> {
     }
     if let Some(simulated) = &row.details.simulated {
         texts.extend(simulated.doubtful.iter().map(|why| format!("doubtful: {why}")));
-        // Documents name the rows by a mark; here the number does.
+        // Drop the beginning that refers to a mark; tables here refer to the note by number.
         let notes = simulated.notes.iter().map(|note| match note.strip_prefix(ORDER_MARK) {
             Some(rest) => rest.to_owned(),
             None => note.clone(),

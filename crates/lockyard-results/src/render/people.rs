@@ -1,5 +1,5 @@
-//! Document for people at a screen: for each experiment a table, its curves and the verdict on
-//! them, then details, then the summary, then notes.
+//! Document for a terminal. Each experiment has a table, its curves and a verdict on them. Details,
+//! the summary and notes follow.
 
 use super::chart::{self, Series};
 use super::document::{Document, Partial};
@@ -13,7 +13,7 @@ use crate::compare::direction::Direction;
 use crate::row::{Row, Status};
 use comfy_table::presets;
 
-/// Fewest thread counts that make a curve.
+/// Minimum number of thread counts for a curve.
 const FEWEST_COUNTS: usize = 3;
 
 /// Renders the document for a screen.
@@ -86,8 +86,8 @@ fn group(text: &mut String, rows: &[&Row], notes: &Notes, explained: bool, scree
     details(text, rows, explained, screen);
 }
 
-/// Returns the chart of a group and the verdict on it; empty if there are too few thread counts, or
-/// if the figures are neither rates nor times.
+/// Returns the chart of a group, and the verdict on its curves. Returns empty text if there are too
+/// few thread counts, or if the figures are neither rates nor times.
 fn curves(rows: &[&Row], screen: &Screen) -> String {
     let Some(first) = rows.first() else { return String::new() };
     let unit = first.key.unit.as_str();
@@ -105,7 +105,8 @@ fn curves(rows: &[&Row], screen: &Screen) -> String {
     format!("{chart}\n{}\n\n", screen.wrap(&verdict))
 }
 
-/// Returns the curve of each variant: predicted figures, or measured ones if none is predicted.
+/// Returns the curve of each variant: the predicted figures, or the measured ones if there are no
+/// predictions.
 fn series(rows: &[&Row]) -> Vec<Series> {
     let predicted = rows.iter().any(|row| row.predicted.is_some());
     let mut all: Vec<Series> = Vec::new();
@@ -132,8 +133,8 @@ fn series(rows: &[&Row]) -> Vec<Series> {
     all
 }
 
-/// Returns the gain of ideal locks at the greatest thread count, over the fastest variant for which
-/// it is known.
+/// Returns the gain from ideal locks at the greatest thread count, for the fastest variant with a
+/// known gain.
 fn ideal(rows: &[&Row], series: &[Series], direction: Direction) -> Option<IdealGain> {
     let threads = series.iter().filter_map(|of| of.curve.last()).map(|(n, _)| *n).max()?;
     let mut of_most: Vec<&&Row> =
@@ -159,8 +160,8 @@ fn details(text: &mut String, rows: &[&Row], explained: bool, screen: &Screen) {
     if let Some(table) = phases::table(rows, preset) {
         add("CPU time by phase", screen.figures(&table, 2));
     }
-    // With published figures there would be such a table for each experiment. It is in JSON
-    // instead.
+    // Next to published figures, every experiment would have such a table. JSON output has these
+    // details instead.
     let alone = |row: &&Row| row.published.is_none() || explained;
     if !rows.iter().any(|row| alone(row) && fairness(row).is_some()) {
         return;

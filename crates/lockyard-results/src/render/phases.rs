@@ -5,8 +5,8 @@ use crate::phase::Phase;
 use crate::row::Row;
 use comfy_table::{Table, TableStyle};
 
-/// Returns a table with a line for each row whose CPU time was attributed; `None` if there is no
-/// such row.
+/// Returns a table with a line for each row with attributed CPU time; `None` if there is no such
+/// row.
 pub(super) fn table(rows: &[&Row], preset: &TableStyle) -> Option<Table> {
     let mut header = vec!["variant", "threads"];
     header.extend(Phase::NAMES);

@@ -1,12 +1,12 @@
-//! Table of the figures recorded beside a measurement: presence of the threads, hand-overs of
-//! locks, and the processor's counters. Columns that are empty in every row are left out.
+//! Table of the figures recorded during a measurement: presence of the threads, hand-overs of
+//! locks, and hardware counters. Empty columns are left out.
 
 use super::cells::{figure, new_table};
 use crate::details::{CountersDetail, HandoversDetail, PresenceDetail};
 use crate::row::Row;
 use comfy_table::{Table, TableStyle};
 
-/// Column of the table: its title, and the text of a row.
+/// Column of the table: its title, and a function that returns the text for a row.
 struct Column {
     title: &'static str,
     cell: fn(&Row) -> Option<String>,
@@ -28,7 +28,7 @@ fn share(share: Option<f64>) -> Option<String> {
     Some(format!("{:.1} %", share? * 100.0))
 }
 
-/// Returns a share as text, if it is greater than zero.
+/// Returns a share as text if it is greater than zero.
 fn some_share(of: Option<f64>) -> Option<String> {
     share(of.filter(|share| *share > 0.0))
 }

@@ -1,31 +1,31 @@
-//! A raster of characters with lines and marks. A character of braille holds two by four dots.
+//! A raster of characters with lines and marks. A braille character holds 2 by 4 dots.
 
 use super::screen::Screen;
 
-/// Dots of a character, across and down.
+/// Dots per character: columns and rows.
 const DOTS: (usize, usize) = (2, 4);
 
-/// Colours of series, as terminals number them: blue, red, green, magenta, yellow, cyan.
+/// Terminal colour numbers of the series: blue, red, green, magenta, yellow, cyan.
 const COLOURS: [u8; 6] = [34, 31, 32, 35, 33, 36];
 
-/// A letter of a series.
+/// A letter that marks a point of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mark {
     /// Letter.
     pub(super) character: char,
-    /// Index of the series.
+    /// Index of its series.
     pub(super) series: usize,
 }
 
 /// One character of the raster.
 #[derive(Clone, Copy, Debug, Default)]
 struct Cell {
-    /// Dots, as in the code of a braille pattern.
+    /// Dots, encoded as in Unicode braille patterns.
     dots: u8,
-    /// Series of the last line through the cell.
+    /// Series of the line drawn last through the cell.
     series: usize,
     mark: Option<Mark>,
-    /// True if marks of several series are here.
+    /// True if several series have marks here.
     overlaps: bool,
 }
 
@@ -42,12 +42,13 @@ impl Raster {
         Raster { width, cells: vec![Cell::default(); width * height] }
     }
 
-    /// Returns the code of a series' colour.
+    /// Returns the colour number of a series.
     pub(super) fn colour(series: usize) -> u8 {
         COLOURS[series % COLOURS.len()]
     }
 
-    /// Draws a line between the centres of two characters, given as column and row.
+    /// Draws a line between two characters, from centre to centre. Both are given as column and
+    /// row.
     pub(super) fn line(&mut self, from: (f64, f64), to: (f64, f64), series: usize) {
         let dot =
             |(x, y): (f64, f64)| ((x + 0.5) * DOTS.0 as f64 - 0.5, (y + 0.5) * DOTS.1 as f64 - 0.5);
@@ -61,7 +62,7 @@ impl Raster {
     }
 
     fn dot(&mut self, x: usize, y: usize, series: usize) {
-        // The bit of each dot, by row and column.
+        // Bit of each dot, by row and column.
         const BITS: [[u8; 2]; 4] = [[0x01, 0x08], [0x02, 0x10], [0x04, 0x20], [0x40, 0x80]];
         let index = y / DOTS.1 * self.width + x / DOTS.0;
         if let Some(cell) = self.cells.get_mut(index).filter(|_| x / DOTS.0 < self.width) {
@@ -79,12 +80,12 @@ impl Raster {
         }
     }
 
-    /// Returns true if marks of several series are at the same place.
+    /// Returns true if several series have marks in the same cell.
     pub(super) fn overlaps(&self) -> bool {
         self.cells.iter().any(|cell| cell.overlaps)
     }
 
-    /// Returns the lines, without spaces at their ends.
+    /// Returns the lines, without trailing spaces.
     pub(super) fn lines(&self, screen: &Screen) -> Vec<String> {
         let rows = self.cells.chunks(self.width.max(1));
         rows.map(|row| {
@@ -124,7 +125,8 @@ mod tests {
         let mut raster = Raster::new(3, 2);
         raster.line((0.0, 0.0), (2.0, 0.0), 0);
         let lines = raster.lines(&Screen::default());
-        // Dots of one row only, from the centre of the first character to that of the last.
+        // The dots lie in one row, from the centre of the first character to the centre of the
+        // last.
         assert_eq!(lines.len(), 2);
         assert_eq!(lines[0].chars().count(), 3, "{lines:?}");
         assert_eq!(lines[1], "");

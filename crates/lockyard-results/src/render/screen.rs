@@ -1,27 +1,27 @@
-//! The screen for which text is laid out: its width, its characters, its colours.
+//! Properties of the screen for which text is laid out: width, characters, colours.
 //!
-//! The command detects it once. Everything that a person reads in a terminal is laid out for it.
+//! The command detects them once. All terminal output for readers is laid out accordingly.
 
 use super::document::Format;
 use comfy_table::{TableStyle, presets};
 use textwrap::{Options, WordSplitter};
 
-/// Least width in columns. A narrower terminal gets lines of this width.
+/// Minimum width in columns. Lines for narrower terminals still have this width.
 pub const LEAST_WIDTH: usize = 60;
 
-/// Width of an output that does not tell its own.
+/// Width of an output that does not report its width.
 pub const USUAL_WIDTH: usize = 80;
 
-/// Screen, or anything else that text for people is written to.
+/// A terminal, or any other output for readers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Screen {
     /// Number of columns.
     pub width: usize,
-    /// True if the output can hold more than ASCII.
+    /// True if the output can show characters beyond ASCII.
     pub unicode: bool,
-    /// True if the output can hold colours.
+    /// True if the output can show colours.
     pub colour: bool,
-    /// True if only figures are wanted: no curve, no note.
+    /// True if the user wants only figures, without curves and notes.
     pub quiet: bool,
 }
 
@@ -32,12 +32,12 @@ impl Default for Screen {
 }
 
 impl Screen {
-    /// Returns a screen of this width, or of the least one.
+    /// Returns a screen with this width, or the minimum width if that is greater.
     pub fn of_width(width: usize) -> Screen {
         Screen { width: width.max(LEAST_WIDTH), ..Screen::default() }
     }
 
-    /// Returns the text in the characters of the screen.
+    /// Replaces characters that the screen cannot show.
     pub fn characters(&self, text: &str) -> String {
         if self.unicode || text.is_ascii() {
             return text.to_owned();
@@ -58,8 +58,8 @@ impl Screen {
         ascii
     }
 
-    /// Wraps the lines that are wider than the screen. The rest of a line gets its indent. A word
-    /// that is wider than the screen, such as a URL, stays whole.
+    /// Wraps lines wider than the screen. Continuation lines keep the indent. A word wider than the
+    /// screen, such as a URL, stays whole.
     pub fn wrap(&self, text: &str) -> String {
         let text = self.characters(text);
         let mut wrapped = String::with_capacity(text.len());
@@ -83,7 +83,7 @@ impl Screen {
         let indent = &line[..line.len() - content.len()];
         let indent = &indent[..indent.len().min(self.width / 3)];
         let more = format!("{indent}{}", if content.starts_with("- ") { "  " } else { "" });
-        // A unit stays with its number.
+        // Keep a unit on the line of its number.
         let units = [" %", " ns", " M op/s", " k op/s", " op/s"];
         let keep = |text: String, unit: &str| text.replace(unit, &unit.replace(' ', "\u{a0}"));
         let kept = units.into_iter().fold(content.to_owned(), keep);
@@ -101,7 +101,7 @@ impl Screen {
         if self.colour { format!("\u{1b}[1m{text}\u{1b}[0m") } else { text }
     }
 
-    /// Returns the borders of tables of words.
+    /// Returns the borders for tables of words.
     pub fn style(&self) -> &'static TableStyle {
         match self.unicode {
             true => &presets::UTF8_FULL_CONDENSED,

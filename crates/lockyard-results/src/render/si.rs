@@ -1,9 +1,9 @@
-//! Figures with a prefix of the SI, which keep columns short.
+//! Figures with an SI prefix, which keeps columns narrow.
 
-/// Prefixes, the largest first.
+/// Prefixes, largest first.
 const PREFIXES: [(f64, &str); 4] = [(1e12, " T"), (1e9, " G"), (1e6, " M"), (1e3, " k")];
 
-/// Formats a figure with three significant digits, and a prefix from 1000 on.
+/// Formats a figure with three significant digits, with an SI prefix from 1000 up.
 pub fn si(value: f64) -> String {
     if !value.is_finite() {
         return value.to_string();
@@ -13,7 +13,7 @@ pub fn si(value: f64) -> String {
     format!("{}{prefix}", digits(scaled))
 }
 
-/// Formats an interval. A prefix that both ends share is written once.
+/// Formats an interval. A common prefix of both ends is written once.
 pub(super) fn si_interval(low: f64, high: f64) -> String {
     let ((a, first), (b, second)) = (scale(three_digits(low)), scale(three_digits(high)));
     if first == second {
@@ -22,7 +22,7 @@ pub(super) fn si_interval(low: f64, high: f64) -> String {
     format!("{}..{}", si(low), si(high))
 }
 
-/// Rounds to three significant digits, so that 999.9 becomes 1 k.
+/// Rounds to three significant digits. For example, 999.9 becomes 1000, which is written 1 k.
 fn three_digits(value: f64) -> f64 {
     if value == 0.0 || !value.is_finite() {
         return value;
@@ -39,7 +39,7 @@ fn scale(value: f64) -> (f64, &'static str) {
 fn digits(value: f64) -> String {
     match value.abs() {
         0.0 => "0".to_owned(),
-        // Values just below a power of ten come from the rounding.
+        // Rounding may leave values just below a power of ten.
         large if large >= 99.9999 => format!("{value:.0}"),
         medium if medium >= 9.99999 => format!("{value:.1}"),
         small if small >= 0.999999 => format!("{value:.2}"),

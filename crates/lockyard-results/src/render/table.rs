@@ -1,5 +1,5 @@
-//! Tables for people in a document: one for each experiment, then the summary, then notes. Tables
-//! in a terminal are those of `people.rs`, which shares the groups of rows and the details.
+//! Tables for a Markdown document: one for each experiment, then the summary, then notes.
+//! `people.rs` makes the tables for a terminal; it shares the row groups and the details.
 
 use super::cells::{figure, new_table};
 use super::document::{Document, Partial};
@@ -43,7 +43,7 @@ fn render(document: &Document, preset: &TableStyle, heading: &str) -> String {
         table.clone().load_style(*preset).to_string()
     }));
     for explanation in &document.explanations {
-        // In Markdown the text is fenced, because its columns are aligned with spaces.
+        // In Markdown the text is fenced, because spaces align its columns.
         let fence = if heading.is_empty() { "" } else { "```\n" };
         text.push_str(&format!("{fence}{explanation}{fence}\n"));
     }
@@ -54,7 +54,7 @@ fn render(document: &Document, preset: &TableStyle, heading: &str) -> String {
     text
 }
 
-/// Returns the rows that share an experiment, a machine and a family of metrics, for each group.
+/// Groups the rows: those of a group have the same experiment, machine and family of metrics.
 pub(super) fn groups(rows: &[Row]) -> Vec<Vec<&Row>> {
     let mut groups: Vec<Vec<&Row>> = Vec::new();
     for row in rows {
@@ -93,8 +93,8 @@ fn group(text: &mut String, rows: &[&Row], explained: bool, preset: &TableStyle,
             first.key.experiment
         ));
     }
-    // With published figures there would be such a table for each experiment. It is in JSON
-    // instead.
+    // Next to published figures, every experiment would have such a table. JSON output has these
+    // details instead.
     let alone = |row: &&Row| row.published.is_none() || explained;
     if rows.iter().any(|row| alone(row) && fairness(row).is_some()) {
         text.push_str(&format!(
@@ -125,28 +125,29 @@ fn simulated(row: &Row) -> Option<&SimulatedDetail> {
     row.details.simulated.as_ref()
 }
 
-/// Returns the row's figure for a machine on which the threads of a core share nothing of an
+/// Returns the figure for a machine on which the siblings of a core share nothing during an
 /// ownership.
 pub(super) fn siblings_apart(row: &Row) -> Option<f64> {
     simulated(row)?.siblings_share_nothing
 }
 
-/// Returns the ratio of a measured row to the one it is compared with.
+/// Returns the ratio of a measured row to the row with which it is compared.
 pub(super) fn ratio(row: &Row) -> Option<&RatioDetail> {
     measured(row)?.ratio.as_ref()
 }
 
-/// Returns the fairness among the threads of a row: measured, or else simulated.
+/// Returns the fairness among the threads of a row: the measured one if there is one, otherwise the
+/// simulated one.
 pub(super) fn fairness(row: &Row) -> Option<Fairness> {
     measured(row).and_then(|m| m.fairness).or_else(|| simulated(row)?.fairness)
 }
 
-/// Returns the waits of a row: measured, or else simulated.
+/// Returns the waits of a row: the measured ones if there are any, otherwise the simulated ones.
 fn waits(row: &Row) -> Option<Waits> {
     measured(row).and_then(|m| m.waits).or_else(|| simulated(row)?.waits)
 }
 
-/// Returns true if runs of the row's cell that began in different orders disagree.
+/// Returns true if runs of the row's cell disagree because they started in different orders.
 fn order_matters(row: &Row) -> bool {
     let orders = simulated(row).and_then(|simulated| simulated.start_orders);
     orders.is_some_and(|orders| orders.agree == Some(false))
@@ -156,7 +157,7 @@ fn is_doubtful(row: &Row) -> bool {
     simulated(row).is_some_and(|simulated| simulated.doubtful.is_some())
 }
 
-/// Returns the notes in the rows' details, each once.
+/// Returns the distinct notes in the rows' details.
 fn row_notes(rows: &[Row]) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
     for row in rows {
@@ -173,15 +174,15 @@ fn row_notes(rows: &[Row]) -> Vec<String> {
     notes
 }
 
-/// Returns the rows that say more than the published table. Inputs that are 100 by definition are
-/// left out.
+/// Returns the rows that add to the published table. Inputs that are 100 by definition are left
+/// out.
 fn of_interest<'r>(rows: &[&'r Row]) -> Vec<&'r Row> {
     let said = |row: &&&Row| row.status != Status::Calibration || row.predicted.is_some();
     rows.iter().filter(said).copied().collect()
 }
 
-/// Returns the number of rows and the reason, as text, if no row has a figure of ours and all have
-/// the same reason.
+/// Returns the number of rows and their common reason as text. This applies only if no row has a
+/// figure of ours, and all have the same reason.
 pub(super) fn one_reason(rows: &[&Row]) -> Option<String> {
     let (rows, what) = match of_interest(rows) {
         none if none.is_empty() => (rows.to_vec(), "are inputs"),
@@ -196,8 +197,8 @@ fn same_group(a: &Row, b: &Row) -> bool {
     (&a.key.experiment, &a.key.machine, family(a)) == (&b.key.experiment, &b.key.machine, family(b))
 }
 
-/// Returns the family of the row's metric. The metrics of a family share a table: those of samples,
-/// and those of a listing. Every other metric has its own.
+/// Returns the family of the row's metric. Metrics of one family share a table. The families are
+/// samples and listings; every other metric is its own family.
 pub(super) fn family(row: &Row) -> &str {
     match row.key.metric.as_str() {
         metric if metric.contains("@sample") => "throughput of samples",
@@ -279,7 +280,7 @@ fn rows_table(rows: &[&Row], preset: &TableStyle) -> Table {
     table
 }
 
-/// Returns a table of fairness and waits, with a line for each row.
+/// Returns a table of fairness and waits, one line per row.
 pub(super) fn threads_table(rows: &[&Row], preset: &TableStyle) -> Table {
     let header = [
         "variant",
@@ -320,8 +321,8 @@ pub(super) fn threads_table(rows: &[&Row], preset: &TableStyle) -> Table {
     table
 }
 
-/// Returns the operations of each thread, with a line for each row. If there are many threads, it
-/// shows only the first; JSON has them all.
+/// Returns the operations of each thread, one line per row. With many threads, only the first ones
+/// are shown; JSON output has all.
 pub(super) fn operations(rows: &[&Row]) -> String {
     const SHOWN: usize = 16;
     let mut text = String::from("Operations of each thread, all rounds together:\n");
@@ -345,8 +346,8 @@ pub(super) fn operations(rows: &[&Row]) -> String {
     text
 }
 
-/// Returns a sentence on the scores of a table's pairs. `None` without pairs, and for the summary
-/// of all tables, which would repeat it.
+/// Returns a sentence on the scores of a table's pairs. `None` without pairs. Also `None` for the
+/// summary of all tables, which would repeat the sentence.
 pub(super) fn pairs(summary: &Summary) -> Option<String> {
     let pairs = summary.pairs.filter(|_| summary.table != "all")?;
     let points = NEAR * 100.0;

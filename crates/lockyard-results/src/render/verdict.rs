@@ -1,35 +1,36 @@
-//! Verdict on the curves of some variants: the winner by thread count, the lead, saturation, and
-//! the decline from the best figure, each in a sentence.
+//! Verdict on the curves of several variants. Each point gets a sentence: the winner by thread
+//! count, its lead, saturation, and the decline from the best figure.
 
 use super::chart::Series;
 use super::si::si;
 use crate::compare::direction::Direction;
 
-/// Variants whose figures differ by at most this share are tied.
+/// Variants are tied if their figures differ by at most this share.
 const TIE: f64 = 0.02;
 
-/// A figure that grows by less than this share when the threads double has saturated.
+/// A curve has saturated if doubling the threads gains less than this share.
 const LITTLE_GAIN: f64 = 0.05;
 
-/// Winner of some consecutive thread counts.
+/// Winner for a stretch of consecutive thread counts.
 #[derive(Debug, PartialEq)]
 struct Stretch {
-    /// Names of the winners; several if they are tied.
+    /// Names of the winners: more than one if they are tied.
     winners: Vec<String>,
-    /// Thread counts.
+    /// Thread counts of the stretch.
     threads: Vec<usize>,
-    /// Lead over the next variant at each thread count, as a ratio of speeds; 1 for a tie of all.
+    /// Lead over the next variant at each thread count, as a ratio of speeds; 1 if all variants are
+    /// tied.
     leads: Vec<f64>,
     /// True if every variant is among the winners.
     all_tied: bool,
 }
 
-/// Gain of ideal locks.
+/// Gain from ideal locks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct IdealGain {
     /// Number of threads.
     pub(super) threads: usize,
-    /// Throughput with ideal locks over the predicted one, minus 1.
+    /// Throughput with ideal locks divided by the predicted throughput, minus 1.
     pub(super) gain: f64,
 }
 
@@ -54,7 +55,7 @@ pub(super) fn verdict(
     sentences.join(" ")
 }
 
-/// Formats a lead: per cent, or a factor from 2 on.
+/// Formats a lead in per cent, or as a factor from 2 up.
 fn amount(ratio: f64) -> String {
     match ratio {
         large if large >= 9.95 => format!("a factor of {large:.0}"),
@@ -79,8 +80,8 @@ fn at(of: &Series, threads: usize) -> Option<f64> {
     of.curve.iter().find(|(n, _)| *n == threads).map(|(_, value)| *value)
 }
 
-/// Returns the stretches of thread counts with one winner. Counts that fewer than two variants have
-/// are left out.
+/// Returns the stretches of thread counts with the same winner. Thread counts with fewer than two
+/// variants are left out.
 fn stretches(series: &[Series], direction: Direction) -> Vec<Stretch> {
     let mut counts: Vec<usize> = series.iter().flat_map(|of| &of.curve).map(|(n, _)| *n).collect();
     counts.sort_unstable();
@@ -89,7 +90,7 @@ fn stretches(series: &[Series], direction: Direction) -> Vec<Stretch> {
     for threads in counts {
         let figures = series.iter().filter_map(|of| Some((of.name.as_str(), at(of, threads)?)));
         let mut figures: Vec<(&str, f64)> = figures.filter(|(_, value)| *value > 0.0).collect();
-        // The fastest first; variants of equal speed stay in their order.
+        // Fastest first. The sort is stable, so variants of equal speed keep their order.
         figures.sort_by(|a, b| direction.speed(a.1, b.1).total_cmp(&1.0));
         let Some(&(_, best)) = figures.first().filter(|_| figures.len() > 1) else { continue };
         let tied = |value: f64| direction.speed(value, best) <= 1.0 + TIE;
@@ -148,8 +149,8 @@ fn winners(series: &[Series], direction: Direction) -> Vec<String> {
     sentences
 }
 
-/// Returns the variants whose course is told: all of them if they are few, otherwise the best and
-/// the worst at the greatest thread count.
+/// Returns the variants whose curve the verdict describes. If there are many, these are only the
+/// best and the worst at the greatest thread count.
 fn spoken_of(series: &[Series], direction: Direction) -> Vec<&Series> {
     if series.len() <= 3 {
         return series.iter().collect();
@@ -164,8 +165,8 @@ fn spoken_of(series: &[Series], direction: Direction) -> Vec<&Series> {
     }
 }
 
-/// Returns the first thread count from which a throughput gains less than 5 % per doubling of the
-/// threads, whichever later count it is compared with. `None` if it still gains at the end.
+/// Returns the thread count at which the curve saturates. From there to every later thread count,
+/// the throughput gains less than 5 % per doubling. `None` if the curve still grows at its end.
 fn saturation(curve: &[(usize, f64)]) -> Option<usize> {
     let gains = |&(n, value): &(usize, f64), &(m, later): &(usize, f64)| {
         let doublings = (m as f64 / n as f64).log2();
@@ -176,7 +177,7 @@ fn saturation(curve: &[(usize, f64)]) -> Option<usize> {
     Some(curve[found].0)
 }
 
-/// Returns the course of one variant: saturation and decline, or the growth of a time.
+/// Describes the curve of one variant: saturation and decline, or the growth of a time.
 fn course(of: &Series, direction: Direction, unit: &str) -> Option<String> {
     let name = &of.name;
     let (&(first, start), &(last, end)) = (of.curve.first()?, of.curve.last()?);
@@ -261,9 +262,9 @@ mod tests {
         assert_eq!(of([1.0, 2.0, 4.0, 8.0, 16.0, 32.0]), None);
         assert_eq!(of([1.0, 2.0, 4.0, 4.1, 4.2, 4.3]), Some(4));
         assert_eq!(of([6.0, 5.0, 4.0, 3.0, 2.0, 1.0]), Some(1));
-        // A dip with a later gain is no saturation.
+        // A dip with a later gain is not a saturation.
         assert_eq!(of([1.0, 2.0, 1.0, 4.0, 8.0, 16.0]), None);
-        // 5 % for each doubling is a gain, 4.9 % is none.
+        // 5 % per doubling is a gain; 4.9 % is not.
         let growing = |by: f64| [0, 1, 2, 3, 4, 5].map(|i| (1.0f64 + by).powi(i));
         assert_eq!(of(growing(0.0501)), None);
         assert_eq!(of(growing(0.049)), Some(1));

@@ -1,37 +1,38 @@
-//! Fit of the law to points, with remarks.
+//! Fit of the law to points, with remarks on its quality.
 
 use super::usl::Usl;
 use crate::statistics::{median, percentiles, resample};
 use lockyard_support::InputError;
 
-/// Least number of different thread counts for a fit: three parameters fit any three figures.
+/// Minimum number of different thread counts for a fit. Three would not do: the law has three
+/// parameters, so it fits any three figures.
 pub const FEWEST_POINTS: usize = 4;
 
-/// Least number of rounds for intervals. A bootstrap of fewer would not have the coverage that it
-/// promises.
+/// Minimum number of rounds for intervals. With fewer, a bootstrap does not reach its nominal
+/// coverage.
 pub const FEWEST_ROUNDS: usize = 6;
 
-/// Number of times the rounds are drawn again.
+/// Number of bootstrap draws.
 const DRAWS: usize = 1000;
 
-/// Greatest residual, as a share of the observed figure, at which the law describes the figures.
+/// Maximum residual for a good fit, as a share of the observed figure.
 const GREATEST_RESIDUAL: f64 = 0.2;
-/// Least share of the variance that the law must explain, unless all residuals are small.
+/// Minimum share of the variance that a good fit explains. It does not apply if all residuals are
+/// small.
 const LEAST_R_SQUARED: f64 = 0.9;
-/// Greatest residual that counts as small. Figures that are nearly equal have no variance to
-/// explain.
+/// Maximum residual that counts as small. Nearly equal figures have almost no variance to explain.
 const SMALL_RESIDUAL: f64 = 0.1;
 
-/// Figures at one number of threads.
+/// Figures at one thread count.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Point {
     /// Number of threads.
     pub threads: usize,
-    /// Operations per second in each round. The rounds of all points are in the same order.
+    /// Operations per second in each round. All points have their rounds in the same order.
     pub rounds: Vec<f64>,
 }
 
-/// Intervals of a fit, of 95 %, by the percentile bootstrap.
+/// 95 % intervals of a fit, by the percentile bootstrap.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Intervals {
     /// Interval of lambda.
@@ -40,7 +41,7 @@ pub struct Intervals {
     pub sigma: (f64, f64),
     /// Interval of kappa.
     pub kappa: (f64, f64),
-    /// Interval of the knee. An end is infinite if there is no knee.
+    /// Interval of the knee. An end without a knee is infinite.
     pub knee: (f64, f64),
 }
 
@@ -49,19 +50,19 @@ pub struct Intervals {
 pub struct Fit {
     /// Parameters.
     pub law: Usl,
-    /// Intervals of the parameters; `None` with too few rounds.
+    /// Intervals of the parameters; `None` if there are too few rounds.
     pub intervals: Option<Intervals>,
-    /// Share of the variance of the figures that the law explains; `None` if all figures are equal.
-    /// It can be below 0.
+    /// Share of the variance that the law explains; `None` if all figures are equal. A bad fit can
+    /// have a negative share.
     pub r_squared: Option<f64>,
-    /// Number of threads with the greatest residual, and that residual, `law / observed - 1`.
+    /// Thread count with the greatest residual, and that residual, `law / observed - 1`.
     pub worst: (usize, f64),
-    /// Least and greatest number of threads observed.
+    /// Least and greatest observed thread count.
     pub observed: (usize, usize),
 }
 
 impl Fit {
-    /// Returns true if the law describes the figures. If not, its knee means nothing.
+    /// Returns true if the law describes the figures. Otherwise its knee is meaningless.
     pub fn describes(&self) -> bool {
         let worst = self.worst.1.abs();
         let explained = self.r_squared.is_none_or(|r| r >= LEAST_R_SQUARED);
@@ -105,11 +106,11 @@ impl Fit {
     }
 }
 
-/// Refuses thread counts from which nothing can be fitted, before they are measured.
+/// Refuses thread counts that allow no fit, before anything is measured.
 ///
 /// # Errors
 ///
-/// If there are fewer than four different ones.
+/// If there are fewer than four different thread counts.
 pub fn check(threads: &[usize]) -> Result<(), InputError> {
     let mut different = threads.to_vec();
     different.sort_unstable();
@@ -127,11 +128,11 @@ pub fn check(threads: &[usize]) -> Result<(), InputError> {
     )))
 }
 
-/// Fits the law to points. Of several points with one number of threads, only the first counts.
+/// Fits the law to points. If several points have the same thread count, only the first is used.
 ///
 /// # Errors
 ///
-/// A sentence that says why there is no fit: too few points, or figures that are not above 0.
+/// A sentence that explains why there is no fit: too few points, or figures that are not positive.
 pub fn fit(points: &[Point]) -> Result<Fit, String> {
     let mut points: Vec<&Point> = points.iter().filter(|point| !point.rounds.is_empty()).collect();
     points.sort_by_key(|point| point.threads);
@@ -181,8 +182,8 @@ fn intervals(points: &[&Point], threads: &[f64]) -> Option<Intervals> {
         });
         laws.extend(super::solve::solve(threads, &figures.collect::<Vec<f64>>()));
     });
-    // Drawings without a law are left out. If there were many, the intervals would describe only
-    // the others.
+    // Draws without a fit are left out. If they were many, the intervals would describe only the
+    // others.
     if laws.len() < DRAWS * 9 / 10 {
         return None;
     }
@@ -203,8 +204,8 @@ mod tests {
 
     const THREADS: [usize; 7] = [1, 2, 4, 8, 16, 32, 64];
 
-    /// Returns points of a law with noise that is the same in each run. It is the sum of twelve
-    /// uniform numbers, which is nearly normal.
+    /// Returns points of a law with noise that is the same in each test run. The noise is the sum
+    /// of twelve uniform numbers, which is nearly normal.
     fn noisy(law: Usl, rounds: usize, deviation: f64, seed: u64) -> Vec<Point> {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut uniform = move || random.next_u64() as f64 / 2f64.powi(64);
@@ -245,7 +246,7 @@ mod tests {
             held[2] += u64::from(within(of.kappa, LAW.kappa));
             held[3] += u64::from(within(of.knee, LAW.knee()));
         }
-        // 95 % of 40 are 38. With that coverage, 33 or fewer have a probability of 1 in 70.
+        // 95 % of 40 is 38. With that coverage, 33 or fewer have a probability of 1 in 70.
         assert!(held.iter().all(|&held| held >= 34), "{held:?} of {RUNS}");
     }
 
@@ -276,8 +277,8 @@ mod tests {
 
     #[test]
     fn figures_that_follow_no_such_law_are_told_so() {
-        // A host with two sockets: the throughput falls to a third when the second one is used, and
-        // rises again.
+        // A host with two sockets: the throughput falls to a third when the second socket is used,
+        // and then rises again.
         let figures = [1.0, 2.0, 4.0, 8.0, 2.6, 5.0, 9.0];
         let points = THREADS.iter().zip(figures);
         let points: Vec<Point> =

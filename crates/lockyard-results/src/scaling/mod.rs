@@ -1,11 +1,15 @@
-//! Scaling in three numbers: the Universal Scalability Law, fitted to figures at several thread
-//! counts.
+//! Scaling described by three numbers: the Universal Scalability Law, fitted to figures at several
+//! thread counts.
 //!
-//! [`usl`] has the law, and `solve` finds its parameters. Their intervals come from a bootstrap
-//! over rounds. A slow moment of the host affects all figures of a round. So rounds are drawn
-//! again, with replacement, each with the figures of all thread counts. Medians are taken, and the
-//! law is fitted again. So the intervals include the variation between rounds. They do not include
-//! the error of a wrong law: R squared and the greatest residual show that.
+//! [`usl`] holds the law, and `solve` finds its parameters. Their intervals come from a bootstrap
+//! over rounds.
+//!
+//! A slow moment of the host affects all figures of a round. So the bootstrap draws whole rounds,
+//! with replacement, each with the figures of all thread counts. It takes medians and fits the law
+//! again.
+//!
+//! The intervals thus include the variation between rounds. They do not include the error of a
+//! wrong law. For that, look at R squared and the greatest residual.
 
 mod fit;
 mod report;

@@ -1,10 +1,10 @@
-//! Fits of the variants of some rows, and the details that rows get from them.
+//! Fits for the variants of some rows, and the details that they add to the rows.
 
 use super::{Fit, Point, Usl};
 use crate::details::LawDetail;
 use crate::row::Row;
 
-/// Fit of one variant, or the reason why there is none.
+/// Fit of one variant, or the reason why there is no fit.
 #[derive(Clone, Debug, PartialEq)]
 pub struct VariantFit {
     /// Experiment.
@@ -13,9 +13,9 @@ pub struct VariantFit {
     pub machine: String,
     /// Variant.
     pub variant: String,
-    /// Fit, or the reason.
+    /// Fit, or the reason why there is none.
     pub fit: Result<Fit, String>,
-    /// Number of CPUs of the placement, if the fit includes more threads than that.
+    /// Number of CPUs in the placement. Set only if the fit includes more threads than CPUs.
     pub shared: Option<u64>,
 }
 
@@ -38,9 +38,9 @@ impl VariantFit {
     }
 }
 
-/// Fits the law to each variant of `rows`, which are of one experiment on one machine. Measured
-/// rows are fitted by their rounds, simulated ones by their throughput. The details of each row
-/// then have the law and its throughput for the row's threads.
+/// Fits the law to each variant of `rows`, which share one experiment and machine. Measured rows
+/// are fitted by their rounds, simulated rows by their throughput. Adds the law to the details of
+/// each row, with its throughput for the row's number of threads.
 pub fn of_rows(rows: &mut [Row]) -> Vec<VariantFit> {
     let mut variants: Vec<String> = Vec::new();
     for row in rows.iter() {
@@ -72,7 +72,7 @@ pub fn of_rows(rows: &mut [Row]) -> Vec<VariantFit> {
     fits
 }
 
-/// Returns the number of CPUs of the row's placement, if the row has more threads.
+/// Returns the number of CPUs in the row's placement, if the row has more threads than that.
 fn shared(row: &Row) -> Option<u64> {
     let cpus = row.details.measured.as_ref()?.placement_cpus?;
     (row.key.threads? as u64 > cpus).then_some(cpus)

@@ -1,30 +1,32 @@
-//! Search for the parameters of the law with the least sum of squared differences from the observed
-//! figures.
+//! Least-squares search for the parameters of the law.
 //!
 //! The law is fitted as `X(N) = N / (a + b (N - 1) + c N (N - 1))`, by Levenberg and Marquardt's
-//! method. Then `lambda = 1/a`, `sigma = b/a`, `kappa = c/a`. The search starts from the solution
-//! of the linear problem `N / X = a + b (N - 1) + c N (N - 1)`. The weight of each of its equations
-//! is the effect of its error on X. `b` and `c` must be at least 0. So there are four fits, with
-//! both, one or none of them set to 0. The best one without a negative parameter is taken.
+//! method. The parameters follow: `lambda = 1/a`, `sigma = b/a`, `kappa = c/a`.
+//!
+//! The search starts from the solution of the linear problem `N / X = a + b (N - 1) + c N (N - 1)`.
+//! Each equation is weighted by the effect of its error on X.
+//!
+//! `b` and `c` must be at least 0. So there are four fits, in which both, one or neither of them is
+//! fixed at 0. The best fit without a negative parameter is chosen.
 
 use super::Usl;
 use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
 use nalgebra::{DMatrix, DVector, Dyn, Owned};
 
-/// Indices of the parameters of each of the four fits: 0 for `a`, 1 for `b`, 2 for `c`. All others
-/// are 0. Fits with fewer parameters come first.
+/// Free parameters of the four fits: 0 is `a`, 1 is `b`, 2 is `c`. All others are fixed at 0. Fits
+/// with fewer parameters come first.
 const FACES: [&[usize]; 4] = [&[0], &[0, 1], &[0, 2], &[0, 1, 2]];
 
-/// Share of the sum of squares by which a fit with more parameters must be better. Less is
-/// rounding.
+/// Minimum relative improvement of the sum of squares by a fit with more parameters. Anything less
+/// is a rounding error.
 const ROUNDING: f64 = 1e-16;
 
-/// Returns the factors of `a`, `b` and `c`.
+/// Returns the coefficients of `a`, `b` and `c`.
 fn factors(threads: f64) -> [f64; 3] {
     [1.0, threads - 1.0, threads * (threads - 1.0)]
 }
 
-/// Least-squares problem with some of the parameters.
+/// Least-squares problem in some of the parameters.
 struct Problem<'a> {
     threads: &'a [f64],
     observed: &'a [f64],
@@ -43,8 +45,8 @@ impl Problem<'_> {
         if denominator > 0.0 {
             self.threads[index] / denominator - self.observed[index]
         } else {
-            // The law does not exist for these parameters. So great a residual makes the search
-            // refuse the step.
+            // The law is undefined for these parameters. A large residual makes the search reject
+            // the step.
             1e9
         }
     }
@@ -76,16 +78,15 @@ impl LeastSquaresProblem<f64, Dyn, Dyn> for Problem<'_> {
     }
 }
 
-/// Returns the best parameters for thread counts and the throughput of each. `None` if a throughput
-/// is not above 0, or if there are fewer thread counts than parameters.
+/// Returns the best parameters for thread counts and their throughputs. `None` if a throughput is
+/// not positive, or if there are fewer thread counts than parameters.
 pub(super) fn solve(threads: &[f64], observed: &[f64]) -> Option<Usl> {
     let most = observed.iter().copied().fold(0.0, f64::max);
     let usable = |&x: &f64| x > 0.0 && x.is_finite();
     if threads.len() < 3 || threads.len() != observed.len() || !observed.iter().all(usable) {
         return None;
     }
-    // In units of the greatest throughput, parameters and tolerances have one scale for every
-    // metric.
+    // Scale to the greatest throughput, so the same tolerances fit every metric.
     let observed: Vec<f64> = observed.iter().map(|x| x / most).collect();
     let squares: f64 = observed.iter().map(|x| x * x).sum();
     let mut best: Option<([f64; 3], f64)> = None;
@@ -99,7 +100,8 @@ pub(super) fn solve(threads: &[f64], observed: &[f64]) -> Option<Usl> {
     Some(Usl { lambda: most / a, sigma: b / a, kappa: c / a })
 }
 
-/// Returns the best parameters with only those of `free` above 0, and the remaining sum of squares.
+/// Returns the best parameters if only those in `free` may differ from 0, and the remaining sum of
+/// squares.
 fn face(threads: &[f64], observed: &[f64], free: &'static [usize]) -> Option<([f64; 3], f64)> {
     let problem = Problem { threads, observed, free, parameters: start(threads, observed, free)? };
     let (solved, report) = LevenbergMarquardt::new().minimize(problem);
@@ -113,10 +115,10 @@ fn face(threads: &[f64], observed: &[f64], free: &'static [usize]) -> Option<([f
     (allowed && rest.is_finite()).then_some((parameters, rest))
 }
 
-/// Returns the start of the search: the solution of the linear problem if the law exists there, or
-/// else linear scaling.
+/// Returns the starting point of the search. This is the solution of the linear problem if the law
+/// is defined there, otherwise linear scaling.
 fn start(threads: &[f64], observed: &[f64], free: &'static [usize]) -> Option<DVector<f64>> {
-    // An error of d in N / X is an error of X^2 / N times d in X.
+    // An error d in N / X causes an error of X^2 / N times d in X.
     let weight = |row: usize| observed[row] * observed[row] / threads[row];
     let left = DMatrix::from_fn(threads.len(), free.len(), |row, column| {
         weight(row) * factors(threads[row])[free[column]]
@@ -166,8 +168,8 @@ mod tests {
 
     #[test]
     fn superlinear_figures_have_the_best_law_that_is_allowed() {
-        // Twice the threads do three times as much, which no such law allows. The best one is
-        // linear scaling, not a negative sigma.
+        // Doubling the threads triples the throughput, which the law does not allow. The best fit
+        // is linear scaling, not a negative sigma.
         let found = solve(&[1.0, 2.0, 4.0, 8.0], &[1.0, 3.0, 9.0, 27.0]).unwrap();
         assert_eq!((found.sigma, found.kappa), (0.0, 0.0));
         // Least squares of lambda N: sum(N X) / sum(N^2).

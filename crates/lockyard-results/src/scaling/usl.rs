@@ -1,5 +1,5 @@
 //! Universal Scalability Law: throughput of N threads if part of the work is serial, and each pair
-//! of threads keeps shared state coherent.
+//! of threads must keep shared state coherent.
 //!
 //! ```text
 //! X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1))
@@ -8,17 +8,19 @@
 //! N. J. Gunther, *A Simple Capacity Model of Massively Parallel Transaction Systems*, CMG 1993;
 //! *Guerrilla Capacity Planning*, 2007, chapter 4.
 //!
-//! `lambda` is the throughput of one thread alone. `sigma` (contention) is the share of the work
-//! that is serial. With `kappa` 0 the law is Amdahl's. `kappa` (coherence) is the cost of each pair
-//! of threads, in the work of one operation. With `kappa` above 0 there is a knee: a number of
-//! threads beyond which more threads do less together.
+//! `lambda` is the throughput of a single thread. `sigma` (contention) is the serial share of the
+//! work. `kappa` (coherence) is the cost of each pair of threads, relative to the work of one
+//! operation.
+//!
+//! If `kappa` is 0, this is Amdahl's law. If `kappa` is above 0, there is a knee: beyond this
+//! number of threads, more threads do less in total.
 
 /// Parameters of the law.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Usl {
-    /// Operations per second of one thread alone.
+    /// Operations per second of a single thread.
     pub lambda: f64,
-    /// Contention: at least 0. Above 1, two threads together do less than one.
+    /// Contention: at least 0. Above 1, two threads together do less than one thread.
     pub sigma: f64,
     /// Coherence: at least 0.
     pub kappa: f64,
@@ -31,8 +33,8 @@ impl Usl {
         self.lambda * threads / (1.0 + self.sigma * others + self.kappa * threads * others)
     }
 
-    /// Returns the number of threads, at least 1, with the highest throughput: `sqrt((1 - sigma) /
-    /// kappa)`. It is infinite if more threads never do less.
+    /// Returns the number of threads with the highest throughput, `sqrt((1 - sigma) / kappa)`, but
+    /// at least 1. The knee is infinite if throughput never declines.
     pub fn knee(&self) -> f64 {
         if self.sigma >= 1.0 && self.kappa + self.sigma > 1.0 {
             return 1.0;
@@ -43,7 +45,7 @@ impl Usl {
         ((1.0 - self.sigma).max(0.0) / self.kappa).sqrt().max(1.0)
     }
 
-    /// Returns the highest throughput of all numbers of threads, or its limit if there is no knee.
+    /// Returns the highest throughput for any number of threads, or its limit if there is no knee.
     /// The limit is infinite if `sigma` is 0.
     pub fn most(&self) -> f64 {
         let knee = self.knee();

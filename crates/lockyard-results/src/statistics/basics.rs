@@ -7,7 +7,7 @@ pub(super) fn sorted(values: &[f64]) -> Vec<f64> {
     sorted
 }
 
-/// Returns the quantile `q` (0 to 1) of `values`; `None` if there are none. It is interpolated
+/// Returns the quantile `q` (0 to 1) of `values`; `None` if there are none. It interpolates
 /// linearly between order statistics (type 7 of Hyndman and Fan, *Sample Quantiles in Statistical
 /// Packages*, 1996).
 pub fn quantile(values: &[f64], q: f64) -> Option<f64> {
@@ -29,9 +29,9 @@ pub fn mean(values: &[f64]) -> Option<f64> {
     if values.is_empty() { None } else { Some(values.iter().sum::<f64>() / values.len() as f64) }
 }
 
-/// Returns the number of standard errors beyond which a mean lies with 5 % probability, both sides
-/// together. This is Student's distribution with `degrees` degrees of freedom (M. Abramowitz, I.
-/// Stegun, *Handbook of Mathematical Functions*, 26.7.5). From 3 degrees on it is within 1 %.
+/// Returns the two-sided 5 % critical value of Student's distribution with `degrees` degrees of
+/// freedom, in standard errors (M. Abramowitz, I. Stegun, *Handbook of Mathematical Functions*,
+/// 26.7.5). The approximation is within 1 % from 3 degrees of freedom up.
 pub fn student(degrees: usize) -> f64 {
     // Quantile of the normal distribution.
     let x: f64 = 1.959_964;
@@ -42,10 +42,10 @@ pub fn student(degrees: usize) -> f64 {
     x + first / n + second / n.powi(2) + third / n.powi(3)
 }
 
-/// Returns the 95 % confidence interval of the mean of a Poisson distribution that gave `seen` (F.
-/// Garwood, *Fiducial Limits for the Poisson Distribution*, Biometrika 28, 1936).
+/// Returns the 95 % confidence interval for the mean of a Poisson distribution, given one observed
+/// count (F. Garwood, *Fiducial Limits for the Poisson Distribution*, Biometrika 28, 1936).
 pub fn poisson(seen: u64) -> (f64, f64) {
-    // Probability of `most` or fewer.
+    // Probability of at most `most` events.
     let up_to = |most: u64, mean: f64| {
         let mut term = (-mean).exp();
         let mut sum = term;
@@ -55,7 +55,7 @@ pub fn poisson(seen: u64) -> (f64, f64) {
         }
         sum
     };
-    // Finds by bisection the least mean between `low` and `high` that is too great.
+    // Finds, by bisection, the smallest mean between `low` and `high` that is too great.
     let solve = |mut low: f64, mut high: f64, too_great: &dyn Fn(f64) -> bool| {
         for _ in 0..60 {
             let middle = 0.5 * (low + high);
@@ -71,28 +71,28 @@ pub fn poisson(seen: u64) -> (f64, f64) {
     (least, solve(number, 3.0 * number + 20.0, &|mean| up_to(seen, mean) < 0.025))
 }
 
-/// An interval for a median.
+/// Confidence interval for a median.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Interval {
     /// Lower end.
     pub low: f64,
     /// Upper end.
     pub high: f64,
-    /// Probability with which it covers the median, whatever the distribution.
+    /// Probability that the interval covers the median, for any distribution.
     pub coverage: f64,
 }
 
-/// Returns the narrowest interval of two order statistics, equally far from both ends, that covers
-/// the median with a probability of at least 0.95. Fewer than 6 values are too few for that and
-/// give the whole range. `None` if there are no values. It assumes only that the values are
-/// independent (W. J. Conover, *Practical Nonparametric Statistics*, section 3.2).
+/// Returns the narrowest symmetric interval of two order statistics that covers the median with a
+/// probability of at least 0.95. With fewer than 6 values that is impossible, so it returns the
+/// whole range. `None` if there are no values. It assumes only that the values are independent (W.
+/// J. Conover, *Practical Nonparametric Statistics*, section 3.2).
 pub fn median_interval(values: &[f64]) -> Option<Interval> {
     let sorted = sorted(values);
     let n = sorted.len();
     if n == 0 {
         return None;
     }
-    // Coverage of (x[r], x[n-1-r]), counted from 0: 1 - 2 P(Binomial(n, 1/2) <= r).
+    // Coverage of (x[r], x[n-1-r]), with indices from 0: 1 - 2 P(Binomial(n, 1/2) <= r).
     let mut probability = 0.5f64.powi(n as i32);
     let mut tail = probability;
     let mut rank = 0;
@@ -109,16 +109,16 @@ pub fn median_interval(values: &[f64]) -> Option<Interval> {
     Some(Interval { low: sorted[rank], high: sorted[n - 1 - rank], coverage })
 }
 
-/// Returns half the width of a 95 % interval of a share. It is 1.96 standard deviations of a
-/// binomial share that rests on `samples` samples of equal weight. The deviation is at least `1 /
-/// samples`, about that of a share of one sample.
+/// Returns half the width of the 95 % interval of a share. It is 1.96 standard deviations of a
+/// binomial share of `samples` equally weighted samples. The deviation is at least `1 / samples`,
+/// about that of a share based on one sample.
 pub fn half_width(samples: f64, share: f64) -> f64 {
     let samples = samples.max(1.0);
     let deviation = (share * (1.0 - share) / samples).sqrt();
     1.96 * deviation.max(1.0 / samples)
 }
 
-/// Returns the kind of interval that results of `rounds` rounds have.
+/// Describes the interval of a result with this number of rounds.
 pub fn coverage(rounds: usize) -> &'static str {
     match rounds {
         0..6 => "fewer than 6 rounds: the whole range, which covers less",

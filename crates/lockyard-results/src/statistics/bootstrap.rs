@@ -1,38 +1,39 @@
-//! Bootstrap intervals: the spread of a statistic when its samples are drawn again, with
-//! replacement.
+//! Bootstrap intervals: the spread of a statistic over samples redrawn with replacement.
 //!
-//! The interval is the percentile one (B. Efron, R. Tibshirani, *An Introduction to the Bootstrap*,
-//! 1993, section 13.3). BCa is not used: its acceleration comes from the jackknife, which is
-//! inconsistent for a median (same book, section 11.6). The generator and its seed are fixed, so
-//! equal samples give equal intervals on every host.
+//! The interval is a percentile interval (B. Efron, R. Tibshirani, *An Introduction to the
+//! Bootstrap*, 1993, section 13.3). BCa is not used: its acceleration comes from the jackknife,
+//! which is inconsistent for a median (same book, section 11.6). The generator and its seed are
+//! fixed, so the same samples give the same interval on every host.
 //!
-//! The bootstrap serves statistics whose distribution is unknown, such as the parameters of a fit
-//! or the place of a maximum. The median of one sample has a better interval. The percentile
-//! interval of a median also consists of order statistics, but its coverage holds only for many
-//! samples. With 7 rounds it takes the second and the sixth value, which cover the median in 87.5 %
-//! of cases. [`super::median_interval`] takes those that cover it in at least 95 %, whatever the
-//! distribution. Tables therefore show that interval, and JSON has both.
+//! The bootstrap is for statistics of unknown distribution, such as the parameters of a fit or the
+//! position of a maximum.
+//!
+//! For the median of one sample there is a better interval. The percentile interval of a median
+//! also consists of order statistics, but reaches its nominal coverage only with many samples. With
+//! 7 rounds it consists of the second and the sixth value, which cover the median in 87.5 % of
+//! cases. [`super::median_interval`] chooses values that cover it in at least 95 % of cases, for
+//! any distribution. Tables therefore show that interval, and JSON output has both.
 
 use super::{median, quantile};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Number of times the samples of a median are drawn again.
+/// Number of bootstrap draws for a median.
 const MEDIANS: usize = 10_000;
 
-/// Probability of each of the two tails that the interval leaves out.
+/// Probability of each tail outside the interval.
 const TAIL: f64 = 0.025;
 
-/// Seed of the generator. Any value will do; a fixed one makes intervals repeatable.
+/// Seed of the generator. Any value works; fixing it makes intervals reproducible.
 const SEED: u64 = 0x006c_6f63_6b79_6172;
 
-/// Draws `n` indices below `n` with replacement, `draws` times, and passes each drawing to `of`.
+/// Draws `n` indices below `n` with replacement, `draws` times. Passes each draw to `of`.
 pub fn resample(n: usize, draws: usize, mut of: impl FnMut(&[usize])) {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(SEED);
     let mut indices = vec![0; n];
     for _ in 0..draws {
         for index in &mut indices {
-            // The upper half of the product is uniform up to n / 2^64.
+            // The upper half of the product is uniform, with an error of at most n / 2^64.
             *index = ((u128::from(random.next_u64()) * n as u128) >> 64) as usize;
         }
         of(&indices);
@@ -40,8 +41,8 @@ pub fn resample(n: usize, draws: usize, mut of: impl FnMut(&[usize])) {
 }
 
 /// Returns the interval between the percentiles 2.5 and 97.5 of `figures`; `None` if there are
-/// none. Figures may be infinite. If any is, each end is the nearest figure outwards, without
-/// interpolation.
+/// none. Figures may be infinite. If any is, there is no interpolation, and each end is the next
+/// figure outwards.
 pub fn percentiles(figures: &[f64]) -> Option<(f64, f64)> {
     if figures.iter().all(|figure| figure.is_finite()) {
         return Some((quantile(figures, TAIL)?, quantile(figures, 1.0 - TAIL)?));
@@ -86,8 +87,8 @@ mod tests {
 
     #[test]
     fn the_interval_of_a_median_has_the_ranks_that_are_known_exactly() {
-        // The median of n drawings (n odd) is at most the k-th of n values if at least half of the
-        // drawings are among the first k. The probability of that is P(Binomial(n, k/n) >= (n+1)/2)
+        // The median of n draws (n odd) is at most the k-th of n values if at least half of the
+        // draws are among the first k. The probability of that is P(Binomial(n, k/n) >= (n+1)/2)
         // (Maritz and Jarrett, 1978). The lower end is the first k for which it reaches 2.5 %.
         for n in [5i32, 7, 9, 11, 21, 31] {
             let reaches = |k: &i32| at_least(n, f64::from(*k) / f64::from(n), (n + 1) / 2) >= TAIL;
@@ -100,8 +101,8 @@ mod tests {
     #[test]
     fn of_few_rounds_it_covers_less_than_it_says_and_order_statistics_do_not() {
         let ends = |n: usize| bootstrap_median(&one_to(n)).unwrap();
-        // 1 - 2 P(Binomial(7, 1/2) <= 1) = 87.5 %. With 9 rounds both intervals reach from the
-        // second to the eighth value.
+        // 1 - 2 P(Binomial(7, 1/2) <= 1) = 87.5 %. With 9 rounds both intervals run from the second
+        // to the eighth value.
         assert_eq!(ends(7), (2.0, 6.0));
         let order = |n: usize| median_interval(&one_to(n)).unwrap();
         assert_eq!((order(7).low, order(7).high), (1.0, 7.0));
@@ -115,7 +116,7 @@ mod tests {
         resample(7, 10_000, |indices| indices.iter().for_each(|&i| counts[i] += 1));
         assert_eq!(counts.iter().sum::<u32>(), 70_000);
         // Six standard deviations of a binomial count are 556. The generator is fixed, so the test
-        // always has the same outcome.
+        // is deterministic.
         assert!(counts.iter().all(|&count| count.abs_diff(10_000) < 556), "{counts:?}");
     }
 

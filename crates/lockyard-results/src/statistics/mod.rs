@@ -1,5 +1,5 @@
-//! Medians, percentiles and their intervals, bootstrap intervals, series with two modes or a drift,
-//! and outliers.
+//! Medians, percentiles and their intervals, the bootstrap, series with two modes or a drift, and
+//! outliers.
 
 mod basics;
 mod bootstrap;

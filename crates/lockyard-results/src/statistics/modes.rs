@@ -1,41 +1,44 @@
 //! Detection of two modes, or of a drift, in a series of figures.
 //!
-//! A median and its interval show neither. A figure may be 25 ns most of the time and 114 ns
-//! otherwise. Its interval is then as tight as if it were always 25 ns.
+//! A median and its interval show neither. For example, a figure may be 25 ns most of the time and
+//! 114 ns otherwise. Its interval is then as narrow as if it were always 25 ns.
 //!
 //! **Two modes.** The logarithms of the figures are cut into two groups with the least sum of
 //! squares within the groups (W. D. Fisher, *On Grouping for Maximum Homogeneity*, 1958). In one
-//! dimension the groups are intervals, so every cut is tried. The groups count as modes on three
-//! conditions. Each has at least a tenth of the figures, and at least [`LEAST_GROUP`]. Their
-//! medians differ at least by the factor [`APART`]. They are at least [`SEPARATION`] of their own
-//! standard deviations apart (the D of K. M. Ashman, C. M. Bird, S. E. Zepf, *Detecting Bimodality
-//! in Astronomical Datasets*, 1994).
+//! dimension the groups are intervals, so the code tries every cut.
 //!
-//! A distribution with one mode, cut in this way, has a D of at most 3.5 (that of the uniform one).
-//! This was tried with 2,000 series each from normal, uniform, triangular and Laplace
-//! distributions. Fewer than 0.3 % of series of 30 or more figures reach a D of 6, and up to 5 % of
-//! series of 9. Even these count only if their medians differ by [`APART`].
+//! The groups count as modes if three conditions are met. First, each group has at least a tenth of
+//! the figures, and at least [`LEAST_GROUP`]. Second, their medians differ at least by the factor
+//! [`APART`]. Third, they are at least [`SEPARATION`] of their own standard deviations apart. This
+//! distance is the D of K. M. Ashman, C. M. Bird, S. E. Zepf, *Detecting Bimodality in Astronomical
+//! Datasets*, 1994.
 //!
-//! **A drift.** The medians of the first and of the last third differ at least by the factor
+//! A distribution with one mode, cut this way, has a D of at most 3.5, reached by the uniform
+//! distribution. The threshold was tested with 2,000 series each from normal, uniform, triangular
+//! and Laplace distributions. A D of 6 occurred in fewer than 0.3 % of series with 30 or more
+//! figures, and in up to 5 % of series with 9. Even these count only if their medians differ by
+//! [`APART`].
+//!
+//! **A drift.** The medians of the first and the last third differ at least by the factor
 //! [`APART`], and their intervals ([`median_interval`]) do not overlap.
 
 use super::basics::{mean, median, median_interval, sorted};
 
-/// Least number of figures that can be judged.
+/// Minimum number of figures that can be judged.
 const FEWEST: usize = 9;
 
-/// Least number of figures in a mode. A smaller group, or one of less than a tenth of all figures,
-/// consists of outliers.
+/// Minimum number of figures in a mode. A smaller group consists of outliers. So does a group with
+/// less than a tenth of all figures.
 const LEAST_GROUP: usize = 3;
 
-/// Least ratio of two values that count as different. It is twice the deviation that a machine file
-/// may have.
+/// Minimum ratio of two values that count as different. It is twice the deviation allowed for a
+/// machine file.
 const APART: f64 = 1.25;
 
-/// Least distance of two modes in their own standard deviations.
+/// Minimum distance between two modes, in their own standard deviations.
 const SEPARATION: f64 = 6.0;
 
-/// Least standard deviation of the logarithms. Anything below it is rounding.
+/// Minimum standard deviation of the logarithms. Anything below is a rounding error.
 const FINEST: f64 = 1e-3;
 
 /// A mode: its median, and its share of the figures.
@@ -43,21 +46,21 @@ const FINEST: f64 = 1e-3;
 pub struct Mode {
     /// Median of its figures.
     pub value: f64,
-    /// Share of the figures that are in it.
+    /// Share of the figures in the mode.
     pub share: f64,
 }
 
 /// A series without one steady value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Unsteady {
-    /// Two values, the lower one first, and the number of changes between them.
+    /// Two values, lower one first, and the number of changes between them.
     Modes {
         /// The two modes.
         modes: [Mode; 2],
-        /// Number of changes from one to the other.
+        /// Number of changes from one mode to the other.
         changes: usize,
     },
-    /// Move from one value to another: the medians of the first and of the last third.
+    /// Drift from one value to another: the medians of the first and the last third.
     Drift {
         /// Median of the first third.
         first: f64,
@@ -88,8 +91,8 @@ impl std::fmt::Display for Unsteady {
     }
 }
 
-/// Returns two modes or a drift of positive figures in the order of time. `None` if there is
-/// neither, or if the figures are too few to tell.
+/// Detects two modes or a drift in positive figures, given in time order. `None` if there is
+/// neither, or if there are too few figures.
 pub fn unsteady(figures: &[f64]) -> Option<Unsteady> {
     if figures.len() < FEWEST || figures.iter().any(|&figure| figure.is_nan() || figure <= 0.0) {
         return None;
@@ -97,7 +100,7 @@ pub fn unsteady(figures: &[f64]) -> Option<Unsteady> {
     two_modes(figures).or_else(|| drift(figures))
 }
 
-/// Returns two modes, if there are any.
+/// Detects two modes, if there are any.
 fn two_modes(figures: &[f64]) -> Option<Unsteady> {
     let sorted = sorted(figures);
     let logarithms: Vec<f64> = sorted.iter().map(|figure| figure.ln()).collect();
@@ -121,8 +124,8 @@ fn two_modes(figures: &[f64]) -> Option<Unsteady> {
     Some(Unsteady::Modes { modes: [mode(values[0], low), mode(values[1], high)], changes })
 }
 
-/// Returns the length of the lower of two groups of sorted values. The cut makes the sum of squares
-/// within the groups least.
+/// Returns the length of the lower of two groups of sorted values. The cut minimises the sum of
+/// squares within the groups.
 fn best_cut(values: &[f64]) -> usize {
     let all: f64 = values.iter().sum();
     let count = values.len() as f64;
@@ -131,7 +134,8 @@ fn best_cut(values: &[f64]) -> usize {
     for (index, value) in values.iter().enumerate().take(values.len() - 1) {
         below += value;
         let (n, m) = (index as f64 + 1.0, count - index as f64 - 1.0);
-        // Sum of squares between the groups. It is greatest where the sum within them is least.
+        // Sum of squares between the groups. The sum within them is least where this one is
+        // greatest.
         let between = n * m * (below / n - (all - below) / m).powi(2);
         if between > most {
             (best, most) = (index + 1, between);
@@ -146,7 +150,7 @@ fn variance(values: &[f64]) -> Option<f64> {
     (values.len() > 1).then(|| squares / (values.len() - 1) as f64)
 }
 
-/// Returns a drift, if there is one.
+/// Detects a drift, if there is one.
 fn drift(figures: &[f64]) -> Option<Unsteady> {
     let third = figures.len() / 3;
     let (begin, end) = (&figures[..third], &figures[figures.len() - third..]);
@@ -160,7 +164,7 @@ fn drift(figures: &[f64]) -> Option<Unsteady> {
 mod tests {
     use super::*;
 
-    /// Returns a fixed sequence of numbers from 0 to 1 (SplitMix64).
+    /// Returns a reproducible sequence of numbers from 0 to 1 (SplitMix64).
     fn noise(seed: u64) -> impl FnMut() -> f64 {
         let mut state = seed;
         move || {
@@ -171,7 +175,7 @@ mod tests {
         }
     }
 
-    /// Returns a series within 4 % of the values that `of` gives.
+    /// Returns a series of the values of `of`, with noise of up to 4 %.
     fn series(length: usize, mut of: impl FnMut(usize, f64) -> f64) -> Vec<f64> {
         let mut noise = noise(length as u64);
         (0..length)
@@ -244,7 +248,7 @@ mod tests {
                     |index, noise| if index % 20 == 7 { 56.0 * (2.0 + 8.0 * noise) } else { 56.0 },
                 );
             assert_eq!(unsteady(&disturbed), None, "{length}");
-            // Values that are near each other count as one, however clearly they are separated.
+            // Values that are close count as one, however clearly they are separated.
             assert_eq!(unsteady(&series(length, |index, _| 25.0 + (index % 2) as f64 * 4.0)), None);
         }
         assert_eq!(unsteady(&vec![30.0; 50]), None, "all the same");
@@ -252,7 +256,7 @@ mod tests {
 
     #[test]
     fn wide_distributions_with_one_mode_hardly_ever_have_two() {
-        /// Draws a number of a distribution, made from uniform ones.
+        /// Draws a number from a distribution, given uniform random numbers.
         type Shape = fn(&mut dyn FnMut() -> f64) -> f64;
         let shapes: [(&str, Shape); 3] = [
             ("uniform", |noise| noise()),

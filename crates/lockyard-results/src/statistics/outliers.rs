@@ -2,35 +2,36 @@
 //!
 //! The measure is the modified z-score of B. Iglewicz and D. Hoaglin (*How to Detect and Handle
 //! Outliers*, ASQC Basic References in Quality Control 16, 1993). It is the distance from the
-//! median in median absolute deviations, which a few outliers do not move. The limit is that of
-//! hyperfine (`benchmark/`, `outlier_detection`): ten standard deviations of a normal distribution.
-//! Iglewicz and Hoaglin have 3.5. Measured rounds are not normal, and users ignore a warning that
-//! comes every time.
+//! median in median absolute deviations, which a few outliers barely change.
+//!
+//! The limit is ten standard deviations of a normal distribution, as in hyperfine (`benchmark/`,
+//! `outlier_detection`). Iglewicz and Hoaglin use 3.5. But measured rounds are not normally
+//! distributed, and users ignore a warning that always appears.
 
 use super::median;
 
-/// Least modified z-score of an outlier, in median absolute deviations. 1.4826 of these are one
-/// standard deviation of a normal distribution.
+/// Minimum modified z-score of an outlier, in median absolute deviations. For a normal
+/// distribution, 1.4826 of these make one standard deviation.
 const LIMIT: f64 = 1.4826 * 10.0;
 
-/// Least number of values among which there can be outliers. Of three values, two are always near
-/// each other.
+/// Minimum number of values for outlier detection. Among three values, two are always close to each
+/// other.
 const FEWEST: usize = 5;
 
-/// Least distance of an outlier from the median, as a share of the median. It matters when the
+/// Minimum distance of an outlier from the median, as a share of the median. It matters if the
 /// other values are nearly equal.
 const ALIKE: f64 = 0.01;
 
-/// Something odd about the rounds of a cell.
+/// Unusual rounds of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Oddity {
-    /// The first round is far below the median. The value is its share of the median.
+    /// The first round is far below the median. The value is the round's share of the median.
     SlowFirst(f64),
     /// Other rounds are far from the median.
     Outliers {
         /// Indices of the rounds, from 0.
         rounds: Vec<usize>,
-        /// Farthest figure over the median.
+        /// Most distant figure divided by the median.
         farthest: f64,
     },
 }
@@ -39,7 +40,7 @@ pub enum Oddity {
 fn scores(values: &[f64]) -> Option<Vec<f64>> {
     let middle = median(values)?;
     let distances: Vec<f64> = values.iter().map(|v| (v - middle).abs()).collect();
-    // If more than half of the values are equal, the median deviation is 0.
+    // If more than half of the values are equal, the median absolute deviation is 0.
     let deviation = median(&distances)?.max(ALIKE / LIMIT * middle.abs());
     if deviation <= 0.0 {
         return None;
@@ -47,8 +48,7 @@ fn scores(values: &[f64]) -> Option<Vec<f64>> {
     Some(values.iter().map(|v| (v - middle) / deviation).collect())
 }
 
-/// Returns the oddities of a cell. `throughputs` has one figure for each round, in the order of the
-/// rounds.
+/// Returns the oddities of a cell. `throughputs` has one figure per round, in order.
 pub fn oddities(throughputs: &[f64]) -> Vec<Oddity> {
     let mut found = Vec::new();
     if throughputs.len() < FEWEST {
@@ -83,7 +83,7 @@ mod tests {
         assert_eq!(oddities(&CALM), []);
         assert_eq!(oddities(&[1.0, 100.0, 100.0]), [], "three say nothing");
         assert_eq!(oddities(&[0.0; 9]), []);
-        // All are equal but one, which hardly differs.
+        // All values are equal except one, which hardly differs.
         assert_eq!(oddities(&[100.0, 100.0, 100.0, 100.0, 100.5]), []);
     }
 
@@ -97,7 +97,8 @@ mod tests {
         assert_eq!(oddities(&rounds), [Oddity::Outliers { rounds: vec![4], farthest: 0.5 }]);
         rounds[0] = 60.0;
         assert_eq!(oddities(&rounds).len(), 2);
-        // A fast first round is an outlier, and no slow first round. The median is then 100.5.
+        // A fast first round counts as an outlier, not as a slow first round. The median is then
+        // 100.5.
         let mut rounds = CALM;
         rounds[0] = 200.0;
         assert_eq!(

@@ -1,4 +1,4 @@
-//! Tests of the crate through its public items.
+//! Integration tests of the crate's public API.
 
 mod pairs;
 mod synthetic;

@@ -1,17 +1,17 @@
-//! Tests of comparisons in pairs: the stated error rate holds on a host that drifts, and a slower
-//! program is found. All random numbers are from seeds.
+//! Tests of comparisons in pairs. The stated error rate holds on a host that drifts, and a slower
+//! program is found. All random numbers come from fixed seeds.
 
 use crate::synthetic::{Host, Noise, THRESHOLD};
 use lockyard_results::compare::comparison::{Verdict, compare};
 use lockyard_results::compare::{Comparison, Method, Options, ResultFile, join_rounds, parse};
 
-/// A host whose speed stays for many runs, and whose runs have outliers.
+/// A host whose speed changes slowly over many runs, and whose runs have outliers.
 const DRIFTS: Noise = Noise { host: 0.3, stays: 0.95, row: 0.05 };
 
-/// Number of comparisons. The promise is at most a twentieth of them: 100.
+/// Number of comparisons. At most a twentieth of them, 100, may be wrong.
 const TRIES: usize = 2000;
 
-/// Three standard deviations of a hundred above the promise.
+/// Three standard deviations above the permitted 100.
 const MOST: usize = 100 + 30;
 
 fn has_verdict(found: &Comparison) -> bool {
@@ -27,7 +27,7 @@ fn the_same_program_gets_a_verdict_in_at_most_a_twentieth_of_all_comparisons() {
             (0..TRIES).map(|_| host.pairs(rounds, &speeds, &speeds)).collect();
         let wrong = all.iter().filter(|found| has_verdict(found)).count();
         assert!(wrong <= MOST, "{rows} rows of {rounds} rounds: {wrong} of {TRIES}");
-        // The test would notice if nothing ever got a verdict.
+        // Also fails if no comparison ever reaches a verdict.
         assert!(wrong >= 10, "{rows} rows of {rounds} rounds: {wrong} of {TRIES}");
         let failed = all.iter().filter(|found| found.slower_beyond_threshold() > 0).count();
         assert!(failed <= wrong);
@@ -68,7 +68,7 @@ fn too_few_rounds_for_many_rows_are_said() {
 #[test]
 fn a_slower_row_is_found_among_others_although_the_host_drifts() {
     let mut host = Host::new(7, Noise { row: 0.02, ..DRIFTS });
-    // Runs differ by far more than the program.
+    // Runs differ by far more than the two programs do.
     let (a, mut b) = (vec![1e6; 8], vec![1e6; 8]);
     b[3] = 5e5;
     let found = host.pairs(30, &a, &b);

@@ -1,4 +1,4 @@
-//! A synthetic host, by seed. Its speed drifts, and single runs are slowed down by other programs.
+//! A synthetic host with a seed. Its speed drifts, and other programs slow down single runs.
 
 use lockyard_results::cell_key::CellKey;
 use lockyard_results::compare::read::{Figure, FigureKey, FigureKind};
@@ -15,12 +15,12 @@ const OPTIONS: Options = Options { threshold: THRESHOLD, anyway: false };
 /// Noise of the host.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Noise {
-    /// Deviation of the host's speed, which all rows of a run share.
+    /// Standard deviation of the host's speed. All rows of a run share it.
     pub(crate) host: f64,
-    /// Share of the host's deviation that stays from one run to the next.
+    /// Share of the host's deviation that carries over from one run to the next.
     pub(crate) stays: f64,
-    /// Deviation of a row of a run, with the heavy tail of Student's distribution with 2 degrees of
-    /// freedom.
+    /// Noise of a single row in a single run. It is heavy-tailed: Student's distribution with 2
+    /// degrees of freedom.
     pub(crate) row: f64,
 }
 
@@ -37,18 +37,18 @@ impl Host {
         Host { random: SplitMix64::seed_from_u64(seed), noise, speed: 0.0 }
     }
 
-    /// Returns a number from 0 to below 1.
+    /// Returns a uniform number from 0 up to, but excluding, 1.
     fn uniform(&mut self) -> f64 {
         (self.random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
     }
 
-    /// Returns a normal number (G. E. P. Box, M. E. Muller, 1958).
+    /// Returns a normally distributed number (G. E. P. Box, M. E. Muller, 1958).
     fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.uniform()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.uniform()).cos()
     }
 
-    /// Runs a program of these speeds, one for each row. Returns the figures.
+    /// Runs a program with these speeds, one per row. Returns the figures.
     fn run(&mut self, speeds: &[f64]) -> Vec<f64> {
         let Noise { host, stays, row } = self.noise;
         self.speed = stays * self.speed + (1.0 - stays * stays).sqrt() * host * self.normal();
@@ -82,7 +82,7 @@ impl Host {
     }
 }
 
-/// Returns results with the figures of each round.
+/// Makes a result file from the figures of each round.
 fn file(name: &str, rounds: &[Vec<f64>]) -> ResultFile {
     let figure = |row: usize| {
         let rounds: Vec<f64> = rounds.iter().map(|round| round[row]).collect();
