@@ -8,7 +8,7 @@ use crate::errors::{Failure, complain};
 use crate::new_file::NewFile;
 use lockyard_report::{page, picture};
 use lockyard_results::compare::Comparison;
-use lockyard_results::render::Document;
+use lockyard_results::render::{Document, verdicts};
 use lockyard_sim::Machine;
 use lockyard_support::printable;
 use std::path::{Path, PathBuf};
@@ -142,7 +142,7 @@ impl Reports {
                     title: about.title,
                     command: &command_line(),
                     document,
-                    verdicts: &[],
+                    verdicts: &verdicts(&document.rows),
                     machines: about.machines,
                     in_detail: about.in_detail,
                 }),

@@ -12,10 +12,10 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
                   lockyard compare before.json after.json\n  \
-                  lockyard measure page-ref --threads 1,2 --save main\n  \
+                  lockyard predict page-ref -m zen4-7840u -t 1,2 --save main\n  \
                   lockyard compare main after.json --threshold 10%\n  \
                   lockyard compare --ab ./old/lockyard ./new/lockyard -- \\\n      \
-                  measure page-ref --threads 1,2\n\n\
+                  measure page-ref -t 1 -v xadd --seconds 0.01\n\n\
                   Exit codes: 0 no row is slower beyond the threshold, 1 some are,\n\
                   2 bad input or incomparable results, 130 or 143 after a signal.\n\
                   See docs/use/compare.md.")]

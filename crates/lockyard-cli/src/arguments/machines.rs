@@ -51,8 +51,7 @@ pub(crate) enum MachinesCommand {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  lockyard machines calibrate --seconds 10\n  \
-                  lockyard machines calibrate --out host.toml")]
+#[command(after_help = "Examples:\n  lockyard machines calibrate --seconds 10 --out host.toml")]
 pub(crate) struct Calibrate {
     /// Seconds to measure, 1 to 3600
     #[arg(

@@ -42,7 +42,7 @@ const VERSION: &str = env!("LOCKYARD_VERSION");
 #[command(after_help = "Examples:\n  \
                   lockyard reproduce fstat2 --no-measure\n  \
                   lockyard predict fstat2 -m cascade-lake-2s24c2t -t 1,24,96\n  \
-                  lockyard measure page-ref -t 1,2\n  \
+                  lockyard measure page-ref -t 1,2 --repeats 3\n  \
                   lockyard scenarios new --held 300 --every 2000\n\n\
                   Exit codes: 0 success, 1 failure, 2 bad usage or bad input. A signal stops long \
                   work within a second and prints the finished rows (JSON has `partial`); then the \

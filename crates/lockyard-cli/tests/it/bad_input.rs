@@ -284,7 +284,8 @@ fn bad_usage_is_refused_in_one_line_that_says_where_and_what_is_allowed() {
         ),
         (
             &["machines", "check", "--all"],
-            "`machines check` has no option `--all`; there are: --format, --help".to_owned(),
+            "`machines check` has no option `--all`; there are: --format, --color, --quiet, --help"
+                .to_owned(),
         ),
         (
             &["machines", "show", "a", "\u{1b}[31m"],

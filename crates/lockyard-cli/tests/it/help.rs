@@ -62,8 +62,7 @@ fn every_command_has_examples_and_they_work() {
         std::fs::create_dir(program).expect("there is room");
         std::os::unix::fs::symlink(itself, program.join("lockyard")).expect("there is room");
     }
-    let measure = ["measure", "page-ref", "-t", "1,2", "-f", "json"];
-    let rows = lockyard(&measure);
+    let rows = lockyard(&["predict", "page-ref", "-m", "zen4-7840u", "-t", "1,2", "-f", "json"]);
     for name in ["before.json", "after.json"] {
         std::fs::write(directory.join(name), &rows.stdout).expect("there is room");
     }

@@ -22,6 +22,7 @@ mod peers;
 mod predictions;
 mod report;
 mod results;
+mod schema;
 mod screens;
 mod shell;
 mod support;

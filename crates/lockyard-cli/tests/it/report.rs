@@ -56,6 +56,18 @@ fn a_prediction_has_a_page_and_a_picture_beside_its_output() {
 }
 
 #[test]
+fn a_page_says_the_verdict_that_the_terminal_says() {
+    let report = directory("report", "verdict").join("v.html");
+    let output = lockyard(&predict("1,2,4", &["--report", shown(&report)]));
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let printed = text(&output.stdout);
+    let says = |line: &&str| line.starts_with("xadd saturates") || line.starts_with("xadd still");
+    let verdict = printed.lines().find(says).expect("a verdict");
+    let found = std::fs::read_to_string(&report).expect("the page is there");
+    assert!(found.contains(verdict), "{verdict}");
+}
+
+#[test]
 fn another_file_is_not_replaced_and_nothing_is_simulated() {
     let folder = directory("report", "refused");
     let other = folder.join("notes.html");

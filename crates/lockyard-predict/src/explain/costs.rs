@@ -248,10 +248,9 @@ impl Costs {
         let shares = prose(&format!("cycles of all threads: {}", shares.join(", ")));
         let mut text = format!("{heading}\n{shares}\n");
         for table in self.locks_table().into_iter().chain([self.lines_table()]) {
-            text.push_str(&format!("\n{}\n\n", screen.figures(&table, 1)));
+            text.push_str(&format!("\n{}\n", screen.figures(&table, 1)));
         }
-        text.push_str(&prose(&self.sentence()));
-        text.push('\n');
+        text.push_str(&format!("\n{}\n", prose(&self.sentence())));
         screen.wrap(&text)
     }
 }

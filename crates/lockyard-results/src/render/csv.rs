@@ -1,10 +1,11 @@
 //! CSV output: a header, and one line for each row. The first columns are those of the published
-//! tables. If all rows are only measured, columns for their details follow. Columns for a fitted
-//! law always follow. If rows are missing, the last column is `partial`, with `true` in each row.
+//! tables. Columns for details follow, if any row has the detail; those of waits, threads and CPU
+//! time only if no row was published. If rows are missing, the last column is `partial`, with `true`
+//! in each row.
 
 use super::document::Document;
-use crate::details::MeasuredDetail;
-use crate::row::{Row, Status};
+use super::table::{fairness, measured, ratio, siblings_apart, simulated, waits};
+use crate::row::Row;
 
 const COLUMNS: [&str; 16] = [
     "experiment",
@@ -28,21 +29,35 @@ const COLUMNS: [&str; 16] = [
 /// Column for a detail: its name, and a function that returns the row's value, if any.
 type DetailColumn = (&'static str, fn(&Row) -> Option<f64>);
 
-/// Details that become columns. A column appears if any row has the detail.
-const DETAILS: [DetailColumn; 33] = [
+/// Details of predictions, and laws fitted to any figures. A column appears if any row has the
+/// detail.
+const OF_PREDICTIONS: &[DetailColumn] = &[
+    ("predicted_low", |row| Some(simulated(row)?.interval?.low)),
+    ("predicted_high", |row| Some(simulated(row)?.interval?.high)),
+    ("siblings_share_nothing", siblings_apart),
+    ("start_order_spread", |row| Some(simulated(row)?.start_orders?.spread)),
+    ("usl_lambda", |row| Some(row.details.law?.lambda)),
+    ("usl_sigma", |row| Some(row.details.law?.sigma)),
+    ("usl_kappa", |row| Some(row.details.law?.kappa)),
+    ("usl_knee", |row| row.details.law?.knee),
+];
+
+/// Details of rows that no publication has, as in the tables for readers. A column appears if any row
+/// has the detail.
+const OF_OWN_ROWS: &[DetailColumn] = &[
     ("bootstrap_low", |row| Some(measured(row)?.bootstrap?.low)),
     ("bootstrap_high", |row| Some(measured(row)?.bootstrap?.high)),
-    ("ratio", |row| Some(measured(row)?.ratio.as_ref()?.value)),
-    ("ratio_ci_low", |row| Some(measured(row)?.ratio.as_ref()?.ci_low)),
-    ("ratio_ci_high", |row| Some(measured(row)?.ratio.as_ref()?.ci_high)),
-    ("fairness_minimum", |row| Some(measured(row)?.fairness?.minimum)),
-    ("fairness_maximum", |row| Some(measured(row)?.fairness?.maximum)),
-    ("fairness_jain", |row| Some(measured(row)?.fairness?.jain)),
-    ("wait_p50_ns", |row| Some(measured(row)?.waits?.p50? as f64)),
-    ("wait_p90_ns", |row| Some(measured(row)?.waits?.p90? as f64)),
-    ("wait_p99_ns", |row| Some(measured(row)?.waits?.p99? as f64)),
-    ("wait_p999_ns", |row| Some(measured(row)?.waits?.p999? as f64)),
-    ("wait_maximum_ns", |row| Some(measured(row)?.waits?.maximum as f64)),
+    ("ratio", |row| Some(ratio(row)?.value)),
+    ("ratio_ci_low", |row| Some(ratio(row)?.ci_low)),
+    ("ratio_ci_high", |row| Some(ratio(row)?.ci_high)),
+    ("fairness_minimum", |row| Some(fairness(row)?.minimum)),
+    ("fairness_maximum", |row| Some(fairness(row)?.maximum)),
+    ("fairness_jain", |row| Some(fairness(row)?.jain)),
+    ("wait_p50_ns", |row| Some(waits(row)?.p50? as f64)),
+    ("wait_p90_ns", |row| Some(waits(row)?.p90? as f64)),
+    ("wait_p99_ns", |row| Some(waits(row)?.p99? as f64)),
+    ("wait_p999_ns", |row| Some(waits(row)?.p999? as f64)),
+    ("wait_maximum_ns", |row| Some(waits(row)?.maximum as f64)),
     ("all_threads_ran_least", |row| Some(measured(row)?.presence?.all_threads_ran_least)),
     ("all_threads_ran_most", |row| Some(measured(row)?.presence?.all_threads_ran_most)),
     ("ready_and_not_running", |row| measured(row)?.presence?.ready_and_not_running),
@@ -61,25 +76,34 @@ const DETAILS: [DetailColumn; 33] = [
         measured(row)?.counters?.cache_references_per_operation
     }),
     ("cache_misses_per_operation", |row| measured(row)?.counters?.cache_misses_per_operation),
-    ("usl_lambda", |row| Some(row.details.law?.lambda)),
-    ("usl_sigma", |row| Some(row.details.law?.sigma)),
-    ("usl_kappa", |row| Some(row.details.law?.kappa)),
-    ("usl_knee", |row| row.details.law?.knee),
+    ("cpu_between_share", |row| cpu_share(row, "between")),
+    ("cpu_working_share", |row| cpu_share(row, "working")),
+    ("cpu_waiting_share", |row| cpu_share(row, "waiting")),
+    ("cpu_holding_share", |row| cpu_share(row, "holding")),
+    ("cpu_releasing_share", |row| cpu_share(row, "releasing")),
+    ("cpu_seconds", |row| Some(measured(row)?.cpu_time.as_ref()?.seconds)),
+    ("cpu_samples", |row| Some(measured(row)?.cpu_time.as_ref()?.samples as f64)),
+    ("cpu_sampler_share", |row| Some(measured(row)?.cpu_time.as_ref()?.sampler_share)),
+    ("cpu_cost_ratio", |row| measured(row)?.cpu_time.as_ref()?.cost_ratio),
 ];
 
-fn measured(row: &Row) -> Option<&MeasuredDetail> {
-    row.details.measured.as_ref()
+/// Returns the share of a row's CPU time in the phase of this name.
+fn cpu_share(row: &Row, name: &str) -> Option<f64> {
+    let time = measured(row)?.cpu_time.as_ref()?;
+    time.phases.iter().find(|phase| phase.phase == name).map(|phase| phase.share)
 }
 
 /// Returns the document as CSV.
 pub fn csv(document: &Document) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    let all_measured = document.rows.iter().all(|row| row.status == Status::Measured);
-    let is_there = |(name, value): &DetailColumn| {
-        let wanted = all_measured || name.starts_with("usl");
-        wanted && document.rows.iter().any(|row| value(row).is_some())
+    let is_there =
+        |(_, value): &&DetailColumn| document.rows.iter().any(|row| value(row).is_some());
+    let own = match document.rows.iter().any(|row| row.published.is_some()) {
+        true => &[],
+        false => OF_OWN_ROWS,
     };
-    let details: Vec<DetailColumn> = DETAILS.into_iter().filter(is_there).collect();
+    let details: Vec<DetailColumn> =
+        OF_PREDICTIONS.iter().chain(own).filter(is_there).copied().collect();
     let partial = document.partial.as_ref();
     let names = details.iter().map(|(name, _)| *name);
     let header = COLUMNS.into_iter().chain(names).chain(partial.map(|_| "partial"));

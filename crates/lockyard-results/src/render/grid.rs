@@ -74,7 +74,7 @@ impl Grid {
     pub(super) fn render(&self, screen: &Screen) -> String {
         let mut grid = self.clone();
         for column in grid.keys.iter_mut().chain(&mut grid.columns) {
-            column.to_characters(screen);
+            column.show_in_characters(screen);
         }
         grid.wrap_text(screen);
         let keys = grid.keys_width();
@@ -273,7 +273,7 @@ impl Column {
         cells.flat_map(|cell| cell.lines()).map(|line| line.chars().count()).max().unwrap_or(0)
     }
 
-    fn to_characters(&mut self, screen: &Screen) {
+    fn show_in_characters(&mut self, screen: &Screen) {
         self.group = screen.characters(&self.group);
         self.title = screen.characters(&self.title);
         for cell in &mut self.cells {

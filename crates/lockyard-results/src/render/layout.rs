@@ -15,10 +15,10 @@ impl Screen {
         table.set_width(u16::try_from(self.width).unwrap_or(u16::MAX));
         // A name that is not long stays whole; the words beside it are wrapped.
         let names = table.column_max_content_widths().first().copied().unwrap_or(0);
-        if usize::from(names) <= self.width * 2 / 5 {
-            if let Some(column) = table.column_mut(0) {
-                column.set_constraint(ColumnConstraint::ContentWidth);
-            }
+        if usize::from(names) <= self.width * 2 / 5
+            && let Some(column) = table.column_mut(0)
+        {
+            column.set_constraint(ColumnConstraint::ContentWidth);
         }
         self.characters(&table.to_string())
     }

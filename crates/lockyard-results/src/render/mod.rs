@@ -25,7 +25,7 @@ pub use self::csv::csv;
 pub use cells::{figure, new_table};
 pub use document::{Document, Extent, Format, Partial, is_partial, mark_partial};
 pub use json::{SCHEMA, json};
-pub use people::table;
+pub use people::{table, verdicts};
 pub use screen::{LEAST_WIDTH, Screen, USUAL_WIDTH};
 pub use si::si;
 pub use table::markdown;

@@ -86,23 +86,40 @@ fn group(text: &mut String, rows: &[&Row], notes: &Notes, explained: bool, scree
     details(text, rows, explained, screen);
 }
 
-/// Returns the chart of a group, and the verdict on its curves. Returns empty text if there are too
-/// few thread counts, or if the figures are neither rates nor times.
+/// Returns the chart of a group, and the verdict on its curves. Returns empty text if there are no
+/// curves.
 fn curves(rows: &[&Row], screen: &Screen) -> String {
+    let Some((series, direction)) = judged(rows) else { return String::new() };
     let Some(first) = rows.first() else { return String::new() };
-    let unit = first.key.unit.as_str();
-    let Some(direction) = Direction::of("", unit) else { return String::new() };
-    if rows.iter().any(|row| row.key.metric != first.key.metric) {
-        return String::new();
-    }
-    let series = series(rows);
-    if !series.iter().any(|of| of.curve.len() >= FEWEST_COUNTS) {
-        return String::new();
-    }
-    let heading = format!("{}, {unit},", first.key.metric);
+    let (metric, unit) = (&first.key.metric, first.key.unit.as_str());
+    let heading = format!("{metric}, {unit},");
     let Some(chart) = chart::render(&heading, &series, screen) else { return String::new() };
     let verdict = verdict(&series, direction, unit, ideal(rows, &series, direction));
     format!("{chart}\n{}\n\n", screen.wrap(&verdict))
+}
+
+/// Returns the curves of a group, and the better direction of their figures. Returns `None` if there
+/// are too few thread counts, or if the figures are neither rates nor times.
+fn judged(rows: &[&Row]) -> Option<(Vec<Series>, Direction)> {
+    let first = &rows.first()?.key;
+    let direction = Direction::of("", &first.unit)?;
+    if rows.iter().any(|row| row.key.metric != first.metric) {
+        return None;
+    }
+    let series = series(rows);
+    let is_curve = series.iter().any(|of| of.curve.len() >= FEWEST_COUNTS);
+    is_curve.then_some((series, direction))
+}
+
+/// Returns the verdicts on all curves of the rows, each with its experiment and machine.
+pub fn verdicts(rows: &[Row]) -> Vec<String> {
+    let of_group = |rows: &Vec<&Row>| {
+        let (series, direction) = judged(rows)?;
+        let key = &rows.first()?.key;
+        let verdict = verdict(&series, direction, &key.unit, ideal(rows, &series, direction));
+        Some(format!("{} on {}: {verdict}", key.experiment, key.machine))
+    };
+    groups(rows).iter().filter(|rows| one_reason(rows).is_none()).filter_map(of_group).collect()
 }
 
 /// Returns the curve of each variant: the predicted figures, or the measured ones if there are no

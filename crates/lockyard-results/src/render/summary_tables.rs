@@ -42,7 +42,7 @@ fn errors(summaries: &[Summary]) -> Grid {
     // A model without errors names no winner.
     let right = |of: &Summary, errors: &Errors| {
         let known = errors.median_abs_error.is_some() && of.winners_total > 0;
-        known.then(|| errors.winners_right.to_string()).unwrap_or_default()
+        if known { errors.winners_right.to_string() } else { String::new() }
     };
     let total = |of: &Summary| match of.winners_total {
         0 => String::new(),

@@ -121,7 +121,7 @@ pub(super) fn measured(row: &Row) -> Option<&MeasuredDetail> {
     row.details.measured.as_ref()
 }
 
-fn simulated(row: &Row) -> Option<&SimulatedDetail> {
+pub(super) fn simulated(row: &Row) -> Option<&SimulatedDetail> {
     row.details.simulated.as_ref()
 }
 
@@ -143,7 +143,7 @@ pub(super) fn fairness(row: &Row) -> Option<Fairness> {
 }
 
 /// Returns the waits of a row: the measured ones if there are any, otherwise the simulated ones.
-fn waits(row: &Row) -> Option<Waits> {
+pub(super) fn waits(row: &Row) -> Option<Waits> {
     measured(row).and_then(|m| m.waits).or_else(|| simulated(row)?.waits)
 }
 

@@ -93,12 +93,10 @@ fn stretches(series: &[Series], direction: Direction) -> Vec<Stretch> {
         // Fastest first. The sort is stable, so variants of equal speed keep their order.
         figures.sort_by(|a, b| direction.speed(a.1, b.1).total_cmp(&1.0));
         let Some(&(_, best)) = figures.first().filter(|_| figures.len() > 1) else { continue };
-        let tied = |value: f64| direction.speed(value, best) <= 1.0 + TIE;
-        let (winners, others): (Vec<(&str, f64)>, Vec<(&str, f64)>) =
-            figures.into_iter().partition(|(_, value)| tied(*value));
+        let is_tied = |(_, value): &&(&str, f64)| direction.speed(*value, best) <= 1.0 + TIE;
+        let (winners, others) = figures.split_at(figures.iter().take_while(is_tied).count());
         let lead = others.first().map_or(1.0, |(_, value)| direction.speed(*value, best));
-        let mut winners: Vec<String> =
-            winners.into_iter().map(|(name, _)| name.to_owned()).collect();
+        let mut winners: Vec<String> = winners.iter().map(|(name, _)| (*name).to_owned()).collect();
         winners.sort();
         match stretches.last_mut() {
             Some(last) if last.winners == winners => {
