@@ -1,20 +1,20 @@
-//! Finding machines and scenarios: by name among the shipped ones, or by the path of a file.
+//! Look-up of machines and scenarios, by the name of a shipped one or by the path of a file.
 
 use lockyard_scenarios::Script;
 use lockyard_sim::Machine;
 use lockyard_support::{InputError, hint, printable};
 use std::path::Path;
 
-/// Returns true if the name means a file: it has a directory or an extension, or it exists.
+/// Returns `true` if the name means a file: it has a directory or an extension, or it exists.
 fn is_path(name: &str) -> bool {
     name.contains(['/', '\\']) || name.ends_with(".toml") || Path::new(name).is_file()
 }
 
-/// Returns the machine of that name, or in that file.
+/// Returns the machine with that name, or from that file.
 ///
 /// # Errors
 ///
-/// If there is none, or its file is broken.
+/// If it does not exist, or its file is broken.
 pub fn machine(name: &str) -> Result<Machine, InputError> {
     if let Some(machine) = Machine::shipped(name) {
         return Ok(machine);
@@ -27,11 +27,11 @@ pub fn machine(name: &str) -> Result<Machine, InputError> {
     Err(InputError(format!("there is no machine `{}`; {hint} (or name a file)", printable(name))))
 }
 
-/// Returns the scenario of that name, or in that file.
+/// Returns the scenario with that name, or from that file.
 ///
 /// # Errors
 ///
-/// If there is none, or its file is broken.
+/// If it does not exist, or its file is broken.
 pub fn scenario(name: &str) -> Result<Script, InputError> {
     if let Some(script) = Script::shipped(name) {
         return Ok(script);

@@ -24,25 +24,26 @@ use lockyard_support::{InputError, jobs};
 /// Cells to predict.
 #[derive(Clone, Debug)]
 pub struct PredictRequest {
-    /// The scenario.
+    /// Scenario of the cells.
     pub script: Script,
-    /// The machine.
+    /// Machine of the cells.
     pub machine: Machine,
-    /// The names of variants; all if empty.
+    /// Names of variants; all variants if empty.
     pub variants: Vec<String>,
     /// Numbers of threads.
     pub threads: Vec<usize>,
-    /// Placement of the tasks; the script's own if `None`.
+    /// Placement of the tasks; that of the script if `None`.
     pub placement: Option<MachinePlacement>,
-    /// True to simulate each cell also with its most uncertain inputs changed, for an interval.
+    /// `true` to compute an interval, by simulating each cell with its most uncertain inputs
+    /// changed.
     pub intervals: bool,
-    /// True to simulate each cell also with every input changed.
+    /// `true` to simulate each cell with every input changed.
     pub sensitivity: bool,
-    /// True to list CPU time by region.
+    /// `true` to list CPU time by region.
     pub attribution: bool,
-    /// True to trace a run of each cell.
+    /// `true` to trace a run of each cell.
     pub trace: bool,
-    /// Number of cells that are simulated at the same time.
+    /// Number of cells that are simulated in parallel.
     pub jobs: usize,
 }
 
@@ -51,26 +52,27 @@ pub struct PredictRequest {
 pub struct Predictions {
     /// The rows.
     pub rows: Vec<Row>,
-    /// Number of rows that were asked for.
+    /// Number of requested rows.
     pub asked: usize,
     /// Cycles of each cell by phase, activity, line and lock.
     pub costs: Vec<Costs>,
-    /// Rows of the figures that the runs have beside the script's metric.
+    /// Rows of the runs' figures, except the script's metric.
     pub figures: Vec<Row>,
-    /// CPU time of each cell, as rows of a profiler's listing, if that was asked for.
+    /// CPU time of each cell, as rows of a profiler's listing, if requested.
     pub listings: Vec<Row>,
-    /// Sensitivity of each row, if that was asked for.
+    /// Sensitivity of each row, if requested.
     pub sensitivities: Vec<Sensitivity>,
-    /// The traced run of each row, if that was asked for.
+    /// Traced run of each row, if requested.
     pub traced: Vec<TracedCell>,
 }
 
-/// Predicts the cells of a request: variant by variant, in the order of `threads`. A row whose cell
-/// was published has the published figure too, if its tasks run where the script says.
+/// Predicts the cells of a request: variant by variant, in the order of `threads`. If a cell was
+/// published and its tasks run in the places that the script says, its row also has the published
+/// figure.
 ///
 /// # Errors
 ///
-/// If the input is wrong or a run fails.
+/// If the input is wrong, or a run fails.
 pub fn run(
     request: &PredictRequest,
     tables: &[PublishedTable],
@@ -104,7 +106,7 @@ pub fn run(
                 threads,
                 local_work: calibrated.nanoseconds(),
             };
-            // A published figure is comparable only if all runs have the script's places.
+            // A published figure is comparable only if all runs use the script's places.
             let places = |of: &MachinePlacement, seed| of.places(&request.machine, threads, seed);
             let as_scripted = |seed| places(placement, seed) == places(&scripted, seed);
             Cell { request, spec, calibrated, is_as_published: (1..=2).all(as_scripted) }
@@ -121,7 +123,7 @@ pub fn run(
     Ok(found)
 }
 
-/// Refuses numbers of threads for which the machine or the placement has no room.
+/// Rejects numbers of threads for which the machine or the placement has no room.
 fn check_room(request: &PredictRequest, placement: &MachinePlacement) -> Result<(), InputError> {
     for &threads in &request.threads {
         check_threads(&request.machine, threads)?;
@@ -139,11 +141,11 @@ struct Cell<'a> {
     request: &'a PredictRequest,
     spec: CellSpec<'a>,
     calibrated: Calibrated,
-    /// True if tasks run where they ran for published figures.
+    /// `true` if tasks have the same places as for the published figures.
     is_as_published: bool,
 }
 
-/// Prediction of a cell, and the interval of its figure if that was asked for.
+/// Prediction of a cell, and the interval of its figure if requested.
 struct Simulated {
     prediction: Prediction,
     interval: Option<(f64, f64)>,
@@ -163,7 +165,7 @@ impl Cell<'_> {
         Ok(Simulated { prediction, interval })
     }
 
-    /// Returns the kind of the cell, on which its errors depend.
+    /// Returns the kind of the cell, which determines its errors.
     fn kind(&self) -> Kind {
         let CellSpec { machine, variant, placement, threads, .. } = self.spec;
         Kind::of(&self.request.script, variant, machine, placement, threads)
@@ -174,7 +176,7 @@ impl Cell<'_> {
         Failure::Run(format!("{script}, {variant}: {error}"))
     }
 
-    /// Adds the rows of the cell; returns false after an interrupt.
+    /// Adds the rows of the cell. Returns `false` after an interrupt.
     fn add(
         &self,
         Simulated { prediction, interval }: Simulated,
@@ -227,7 +229,7 @@ impl Cell<'_> {
         Ok(true)
     }
 
-    /// Traces the run that most of the figure comes from, with about `most` changes.
+    /// Traces the run to which most of the figure is due, with about `most` changes.
     fn trace(&self, prediction: &Prediction, most: usize) -> Result<TracedCell, Failure> {
         let (spec, script) = (&self.spec, &self.request.script);
         let plan = RunPlan::full(spec, &script.run, None);
@@ -240,7 +242,7 @@ impl Cell<'_> {
         Ok(TracedCell { name, run: run.map_err(|error| self.failed(error))? })
     }
 
-    /// Returns the row of one figure of the cell, beside the published one.
+    /// Returns the row of one figure of the cell, with the published one.
     fn row(
         &self,
         metric: &str,
@@ -274,7 +276,7 @@ impl Cell<'_> {
     }
 }
 
-/// Refuses a variant whose lock is native code of another library.
+/// Rejects a variant whose lock is native code of another library.
 fn refuse_foreign(variant: &Variant) -> Result<(), InputError> {
     match variant.foreign_locks().next() {
         Some(name) => Err(InputError(format!(

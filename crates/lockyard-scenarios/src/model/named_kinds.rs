@@ -91,7 +91,7 @@ named_kinds! {
         Cmpxchg = "cmpxchg";
         /// A compare-exchange that first guesses that there is one reference.
         OptimisticCmpxchg = "optimistic-cmpxchg";
-        /// An addition that does not count if a certain bit of the word is set.
+        /// An addition; if a bit of the word is set, there is no reference to take.
         LockedBit = "locked-bit";
     }
 }

@@ -13,8 +13,8 @@ use lockyard_tables::id_table::{IdTable, Locked, Rcu, Variant};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
-/// An object of the table, for example a timer. It is as large as a kernel's timer, some hundred
-/// bytes, so no two objects share a line.
+/// An object of the table, for example a timer. Kernel timers have some hundred bytes, so here too
+/// no two objects share a line.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Object {
