@@ -5,7 +5,7 @@
 //! simulated anew in two short runs with the same seeds. (`--sensitivity` changes every number of
 //! the machine separately, which takes ten times as long.)
 //!
-//! Each end of the interval is the root of a sum of squares. It adds up the changes, and the
+//! Each end of the interval is the root of a sum of squares: those of the changes, and that of the
 //! confidence interval of the mean over the seeds. Two alternatives between which the model cannot
 //! decide widen the interval. One is the figure if siblings share nothing of an ownership. The
 //! other is the range of a long run by the rate of its fallbacks.
@@ -133,9 +133,9 @@ fn latencies(machine: &Machine, factor: f64) -> Machine {
     names.iter().fold(machine.clone(), |machine, name| with(machine, name, factor))
 }
 
-/// Returns the least and the greatest local work for the steps that share it. These are the limits of
-/// the works that match the calibration cell equally well. Without calibrated work, they are 20 %
-/// less and more.
+/// Returns the least and the greatest local work for the steps that share it. These are the limits
+/// of the local work that matches the calibration cell equally well. Without calibrated work, they
+/// are 20 % less and more.
 fn local_work(nanoseconds: f64, work: Option<LocalWork>) -> (f64, f64) {
     match work {
         Some(LocalWork { as_good: (least, greatest), .. }) => {

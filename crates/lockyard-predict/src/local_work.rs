@@ -123,7 +123,7 @@ fn as_good(best: f64, tried: &[Tried]) -> (f64, f64) {
     good.fold((best, best), |(least, greatest), work| (least.min(work), greatest.max(work)))
 }
 
-/// Range of works that [`solve_cpu_time`] searches, in nanoseconds.
+/// Range of local work that [`solve_cpu_time`] searches, in nanoseconds.
 const WORKS: (f64, f64) = (1e2, 1e6);
 
 /// Returns the local work of an operation with which the CPU time of all tasks in a region is

@@ -76,7 +76,7 @@ pub(crate) struct Shared {
     /// The hashed part of the running thread's last operation.
     noted: Cell<Noted>,
     threads: RefCell<Vec<Rc<PerThread>>>,
-    /// Number of threads that were given a hardware thread which another one already had.
+    /// Number of threads whose hardware thread already had a thread.
     extra_slots: Cell<usize>,
     events: [Cell<u64>; Event::ALL.len()],
     /// Queue nodes, by slot.

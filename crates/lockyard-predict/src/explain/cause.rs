@@ -37,7 +37,7 @@ pub enum Cause {
     CriticalSection,
     /// A lock is held for most of the time, by threads that were not running.
     LateHolder,
-    /// Pauses between operations that are not waits for a line.
+    /// Threads pause between operations, and do not wait for a line.
     Pauses,
     /// Waiters re-read a line whenever it changes.
     WakeUpStorm,

@@ -229,8 +229,8 @@ impl Engine {
         // The data cannot arrive before the sharers have lost the line.
         let rest = self.spend_head_start(core_line, ready + leg + jitter - now).max(way);
         self.at(now + rest, Event::Data { core_line, exclusive: true });
-        // No owner has to complete anything. So the agent is free once the sharers have answered,
-        // or after a grant, once it has told the home agent.
+        // No owner has to complete anything. So the agent is free once the sharers have answered.
+        // After a grant, it is free once it has told the home agent.
         let hold = if granted { self.draw_grant_hold(line, domain) } else { 0 };
         self.at(ready.max(now + dispatch) + hold, Event::AgentFree { line, domain });
     }

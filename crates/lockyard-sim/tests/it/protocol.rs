@@ -50,8 +50,8 @@ fn add_until_stopped(word: &SimulatedU64) {
     }
 }
 
-/// Runs for `nanoseconds`, then lets the threads finish. Returns each thread's operations at the
-/// end, and the statistics after `nanoseconds`.
+/// Runs for `nanoseconds`. Returns each thread's operations and the statistics at the end of that
+/// time, and then lets the threads finish.
 fn run_for(simulation: &mut Simulation, nanoseconds: f64) -> (Vec<u64>, RunStatistics) {
     let until = simulation.now() + simulation.machine().cycles(nanoseconds);
     let outcome = simulation.run_until(until);

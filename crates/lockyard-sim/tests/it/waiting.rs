@@ -104,7 +104,8 @@ fn a_budget_is_of_polls_however_often_the_line_is_taken_away() {
 }
 
 /// Cycles in each phase, and number of polls that missed. Hardware thread 0 waits from cycle
-/// `begin` on. Another socket changes the word at the start, and at cycle 20 000 from 1 to 2.
+/// `begin` on until the word is at least `value`. Another socket sets the word to 1 at the start,
+/// and to 2 at cycle 20 000.
 fn waits_for(value: u64, begin: u64) -> ([u64; PHASES], u64) {
     let mut simulation = Simulation::new(&machine(&[]), 1);
     let word = simulation.place(SimulatedU64::new(0), 64, 0);

@@ -2,7 +2,7 @@
 //! ([`Host::begin_activity`](lockyard::platform::Host::begin_activity)), and by phase.
 //!
 //! The region changes while a thread's code runs, which takes no simulated time. So all cycles from
-//! one operation to the next are charged to the last region of the code between them. Every cycle
+//! one operation to the next are charged to one region: the last that the code entered. Every cycle
 //! of every thread is in one region and in one phase.
 
 use super::phase::PHASES;
