@@ -68,8 +68,8 @@ pub struct Sensitivity {
     pub single: (f64, f64),
     /// Inputs that do not change, because 20 % more and less round to the same whole number.
     pub unchanged: Vec<String>,
-    /// Inputs that were changed by another share, because 20 % more or less is not a whole number,
-    /// or not allowed. Each has its changed values, for display.
+    /// Inputs that were changed by a share other than 20 %, because the exact value is not a whole
+    /// number, or not allowed. Each entry includes the changed values, for display.
     pub coarse: Vec<String>,
 }
 

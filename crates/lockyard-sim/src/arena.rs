@@ -29,7 +29,7 @@ pub(crate) struct Arena {
     /// Offsets of freed memory, by size, alignment and home. (The map is never iterated, so its
     /// order has no effect.)
     free: RefCell<HashMap<(usize, usize, u16), Vec<usize>>>,
-    /// Requested home, by offset, of memory that begins in a line with another home.
+    /// Requested home of memory whose first line already had another home, by offset.
     asked: RefCell<HashMap<usize, u16>>,
     /// Number of lines of each home that were laid out before threads ran.
     laid_out: RefCell<Vec<u64>>,

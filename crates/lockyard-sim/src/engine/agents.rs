@@ -333,9 +333,9 @@ impl Engine {
         cycles - done
     }
 
-    /// Shortens a request's head start by the time that it has waited. A request that had begun
-    /// earlier would have waited for the same time. Called when the request is served, or when its
-    /// snoop is answered.
+    /// Shortens a request's head start by the time that the request has waited, because an earlier
+    /// request would have waited here as well. Called when the request is served, or when its snoop
+    /// is answered.
     fn age_head_start(&mut self, core_line: u32) {
         let now = self.now();
         let cache = &mut self.core_lines[core_line as usize];

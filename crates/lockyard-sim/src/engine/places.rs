@@ -63,7 +63,7 @@ impl Places {
         1 << self.cores[core as usize].within
     }
 
-    /// The core of `domain` whose bit is number `within`.
+    /// Core of `domain` that has bit number `within` in the domain's set of sharers.
     pub(super) fn core(&self, domain: u16, within: u32) -> u16 {
         domain * self.cores_per_domain as u16 + within as u16
     }

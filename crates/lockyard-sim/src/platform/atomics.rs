@@ -21,7 +21,7 @@ unsafe impl Atomics for SimulatedAtomics {
     type Cell<T: Send> = SimulatedCell<T>;
 
     fn fence(order: Ordering) {
-        // On x86-64 only the sequentially consistent fence is an instruction.
+        // On x86-64, only a sequentially consistent fence needs an instruction.
         if order == Ordering::SeqCst {
             perform(Op::Fence);
         }

@@ -59,9 +59,9 @@ pub(super) fn perform(op: Op) -> u64 {
 
 /// Performs an operation of setup code.
 ///
-/// This function is inlined too, at places where the kind of operation is known. A call would first
-/// store the operation in memory, also in threads' code, and then copy it. The processor would
-/// stall until the separate stores have reached its cache.
+/// This function is inlined too, at places where the kind of operation is known. Otherwise each
+/// call would store the operation in memory and copy it again, also in threads' code. The processor
+/// would stall until the separate stores have reached its cache.
 #[inline(always)]
 fn at_once(shared: &Shared, op: Op) -> u64 {
     std::hint::cold_path();
