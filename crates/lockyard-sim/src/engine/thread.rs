@@ -72,7 +72,7 @@ pub(super) struct Thread {
 }
 
 impl Thread {
-    /// Returns a thread on `core` that has not begun.
+    /// A thread on `core` that has not begun.
     pub(super) fn new(core: u16, coroutine: SimulatedThread) -> Self {
         Thread {
             core,
