@@ -1,5 +1,5 @@
-//! Calibration: the local work of an operation, or the number of the metric's units in an
-//! operation, from a script's calibration cell.
+//! Calibration from a script's calibration cell. It gives the local work of an operation, or the
+//! number of the metric's units per operation.
 
 use crate::failure::Failure;
 use crate::local_work::{self, LocalWork};
@@ -10,8 +10,8 @@ use lockyard_results::published::{PublishedCell, PublishedTable};
 use lockyard_scenarios::{Calibration, Gives, Length, Metric, Region, Script, Step, Variant};
 use lockyard_support::InputError;
 
-/// Returns the published cell that calibrates `variant` for `machine`, by the script's calibration:
-/// the machine's own, or, where it has none, the first machine's.
+/// Returns the published cell that calibrates `variant` for `machine`, as the script's calibration
+/// says. If there is no cell for this machine, uses the calibration's first machine.
 pub fn calibration_cell<'t>(
     script: &Script,
     variant: &str,
@@ -40,9 +40,9 @@ pub fn calibration_cell<'t>(
     })
 }
 
-/// Returns the operations a second of a script's calibration cell, in a metric. Returns `None` if
-/// the number of tasks is unknown, or if the cell gave numbers of the script and no figure of its
-/// metric.
+/// Returns the throughput of a script's calibration cell in operations per second, from a metric.
+/// Returns `None` if the number of tasks is unknown, or if the cell gave numbers of the script
+/// instead of a figure of its metric.
 pub fn calibration_throughput(
     script: &Script,
     metric: Metric,
@@ -61,7 +61,7 @@ pub fn calibration_throughput(
 pub struct Calibrated {
     /// Local work of an operation, if the variant has calibrated work.
     pub work: Option<LocalWork>,
-    /// The script's metric, with the number of its units in an operation.
+    /// The script's metric, with the number of its units per operation.
     pub metric: Metric,
 }
 
@@ -76,7 +76,7 @@ impl Calibrated {
 ///
 /// # Errors
 ///
-/// If the cell or its machine is not there, or a run fails.
+/// If the cell or its machine does not exist, or a run fails.
 pub fn calibrated(
     script: &Script,
     variant: &Variant,
@@ -96,9 +96,9 @@ pub fn calibrated(
     Ok(Calibrated { work, metric })
 }
 
-/// Returns the number of the metric's units in an operation: the published figure of the
-/// calibration cell over the figure simulated with one unit an operation. `own` is the local work
-/// that the same calibration gave.
+/// Returns the number of the metric's units per operation. It is the published figure of the
+/// calibration cell divided by the figure simulated with one unit per operation. `own` is the local
+/// work from the same calibration.
 fn per_operation(
     script: &Script,
     calibration: &Calibration,
@@ -123,7 +123,7 @@ fn per_operation(
     check_threads(&machine, tasks)?;
     let placement = MachinePlacement::Order(of.order);
     let effort = SimulationEffort::usual(&machine, &placement, tasks);
-    // Without work of its own: the local work of the calibrating script, if it calibrates any.
+    // If this calibration gave no work, use that of the calibrating script, if there is one.
     let work = if own.is_some() {
         own
     } else if of.calibration.as_ref().is_some_and(Calibration::gives_local_work) {
@@ -149,8 +149,8 @@ fn per_operation(
         .map_err(|e| Failure::Run(format!("{}, {}: calibration: {e}", of.name, variant.name)))
 }
 
-/// Returns the script whose published cell calibrates `script`: itself, or the shipped one that its
-/// calibration names.
+/// Returns the script whose published cell calibrates `script`. This is `script` itself, or the
+/// shipped script that its calibration names.
 fn calibrating(script: &Script, calibration: &Calibration) -> Result<Script, Failure> {
     let own = |name: &&String| **name != script.name;
     let Some(name) = calibration.experiment.as_ref().filter(own) else {
@@ -175,7 +175,7 @@ fn no_variant(script: &Script, of: &Script, variant: &str) -> Failure {
     )))
 }
 
-/// Returns the calibration cell, which must exist.
+/// Returns the calibration cell, or an error if it does not exist.
 fn required_cell<'t>(
     script: &Script,
     calibration: &Calibration,
@@ -195,7 +195,7 @@ fn required_cell<'t>(
     })
 }
 
-/// Returns true if an operation has calibrated work.
+/// Returns `true` if an operation has calibrated work.
 fn has_calibrated_work(steps: &[Step]) -> bool {
     steps.iter().any(|step| match step {
         Step::CalibratedWork { .. } => true,
@@ -205,11 +205,11 @@ fn has_calibrated_work(steps: &[Step]) -> bool {
 }
 
 /// Returns the local work of a variant, from its calibration cell on the cell's machine. Returns
-/// `None` if the variant has no calibrated work. `machine` is the machine to predict for.
+/// `None` if the variant has no calibrated work. `machine` is the machine of the prediction.
 ///
 /// # Errors
 ///
-/// If the cell or its machine is not there, or a run fails.
+/// If the cell or its machine does not exist, or a run fails.
 pub fn local_work(
     script: &Script,
     variant: &Variant,
@@ -262,8 +262,8 @@ pub fn local_work(
     solved.map(Some).map_err(|e| Failure::Run(format!("{}, {of}: calibration: {e}", script.name)))
 }
 
-/// Returns the CPU time of all tasks in a region, in seconds a second, in the run of a calibration
-/// cell: from its second cell.
+/// Returns the CPU time of all tasks in a region, in seconds per second, for the run of a
+/// calibration cell. The time is in the second cell of the calibration.
 fn cpu_share(
     script: &Script,
     cell: &PublishedCell,
@@ -287,7 +287,7 @@ fn cpu_share(
             "no published table has the second cell of its calibration ({wanted} in s)"
         ))
     })?;
-    // In the terms of the table, so that the number of units in an operation does not matter.
+    // Use the table's unit, so that the number of units per operation does not matter.
     let seconds = match (script.run.length, script.metric) {
         (Some(Length::Seconds(seconds)), _) => seconds,
         (Some(Length::Amount(amount)), Metric::Throughput(rate)) => {

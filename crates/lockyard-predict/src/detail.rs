@@ -1,4 +1,4 @@
-//! Details of a predicted row beside its figure.
+//! Details of a predicted row, in addition to its figure.
 
 use crate::local_work::LocalWork;
 use crate::simulate::{self, Prediction};
@@ -9,8 +9,8 @@ use lockyard_results::details::{
 use lockyard_scenarios::{Figure, Metric, Script};
 use lockyard_sim::Machine;
 
-/// Adds the machine and the number of `seeds` with which a figure of a script's run was simulated.
-/// A figure from samples has their number of seeds instead.
+/// Adds the machine and the number of `seeds` that were used to simulate a figure of a script's
+/// run. A figure from samples gets the samples' number of seeds instead.
 pub fn identify_figure(
     script: &Script,
     machine: &Machine,
@@ -35,7 +35,7 @@ pub fn identify_figure(
     simulate::identify(machine, seeds, simulated);
 }
 
-/// Returns the details of a cell's row: figures in the terms of `metric`, and notes for people.
+/// Returns the details of a cell's row: figures in the unit of `metric`, and notes for display.
 pub fn detail(
     metric: Metric,
     prediction: &Prediction,
@@ -85,7 +85,7 @@ pub fn detail(
     Details { local_work, ..Details::of_simulated(simulated) }
 }
 
-/// Returns the notes about a prediction, for people.
+/// Returns notes about a prediction, for display.
 fn notes(prediction: &Prediction, work: Option<LocalWork>) -> Vec<String> {
     let mut notes = Vec::new();
     if prediction.locked > 0 && prediction.long.is_none() {
@@ -126,7 +126,8 @@ fn notes(prediction: &Prediction, work: Option<LocalWork>) -> Vec<String> {
     notes
 }
 
-/// Returns a note if the calibration cell is missed, and one if it does not determine the work.
+/// Returns a note if the calibration cell is missed, and another one if it does not determine the
+/// work.
 fn of_work(work: LocalWork) -> Vec<String> {
     let mut notes = Vec::new();
     if !work.is_met() {

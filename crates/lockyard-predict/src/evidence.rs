@@ -1,13 +1,14 @@
-//! Errors of this model on published tables that it was not fitted on, by kind of scenario.
+//! Errors of this model for published tables to which it was not fitted, by kind of scenario.
 //!
-//! A prediction is printed with the errors of its kind, because an interval from seeds and inputs
-//! does not contain mechanisms that the model lacks. The errors do: they are those of predicted
-//! figures against published ones. They stand in `data/evidence.csv`, which a test writes from the
-//! results of all tables, and holds to them.
+//! A prediction is printed together with the errors of its kind. An interval from seeds and inputs
+//! does not cover mechanisms that the model lacks. The errors do, because they compare predicted
+//! figures with published ones. They are in `data/evidence.csv`. A test writes that file from the
+//! results of all tables, and checks that it is up to date.
 //!
-//! Left out are rows that the publisher doubts, rows that repeat another one in other terms, and the
-//! table of a lock in a loop without work: its figures hardly depend on the number of threads, so
-//! its errors are small, and say little about other programs.
+//! Three kinds of rows are left out: rows that the publisher doubts, rows that repeat another one
+//! in a different unit, and the table of a lock in a loop without work. The figures of that table
+//! hardly depend on the number of threads. So its errors are small, and say little about other
+//! programs.
 
 use crate::placement::MachinePlacement;
 use crate::simulate::has_siblings;
@@ -16,16 +17,17 @@ use lockyard_results::statistics;
 use lockyard_scenarios::{Script, Variant};
 use lockyard_sim::Machine;
 
-/// The errors by kind.
+/// Errors by kind.
 const EVIDENCE: &str = include_str!("../data/evidence.csv");
 
 /// Kind of a predicted cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
-    /// False for a microbenchmark: every operation is alike, each task has its CPU, and nothing
-    /// disturbs the run. Scripts of whole programs state what their publishers do not.
+    /// `false` for a microbenchmark: all operations are alike, each task has its own CPU, and
+    /// nothing disturbs the run. Scripts of whole programs state things that their publishers do
+    /// not.
     pub is_program: bool,
-    /// True if two tasks are SMT siblings of a core. How much siblings share of a line is not
+    /// `true` if two tasks are SMT siblings of a core. How much of a line siblings share is not
     /// settled.
     pub has_siblings: bool,
 }
@@ -54,8 +56,8 @@ impl Kind {
         Kind { is_program, has_siblings: has_siblings(machine, placement, threads) }
     }
 
-    /// Returns the kind of a published cell, by its names. Returns `None` if no shipped script is of
-    /// this name, or no machine.
+    /// Returns the kind of a published cell, by its names. Returns `None` if no shipped script or
+    /// no shipped machine has this name.
     pub fn of_published(
         experiment: &str,
         machine: &str,
@@ -70,7 +72,7 @@ impl Kind {
         Some(Kind::of(&script, variant, &machine, &placement, script.tasks(threads)?))
     }
 
-    /// Returns the name for results and people.
+    /// Returns the name for results and for display.
     pub fn name(self) -> &'static str {
         match (self.is_program, self.has_siblings) {
             (false, false) => "microbenchmarks",
@@ -90,7 +92,7 @@ impl Kind {
     }
 }
 
-/// Reads the evidence of each kind. Lines that are no evidence are skipped.
+/// Reads the evidence of each kind. Skips lines that are not evidence.
 fn read(text: &str) -> Vec<EvidenceDetail> {
     let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(text.as_bytes());
     let number = |text: &str| text.parse::<f64>().ok();
@@ -105,7 +107,7 @@ fn read(text: &str) -> Vec<EvidenceDetail> {
     reader.records().filter_map(|line| evidence(line.ok()?)).collect()
 }
 
-/// Returns the text of the file of evidence, made from the errors of published cells.
+/// Returns the text of the evidence file for these errors of published cells.
 pub fn file(errors: &[(Kind, f64)]) -> String {
     let mut text = String::from(
         "# Errors of predictions, by kind of scenario (crates/lockyard-predict/src/evidence.rs).\n\
@@ -127,7 +129,7 @@ pub fn file(errors: &[(Kind, f64)]) -> String {
     text
 }
 
-/// Returns the sentences about the errors of the rows' kinds, each once.
+/// Returns sentences about the errors of the rows' kinds, without repetitions.
 pub fn sentences<'d>(details: impl Iterator<Item = &'d SimulatedDetail>) -> Vec<String> {
     let mut sentences = Vec::new();
     for evidence in details.filter_map(|detail| detail.evidence.as_ref()) {

@@ -1,6 +1,6 @@
-//! Explanation of a predicted figure: the cycles of all threads by phase, by lock and by line, the
-//! throughput with ideal locks, and a few sentences that name the dominating cost.
-//! [`Cause`] states the rules.
+//! Explanation of a predicted figure. It has the cycles of all threads by phase, by lock and by
+//! line, and the throughput with ideal locks. A few sentences name the dominating cost. [`Cause`]
+//! states the rules.
 
 mod bound;
 mod cause;

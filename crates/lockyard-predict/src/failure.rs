@@ -2,7 +2,7 @@
 
 use lockyard_support::InputError;
 
-/// Reason why a prediction cannot be made: bad input, or a run that failed.
+/// Reason why a prediction cannot be made: wrong input, or a failed run.
 #[derive(Clone, Debug)]
 pub enum Failure {
     /// The input is wrong.

@@ -1,16 +1,16 @@
-//! Interval of a predicted figure: differences between its runs, and wrong inputs.
+//! Interval of a predicted figure. It covers differences between runs, and wrong inputs.
 //!
 //! Three inputs are made 20 % smaller and larger, one at a time: the clock, the latencies between
-//! cores, and the local work. These are the inputs of which a user can know least. The cell is
-//! simulated anew with each change, in two short runs with the same seeds. (`--sensitivity` changes
-//! each number of the machine alone, which takes ten times as long.)
+//! cores, and the local work. Users can know least about these inputs. For each change, the cell is
+//! simulated anew in two short runs with the same seeds. (`--sensitivity` changes every number of
+//! the machine separately, which takes ten times as long.)
 //!
-//! The ends of the interval are the roots of the sums of squares of the changes, and of the
-//! confidence interval of the mean over the seeds. Two figures that the model cannot decide between
-//! widen it: that with siblings that share nothing of an ownership, and the range of a long run by
-//! the rate of its fallbacks.
+//! Each end of the interval is the root of a sum of squares: those of the changes, and that of the
+//! confidence interval of the mean over the seeds. Two alternatives between which the model cannot
+//! decide widen the interval. One is the figure if siblings share nothing of an ownership. The
+//! other is the range of a long run by the rate of its fallbacks.
 //!
-//! It is no bound of the error. Mechanisms that the model lacks are not in it: see
+//! The interval does not bound the error. It does not cover mechanisms that the model lacks: see
 //! [`evidence`](crate::evidence).
 
 use crate::local_work::LocalWork;
@@ -19,13 +19,13 @@ use lockyard_results::statistics;
 use lockyard_scenarios::{Metric, PublishedRun, Step, Variant};
 use lockyard_sim::Machine;
 
-/// Share by which an input is changed.
+/// Relative change of an input.
 const CHANGE: f64 = 0.2;
 
-/// Length and number of the runs with changed inputs.
+/// Length and number of runs with changed inputs.
 const EFFORT: SimulationEffort = SimulationEffort { seeds: 2, ..SimulationEffort::SEARCH };
 
-/// Numbers in `cycles` of what a core does alone. All others are latencies between cores.
+/// Numbers in `cycles` that concern one core only. All others are latencies between cores.
 const ALONE: [&str; 7] = [
     "cycles.load",
     "cycles.rmw_before_lock",
@@ -36,15 +36,15 @@ const ALONE: [&str; 7] = [
     "cycles.wakeup",
 ];
 
-/// Latencies that a family's scale does not move.
+/// Latencies to which a family's scale does not apply.
 const NOT_SCALED: [&str; 4] =
     ["cycles.socket_leg", "cycles.complex_leg", "cycles.directory", "cycles.jitter"];
 
-/// Number that moves all latencies of a family.
+/// Name of the number that scales all latencies of a family.
 const SCALE: &str = "family.scale";
 
-/// Returns the interval of a cell's figure, in the terms of a metric. Returns `None` if one run is
-/// all there is, as with tables that no cache holds: nothing is known of differences between runs.
+/// Returns the interval of a cell's figure, in the unit of a metric. Returns `None` if there is
+/// only one run, as for tables that no cache holds. Then the differences between runs are unknown.
 ///
 /// # Errors
 ///
@@ -94,7 +94,7 @@ pub fn of(
     Ok(Some(metric.range(interval, cell.threads)))
 }
 
-/// Returns half of the 95 % confidence interval of the mean of runs, as a share of it. Returns
+/// Returns half of the 95 % confidence interval of the mean of runs, relative to the mean. Returns
 /// `None` with fewer than two runs.
 fn by_seeds(runs: &[f64]) -> Option<f64> {
     let mean = statistics::mean(runs)?;
@@ -106,19 +106,20 @@ fn by_seeds(runs: &[f64]) -> Option<f64> {
     Some(statistics::student(runs.len() - 1) * error / mean)
 }
 
-/// Returns the machine with a number multiplied by `factor`; the same one if it has no such number.
+/// Returns the machine with a number multiplied by `factor`. Without such a number, the machine is
+/// unchanged.
 fn with(machine: Machine, name: &str, factor: f64) -> Machine {
     let value = machine.parameter(name).and_then(|parameter| parameter.value.number());
     let changed = value.and_then(|value| machine.clone().with(name, value * factor));
     changed.unwrap_or(machine)
 }
 
-/// Returns the machine with another clock: all that it does takes another time.
+/// Returns the machine with another clock, which changes all of its times.
 fn clock(machine: &Machine, factor: f64) -> Machine {
     with(machine.clone(), "clock.ghz", factor)
 }
 
-/// Returns the machine with other latencies between its cores.
+/// Returns the machine with different latencies between its cores.
 fn latencies(machine: &Machine, factor: f64) -> Machine {
     let all = machine.parameters().iter().map(|parameter| parameter.name.clone());
     let of_cores =
@@ -132,8 +133,9 @@ fn latencies(machine: &Machine, factor: f64) -> Machine {
     names.iter().fold(machine.clone(), |machine, name| with(machine, name, factor))
 }
 
-/// Returns the least and the greatest local work of the steps that share a calibrated one: all that
-/// meets the calibration cell as well, or else 20 % less and more.
+/// Returns the least and the greatest local work for the steps that share it. These are the limits
+/// of the local work that matches the calibration cell equally well. Without calibrated work, they
+/// are 20 % less and more.
 fn local_work(nanoseconds: f64, work: Option<LocalWork>) -> (f64, f64) {
     match work {
         Some(LocalWork { as_good: (least, greatest), .. }) => {
@@ -143,7 +145,7 @@ fn local_work(nanoseconds: f64, work: Option<LocalWork>) -> (f64, f64) {
     }
 }
 
-/// Returns true if a step has local work that the script states.
+/// Returns `true` if a step has local work that the script states.
 fn works(steps: &[Step]) -> bool {
     steps.iter().any(|step| match step {
         Step::Work { .. } => true,
@@ -152,7 +154,7 @@ fn works(steps: &[Step]) -> bool {
     })
 }
 
-/// Returns the steps with the stated local work multiplied by `factor`.
+/// Returns the steps with their stated local work multiplied by `factor`.
 fn with_work(steps: &[Step], factor: f64) -> Vec<Step> {
     let changed = |step: &Step| {
         let mut step = step.clone();
@@ -172,8 +174,8 @@ mod tests {
     use crate::placement::MachinePlacement;
     use lockyard_scenarios::{Order, Script};
 
-    /// Returns the throughput of a script's only variant on a Cascade Lake, and its interval over
-    /// it, less 1.
+    /// Returns the throughput of a script's only variant on a Cascade Lake, and the ends of its
+    /// interval relative to it, minus 1.
     fn found(steps: &str, threads: usize) -> (f64, (f64, f64)) {
         let text = format!(
             "name = \"s\"\nwork_varies = false\n[[objects]]\nname = \"m\"\nkind = \"lock\"\n\
@@ -212,8 +214,8 @@ mod tests {
 
     #[test]
     fn a_lock_alone_depends_on_the_machine_only() {
-        // All of a hand-over is cycles, and most of them are latencies: the clock moves it by 20 %
-        // and the latencies by less.
+        // A hand-over consists of cycles, and most of them are latencies. So the clock changes it
+        // by 20 %, and the latencies change it by less.
         let (_, (low, high)) = found(&format!("{ENTER}{LEAVE}"), 8);
         let (clock, both) = (0.2, 0.2 * 2f64.sqrt());
         assert!(low < -clock * 0.95 && low > -both - 0.05, "{low}");

@@ -1,4 +1,5 @@
-//! Predictions: cells of scenarios on simulated machines, and explanations of their figures.
+//! Predictions: cells of scenarios on simulated machines, and explanations of the predicted
+//! figures.
 //!
 //! | module | contents |
 //! | --- | --- |

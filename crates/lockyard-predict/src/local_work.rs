@@ -1,31 +1,32 @@
-//! The local work of an operation, from the one published cell that may give it.
+//! The local work of an operation, from the published cell that calibrates it.
 //!
-//! With one thread the time of an operation grows with the local work, cycle by cycle, except for
-//! work that hides behind an earlier operation. So the missing time is added to the work until
-//! nothing is missing.
+//! With one thread, the time of an operation grows with the local work, cycle by cycle. The
+//! exception is work that hides behind an earlier operation. So the missing time is added to the
+//! work until none is missing.
 //!
-//! With more threads the figure may hardly depend on the work, because the line is busy all the
-//! time. More than one work may then meet the cell. The result is the smallest work that is nearest
-//! to the cell among its neighbours, and near enough to be meant. It also states the range of works
-//! that meet the cell about as well. No other cell is looked at.
+//! With more threads, the figure may hardly depend on the work, because the line is busy all the
+//! time. Then several amounts of work may match the cell. The result is the smallest amount with a
+//! local minimum of the error that is small enough to be plausible. The result also gives the range
+//! of amounts that match about equally well. No other cell is used.
 //!
-//! [`solve_cpu_time`] serves operations whose number in the published unit is unknown. Their work
-//! is found from CPU time, which includes the waits for locks.
+//! [`solve_cpu_time`] is for operations whose number in the published unit is unknown. It derives
+//! their work from CPU time, which includes waits for locks.
 
 use crate::simulate::{CellSpec, Prediction, RunPlan, SimulationEffort, SimulationError, simulate};
 use lockyard_scenarios::Region;
 use std::cell::RefCell;
 
-/// Share by which the simulated figure may miss the published one in a calibration that is met.
+/// A calibration is met if the simulated figure differs from the published one by at most this
+/// share.
 const TOLERANCE: f64 = 0.01;
 
-/// Share within which a work meets the cell as well as the chosen one.
+/// An amount of work is as good as the chosen one if its miss is within this share.
 const AS_GOOD: f64 = 0.05;
 
-/// Miss below which a local minimum counts.
+/// Largest miss at which a local minimum is plausible.
 const MEANT: f64 = 0.1;
 
-/// Value that was tried, and its miss.
+/// An amount of work that was tried, and its miss.
 #[derive(Clone, Copy, Debug)]
 struct Tried {
     /// Local work, or the exponent of it.
@@ -34,39 +35,39 @@ struct Tried {
     miss: f64,
 }
 
-/// Local work, and how well it meets its cell.
+/// Local work, and how well it matches its cell.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LocalWork {
-    /// Nanoseconds of an operation.
+    /// Nanoseconds per operation.
     pub nanoseconds: f64,
-    /// Simulated over published throughput of the cell, less 1.
+    /// Simulated throughput divided by the cell's published one, minus 1.
     pub miss: f64,
-    /// Least and greatest work among those tried that meet the cell within 5 %. Works between them
-    /// may miss it.
+    /// Least and greatest work among those tried that match the cell within 5 %. Amounts between
+    /// them may not.
     pub as_good: (f64, f64),
 }
 
 impl LocalWork {
-    /// Returns true if the simulated figure meets the cell.
+    /// Returns `true` if the simulated figure matches the cell.
     pub fn is_met(&self) -> bool {
         self.miss.abs() <= TOLERANCE
     }
 
-    /// Returns true if the cell determines the work: no very different work that was tried meets it
-    /// about as well.
+    /// Returns `true` if the cell determines the work: no very different amount that was tried
+    /// matches it about as well.
     pub fn is_determined(&self) -> bool {
         let (least, greatest) = self.as_good;
         greatest <= least.max(1.0) * 1.5
     }
 }
 
-/// Simulates a cell with another local work.
+/// Simulates a cell with this local work instead of its own.
 fn at(cell: &CellSpec, local_work: f64) -> Result<Prediction, SimulationError> {
     simulate(&CellSpec { local_work, ..*cell }, &RunPlan::of_windows(SimulationEffort::SEARCH))
 }
 
-/// Returns the local work with which a cell does `throughput` operations a second. Ignores the
-/// local work that the cell has.
+/// Returns the local work with which a cell does `throughput` operations per second. Ignores the
+/// local work in `cell`.
 ///
 /// # Errors
 ///
@@ -79,7 +80,7 @@ pub fn solve(cell: &CellSpec, throughput: f64) -> Result<LocalWork, SimulationEr
     if threads == 1 {
         let published_ns = 1e9 / throughput;
         let (mut work, mut miss) = (0.0, miss_at(0.0)?);
-        // One round for the work that does not hide, and a few more for added work that hides.
+        // One round is for the work that does not hide. A few more are for added work that hides.
         for _ in 0..6 {
             let lacking = published_ns - published_ns / (miss + 1.0);
             if miss <= TOLERANCE / 20.0 {
@@ -90,7 +91,7 @@ pub fn solve(cell: &CellSpec, throughput: f64) -> Result<LocalWork, SimulationEr
         }
         return Ok(LocalWork { nanoseconds: work, miss, as_good: (work, work) });
     }
-    // The time of an operation on one of the threads bounds the work.
+    // The work is at most the time of an operation on one of the threads.
     let longest = threads as f64 * 1e9 / throughput;
     const STEPS: usize = 32;
     let mut tried: Vec<Tried> = Vec::new();
@@ -99,7 +100,8 @@ pub fn solve(cell: &CellSpec, throughput: f64) -> Result<LocalWork, SimulationEr
         tried.push(Tried { at: work, miss: miss_at(work)? });
     }
     let chosen = first_meant(&tried);
-    // Where the miss changes its sign beside the chosen work, one work meets the cell exactly.
+    // If the miss changes its sign next to the chosen work, some work between them matches the cell
+    // exactly.
     let mut best = tried[chosen];
     for (a, b) in [(chosen.wrapping_sub(1), chosen), (chosen, chosen + 1)] {
         if let (Some(&a), Some(&b)) = (tried.get(a), tried.get(b))
@@ -114,18 +116,18 @@ pub fn solve(cell: &CellSpec, throughput: f64) -> Result<LocalWork, SimulationEr
     Ok(LocalWork { nanoseconds: best.at, miss: best.miss, as_good: as_good(best.at, &tried) })
 }
 
-/// Returns the least and the greatest work that meet the cell about as well as `best`, among `best`
-/// itself and those in `tried`.
+/// Returns the least and the greatest work that match the cell about as well as `best`, among
+/// `best` and those in `tried`.
 fn as_good(best: f64, tried: &[Tried]) -> (f64, f64) {
     let good = tried.iter().filter(|tried| tried.miss.abs() <= AS_GOOD).map(|tried| tried.at);
     good.fold((best, best), |(least, greatest), work| (least.min(work), greatest.max(work)))
 }
 
-/// Range of works in which [`solve_cpu_time`] searches, in nanoseconds.
+/// Range of local work that [`solve_cpu_time`] searches, in nanoseconds.
 const WORKS: (f64, f64) = (1e2, 1e6);
 
 /// Returns the local work of an operation with which the CPU time of all tasks in a region is
-/// `share` seconds a second. Where tasks wait for a lock, this work leads to that waiting time. The
+/// `share` seconds per second. If tasks wait for a lock, this work leads to that waiting time. The
 /// number of operations in the published unit does not matter. [`LocalWork::miss`] refers to the
 /// CPU time.
 ///
@@ -137,7 +139,7 @@ pub fn solve_cpu_time(
     region: Region,
     share: f64,
 ) -> Result<LocalWork, SimulationError> {
-    // Powers of ten, because the length of an operation is unknown.
+    // The search uses exponents of ten, because the length of an operation is unknown.
     let tried = RefCell::new(Vec::new());
     let miss_at = |exponent: f64| -> Result<f64, SimulationError> {
         let work = 10f64.powf(exponent);
@@ -157,8 +159,8 @@ pub fn solve_cpu_time(
     Ok(LocalWork { nanoseconds: work, miss, as_good: as_good(work, &tried.take()) })
 }
 
-/// Returns the first of `tried` whose miss is no greater than its neighbours' and is meant. If
-/// there is none, returns the one with the least miss.
+/// Returns the index of the first plausible local minimum of the miss in `tried`. If there is none,
+/// returns the index with the least miss.
 fn first_meant(tried: &[Tried]) -> usize {
     let miss = |index: usize| tried.get(index).map_or(f64::INFINITY, |tried| tried.miss.abs());
     let is_least = |&index: &usize| {
@@ -171,8 +173,8 @@ fn first_meant(tried: &[Tried]) -> usize {
         .unwrap_or(0)
 }
 
-/// Returns the value between `a` and `b`, whose misses have different signs, that meets the cell
-/// best.
+/// Returns the value between `a` and `b` that matches the cell best. The misses at `a` and `b` have
+/// different signs.
 fn bisect(
     mut a: Tried,
     mut b: Tried,
@@ -206,7 +208,7 @@ mod tests {
 
     #[test]
     fn the_first_least_miss_is_chosen_and_a_second_crossing_is_not() {
-        // Flat at first, then a peak, then down through the cell again.
+        // The misses are flat at first, then have a peak, then cross zero.
         let found = tried(&[
             (0.0, 0.05),
             (10.0, 0.03),
@@ -216,7 +218,7 @@ mod tests {
             (160.0, -0.2),
         ]);
         assert_eq!(first_meant(&found), 1);
-        // No work before the crossing is meant; the result is its nearer side.
+        // No amount before the crossing is plausible. The result is the crossing's nearer side.
         let found = tried(&[(0.0, 0.5), (10.0, 0.4), (20.0, 0.09), (40.0, -0.3)]);
         assert_eq!(first_meant(&found), 2);
         let found = tried(&[(0.0, -0.5), (10.0, -0.4), (20.0, -0.6)]);
@@ -229,7 +231,7 @@ mod tests {
         let script = Script::shipped("aim7-disk/ext4").expect("it is shipped");
         let ticket = script.variant("ticket").expect("it has it");
         let placement = MachinePlacement::Order(script.order);
-        // A machine with a part of its CPUs, so that the test is short.
+        // Uses only a part of the machine's CPUs, so that the test is short.
         let known = 1000.0;
         let cell = CellSpec {
             machine: &machine,
@@ -244,7 +246,7 @@ mod tests {
         let found = solve_cpu_time(&cell, Region::System, run.cpu.system).expect("it runs");
         assert!(found.is_met(), "{found:?}");
         assert!((found.nanoseconds / known - 1.0).abs() < 0.1, "{found:?}");
-        // Tasks cannot wait for this share: the least work is nearest, and does not meet it.
+        // Tasks cannot wait for this share. The least work is nearest, and does not match it.
         let found = solve_cpu_time(&cell, Region::System, 20.0).expect("it runs");
         assert!((found.nanoseconds - WORKS.0).abs() < 1e-6 && !found.is_met(), "{found:?}");
     }
@@ -263,7 +265,7 @@ mod tests {
         };
         let work = solve(&cell, 3e6).expect("it runs");
         assert!(work.is_met() && work.is_determined(), "{work:?}");
-        // Operations cannot be this fast: no work at all is nearest, and does not meet it.
+        // Operations cannot be this fast. No work at all is nearest, and does not match.
         let work = solve(&cell, 1e9).expect("it runs");
         assert!(work.nanoseconds == 0.0 && !work.is_met(), "{work:?}");
     }

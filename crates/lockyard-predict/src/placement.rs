@@ -7,19 +7,20 @@ use lockyard_support::{InputError, hint, printable};
 /// Placement of tasks on a simulated machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MachinePlacement {
-    /// Order that exists on any machine.
+    /// An order that exists on every machine.
     Order(Order),
-    /// List of hardware threads, numbered as by [`Machine::place`].
+    /// A list of hardware threads, numbered as in [`Machine::place`].
     List(Vec<usize>),
 }
 
 impl MachinePlacement {
-    /// Parses a placement by name (`fill`, `siblings-last`, `spread`, `unpinned`), or a list of
-    /// hardware threads: `0,24,1`.
+    /// Parses a placement: a name (`fill`, `siblings-last`, `spread`, `unpinned`), or a list of
+    /// hardware threads such as `0,24,1`.
     ///
     /// # Errors
     ///
-    /// If it is neither, or lists a hardware thread twice or one that `machine` does not have.
+    /// If the text is neither, or if the list has a hardware thread twice or one that `machine`
+    /// does not have.
     pub fn parse(text: &str, machine: &Machine) -> Result<MachinePlacement, InputError> {
         if let Some(order) = Order::ALL.into_iter().find(|order| order.name() == text) {
             return Ok(MachinePlacement::Order(order));
@@ -51,7 +52,7 @@ impl MachinePlacement {
         Ok(MachinePlacement::List(list))
     }
 
-    /// Returns the number of tasks that have a place.
+    /// Returns the maximum number of tasks.
     pub fn room(&self, machine: &Machine) -> usize {
         match self {
             MachinePlacement::Order(_) => machine.hardware_threads(),
@@ -59,11 +60,11 @@ impl MachinePlacement {
         }
     }
 
-    /// Returns the hardware threads of `threads` tasks, in the run with this seed.
+    /// Returns the hardware threads of `threads` tasks in the run with this seed.
     ///
     /// # Panics
     ///
-    /// If there is no room for them.
+    /// If there are more threads than places.
     pub fn places(&self, machine: &Machine, threads: usize, seed: u64) -> Vec<usize> {
         let (cores, siblings) = (machine.cores(), machine.threads_per_core());
         let place = |core: usize, sibling: usize| sibling * cores + core;
@@ -106,8 +107,8 @@ impl MachinePlacement {
     }
 }
 
-/// Returns 0 to `count` - 1 in a random order (Fisher and Yates). The generator is SplitMix64
-/// (public domain), because results must not change with a library's version.
+/// Returns the numbers from 0 to `count` - 1 in random order (Fisher-Yates). The generator is
+/// SplitMix64 (public domain), because results must not change with a library's version.
 fn shuffled(count: usize, seed: u64) -> Vec<usize> {
     let mut state = seed;
     let mut next = move || {
@@ -124,11 +125,11 @@ fn shuffled(count: usize, seed: u64) -> Vec<usize> {
     order
 }
 
-/// Refuses numbers of threads that a machine does not have.
+/// Rejects numbers of threads that a machine does not have.
 ///
 /// # Errors
 ///
-/// If the machine has fewer hardware threads, or none are asked for.
+/// If the machine has fewer hardware threads, or the number is 0.
 pub fn check_threads(machine: &Machine, threads: usize) -> Result<(), InputError> {
     let all = machine.hardware_threads();
     if threads == 0 || threads > all {

@@ -1,19 +1,20 @@
-//! Sensitivity of a prediction: the machine's numbers that would move it most if they were wrong by
-//! 20 %, and the interval that follows.
+//! Sensitivity of a prediction: the machine's numbers that would change it most if they were wrong
+//! by 20 %, and the interval that follows.
 //!
-//! Each time of the machine, each number of its protocol and the local work are made 20 % smaller
-//! and 20 % larger, one at a time, and the cell is simulated anew. Two intervals follow.
+//! The times of the machine, the numbers of its protocol and the local work are made 20 % smaller
+//! and 20 % larger, one at a time. The cell is simulated anew for each change. Two intervals
+//! follow.
 //!
-//! - One takes the changes as independent. Its ends are the roots of the sums of squares of all
-//!   changes downwards, and of all upwards.
-//! - The other is for one wrong input, whichever it is. Its ends are the largest single change
-//!   downwards, and the largest upwards.
+//! - One interval takes the changes as independent. Its lower end is the root of the sum of squares
+//!   of all downward changes. The upper end is the same for all upward changes.
+//! - The other interval is for one wrong input, no matter which. Its ends are the largest single
+//!   changes downward and upward.
 //!
 //! Numbers of a family were fitted together, so they may all be wrong together. The row
-//! `family.scale` shows the effect of that. It is in the second interval only, because the first
-//! one has its parts. A whole number is changed to the nearest whole one. For a small number this
-//! is another change than 20 %: the output names such numbers and their changed values, and also
-//! those that stay the same.
+//! `family.scale` shows that effect. It is in the second interval only, because the first one
+//! already has its parts. A whole number is changed to the nearest whole number. For a small
+//! number, this change is not 20 %. The output names such numbers with their changed values, and
+//! also numbers that do not change.
 
 use crate::explain::Costs;
 use crate::simulate::{CellSpec, RunPlan, SimulationError, simulate};
@@ -22,24 +23,24 @@ use lockyard_scenarios::Metric;
 use lockyard_sim::Machine;
 use lockyard_support::jobs;
 
-/// Share by which a number is changed.
+/// Relative change of a number.
 const CHANGE: f64 = 0.2;
 
-/// Number of inputs that are shown to people.
+/// Number of inputs in the displayed table.
 const SHOWN: usize = 8;
 
 /// Name of the local work as an input.
 const LOCAL_WORK: &str = "local work";
 
-/// Name of the row in which a family's latencies change together.
+/// Name of the row in which all latencies of a family change together.
 const SCALE: &str = "family.scale";
 
-/// Effect of a change of one input on the figure, as a share of it.
+/// Effect of a change of one input, relative to the figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Effect {
     /// The input.
     pub input: String,
-    /// Its value, for people.
+    /// Value of the input, for display.
     pub value: String,
     /// Effect of 20 % less.
     pub less: f64,
@@ -54,25 +55,25 @@ impl Effect {
     }
 }
 
-/// Dependence of a figure on the inputs.
+/// Dependence of a figure on its inputs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sensitivity {
-    /// The figure to which effects and intervals refer.
+    /// Figure to which effects and intervals refer.
     pub figure: f64,
-    /// Effects, the largest first.
+    /// Effects, largest first.
     pub effects: Vec<Effect>,
-    /// Interval if every input may be wrong on its own: the root of the sum of squares.
+    /// Interval if all inputs may be wrong independently: the root of the sum of squares.
     pub interval: (f64, f64),
-    /// Interval if one input is wrong, whichever it is: the largest single changes.
+    /// Interval if one input is wrong, no matter which: the largest single changes.
     pub single: (f64, f64),
-    /// Inputs that stay the same, because 20 % more and less round to the same whole number.
+    /// Inputs that do not change, because 20 % more and less round to the same whole number.
     pub unchanged: Vec<String>,
-    /// Inputs that were changed by another share, because 20 % more or less is not a whole number,
-    /// or not allowed. Each stands with its changed values, for people.
+    /// Inputs that were changed by a share other than 20 %, because the exact value is not a whole
+    /// number, or not allowed. Each entry includes the changed values, for display.
     pub coarse: Vec<String>,
 }
 
-/// Returns the numbers that are changed. Numbers of things (cores, threads, bytes) are not.
+/// Returns the numbers to change. Numbers of things (cores, threads, bytes) are not among them.
 fn inputs(machine: &Machine, local_work: f64) -> Vec<(String, f64)> {
     let mut inputs = Vec::new();
     for parameter in machine.parameters() {
@@ -87,8 +88,8 @@ fn inputs(machine: &Machine, local_work: f64) -> Vec<(String, f64)> {
     inputs
 }
 
-/// Returns the sensitivity of a cell, in the terms of a metric, by runs of the plan. Returns `None`
-/// after an interrupt. Calls `done` after each simulation.
+/// Returns the sensitivity of a cell, in the unit of a metric, from runs of the plan. Returns
+/// `None` after an interrupt. Calls `done` after each simulation.
 ///
 /// # Errors
 ///
@@ -156,11 +157,12 @@ pub fn of(
     Ok(Some(Sensitivity { figure: base, effects, interval, single, unchanged, coarse }))
 }
 
-/// Maximum difference from 20 % of a change that still counts as one by 20 %.
+/// Maximum deviation from 20 % at which a change still counts as 20 %.
 const NEARLY: f64 = 0.05;
 
-/// Returns the inputs of a machine that a change of 20 % leaves the same, after rounding and limits
-/// of the file format, and those that it changes by another share.
+/// Returns two lists. The first has the inputs of a machine that a change of 20 % does not affect,
+/// after rounding and the limits of the file format. The second has the inputs that it changes by
+/// another share.
 fn rounded(machine: &Machine, inputs: &[(String, f64)]) -> (Vec<String>, Vec<String>) {
     let (mut unchanged, mut coarse) = (Vec::new(), Vec::new());
     for (name, value) in inputs {
@@ -186,7 +188,7 @@ pub fn count(machine: &Machine) -> usize {
 }
 
 impl Sensitivity {
-    /// Applies the changes to `prediction`, the figure of longer runs than those made here.
+    /// Applies the changes to `prediction`, a figure from longer runs than those made here.
     #[must_use]
     pub fn around(mut self, prediction: f64) -> Sensitivity {
         let factor = prediction / self.figure;
@@ -218,7 +220,7 @@ impl Sensitivity {
         }
     }
 
-    /// Returns a table for people.
+    /// Returns a table for display.
     pub fn table(&self, heading: &str, unit: &str, costs: &Costs) -> String {
         let percent = |share: f64| format!("{:+.1} %", share * 100.0);
         let mut text = format!(
@@ -294,7 +296,7 @@ mod tests {
             .expect("nobody interrupts");
         assert_eq!(found.effects[0].input, LOCAL_WORK);
         let effect = &found.effects[0];
-        // A little more than the share itself: some of the work always hides.
+        // The effect is a little more than 20 %, because some of the work always hides.
         assert!(effect.less > 0.2 && effect.less < 0.26, "{effect:?}");
         assert!(effect.more < -0.14 && effect.more > -0.17, "{effect:?}");
         let leg = found.effects.iter().find(|effect| effect.input == "cycles.leg").unwrap();
@@ -304,7 +306,7 @@ mod tests {
         let (least, most) = (effect.more, effect.less);
         assert!((single.0 - least).abs() < 1e-9 && (single.1 - most).abs() < 1e-9, "{single:?}");
         assert!(found.interval.0 <= found.single.0 && found.single.1 <= found.interval.1);
-        // 1 and 2 cycles, and a switch.
+        // These numbers are 1 and 2 cycles, and a switch.
         let unchanged = ["cycles.dispatch", "cycles.invalidate", "caches.shared_inclusive"];
         assert_eq!(found.unchanged, unchanged);
     }

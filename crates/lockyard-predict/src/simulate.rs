@@ -1,4 +1,5 @@
-//! One cell on a simulated machine: a variant, a number of threads, some seeds.
+//! One cell on a simulated machine: a variant with a number of threads, simulated with several
+//! seeds.
 //!
 //! | file | contents |
 //! | --- | --- |
@@ -41,22 +42,22 @@ pub use spec::{CellSpec, RunPlan};
 pub use starts::{NEAR, Orders};
 pub use traced::{SEED as SEED_OF_TRACE, TracedRun, trace};
 
-/// Turn of a sibling that is longer than any ownership, in cycles.
+/// A sibling's turn, in cycles, that is longer than any ownership.
 const APART: f64 = 500.0;
 
-/// Simulates a cell as its plan says.
+/// Simulates a cell according to its plan.
 ///
 /// # Errors
 ///
 /// If a run is stuck, a thread panics, or the objects are in a wrong state afterwards. Then a
-/// primitive is broken, and the message describes how. Also if the machine has no hardware thread
-/// for a disturbance of the samples.
+/// primitive is broken, and the message describes the fault. Also if the machine has no hardware
+/// thread for a disturbance of the samples.
 ///
 /// # Panics
 ///
 /// If the placement has no room for the threads.
 pub fn simulate(cell: &CellSpec, plan: &RunPlan) -> Result<Prediction, SimulationError> {
-    // A single task is equally fast in both kinds of run.
+    // A single task is equally fast in both types of run.
     let mut found = if plan.until_each_is_done && cell.threads > 1 {
         per_task::simulate(cell, plan.effort)?
     } else {
@@ -76,7 +77,7 @@ pub fn simulate(cell: &CellSpec, plan: &RunPlan) -> Result<Prediction, Simulatio
     Ok(found)
 }
 
-/// Returns true if two of a cell's tasks are siblings of a core.
+/// Returns `true` if two of a cell's tasks are siblings of a core.
 pub(crate) fn has_siblings(
     machine: &Machine,
     placement: &MachinePlacement,

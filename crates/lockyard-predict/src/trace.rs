@@ -1,7 +1,8 @@
-//! Traces of cells: what each thread does when, who holds each lock, which core has each line.
+//! Traces of cells: the activity of each thread, the holder of each lock, and the core that has
+//! each line.
 //!
-//! A trace is bounded: all its cells share a number of changes, and of each cell the busiest lines
-//! are shown. It says what it left out.
+//! The size of a trace is bounded. All its cells share a number of changes, and only the busiest
+//! lines of each cell are shown. The trace says what was left out.
 
 mod events;
 mod lock_track;
@@ -17,36 +18,37 @@ use lockyard_trace::Trace;
 use names::Names;
 use process::MOST_LINES;
 
-/// Maximum number of changes that a trace begins with, all cells together. Each makes at most two
-/// events: 200,000, with some room for the last look.
+/// Maximum number of changes with which a trace starts, for all cells together. Each change makes
+/// at most two events. So the limit is 200,000 events, with some room for changes before the last
+/// check.
 const MOST_CHANGES: usize = 95_000;
 
 /// The traced run of a cell.
 #[derive(Clone, Debug)]
 pub struct TracedCell {
-    /// Its name: the variant, and the number of threads.
+    /// Name: the variant, and the number of threads.
     pub name: String,
-    /// The run.
+    /// The traced run.
     pub run: TracedRun,
 }
 
-/// A trace for people, and a line for each cell of which it leaves something out.
+/// A trace for display. Each cell of which something is left out has a line that says so.
 #[derive(Clone, Debug, Default)]
 pub struct Assembled {
     /// The trace.
     pub trace: Trace,
-    /// Parts that it leaves out, a line for each cell.
+    /// Omissions, one line for each cell.
     pub left_out: Vec<String>,
 }
 
-/// Returns the number of changes that the next of `cells` cells may have, after those of `traced`.
+/// Returns the number of changes for the next one of `cells` cells, after the cells in `traced`.
 pub(crate) fn share(traced: &[TracedCell], cells: usize) -> usize {
     let spent: usize = traced.iter().map(|cell| cell.run.changes.len()).sum();
     let left = cells.saturating_sub(traced.len()).max(1);
     MOST_CHANGES.saturating_sub(spent) / left
 }
 
-/// Makes a trace of cells on `machine`. `about` are the first facts of the trace.
+/// Makes a trace of cells on `machine`. `about` has the first facts of the trace.
 pub fn assemble(
     cells: &[TracedCell],
     machine: &Machine,
@@ -70,7 +72,7 @@ pub fn assemble(
     found
 }
 
-/// Returns descriptions of what a cell's process leaves out. `lines` is the number of its lines.
+/// Describes what a cell's process leaves out. `lines` is the number of its lines.
 fn missing(cell: &TracedCell, lines: usize, machine: &Machine) -> Vec<String> {
     let run = &cell.run;
     let mut missing = Vec::new();
@@ -107,7 +109,7 @@ fn facts(cell: &TracedCell, missing: &[String], machine: &Machine) -> Vec<(Strin
     facts
 }
 
-/// Returns microseconds, with one place where that matters.
+/// Returns microseconds as text, with one decimal place if that matters.
 fn microseconds(nanoseconds: f64) -> String {
     let us = nanoseconds / 1e3;
     if us < 100.0 { format!("{us:.1}") } else { format!("{us:.0}") }

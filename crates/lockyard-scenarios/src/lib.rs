@@ -1,12 +1,12 @@
 //! Shared-memory behaviour of each experiment, written once for all platforms.
 //!
 //! A *script* (TOML; [`Script`]) names shared objects, places them in lines, and lists the steps of
-//! one operation. [`Prepared`] lays the objects out and performs the steps on any [`Stage`]: this
+//! one operation. [`Prepared`] lays out the objects and performs the steps on any [`Stage`]: this
 //! host, or a simulated machine. The crate contains no lock algorithm; the objects come from the
 //! library.
 //!
-//! The crate has three parts. `model` defines a scenario, `read` makes it from the text of a
-//! script, and `perform` runs it. Both import the model, and neither imports the other.
+//! The crate has three modules. `model` defines a scenario, `read` makes one from the text of a
+//! script, and `perform` runs one. `read` and `perform` import `model`, but not each other.
 //!
 //! The format is described in `docs/model/scenarios.md`.
 

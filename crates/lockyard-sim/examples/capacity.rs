@@ -1,14 +1,14 @@
-//! Cost of a million objects for the simulator, and of walks over them for the simulated machine.
+//! Cost of a million objects: for the simulator, and for simulated threads that walk over them.
 //!
 //! ```text
 //! cargo run --release -p lockyard-sim --example capacity [MACHINE]
 //! ```
 //!
-//! Objects of 80 bytes are laid out in chains of 256 before threads run. Then each core's first
-//! thread walks along chains at random. The program prints:
-//! - the host's time to lay them out
+//! Before threads run, objects of 80 bytes are laid out in chains of 256. Then each core's first
+//! thread walks along random chains. The program prints:
+//! - the host's time for the layout
 //! - the cost of a step
-//! - the sources of the lines
+//! - the sources of the lines that were loaded
 //! - the host's memory for each line in use
 
 #[path = "../tests/it/support/chain.rs"]
@@ -20,7 +20,7 @@ use lockyard_sim::{Machine, RunEnd, random_below};
 use std::time::Instant;
 
 const CHAIN: usize = 256;
-/// Number of chains that each thread walks along.
+/// Number of chains along which each thread walks.
 const WALKS: usize = 60;
 
 /// Resident size of this process in bytes, where the host reports it.

@@ -1,4 +1,4 @@
-//! A lock of your own: written once, tried on this machine, and simulated on a server.
+//! Your own lock: written once, tried on this machine, and simulated on a server.
 //!
 //! ```text
 //! cargo run --release -p lockyard-sim --example own_lock
@@ -13,11 +13,11 @@ use lockyard::{FourBytes, Native, RawSpinLock};
 use lockyard_sim::{Machine, RunEnd, Simulated, Simulation, operation_done, stop_requested, work};
 use std::sync::atomic::AtomicU64;
 
-/// A test-and-set lock with back-off: a waiter that finds the lock held pauses, twice as long each
-/// time, before it looks again.
+/// A test-and-set lock with back-off: a waiter that finds the lock held pauses before it looks
+/// again, each time twice as long.
 struct BackOff;
 
-/// Maximum number of pauses between two looks.
+/// Maximum number of pauses between two polls.
 const MOST_PAUSES: u32 = 64;
 
 impl Algorithm for BackOff {
@@ -34,7 +34,7 @@ impl Algorithm for BackOff {
 unsafe impl<H: Host> LaneLock<H> for BackOff {
     unsafe fn lock<L: Lane>(lane: L) {
         let mut pauses = 1;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the contract of `lock`, which includes that of `try_lock`.
         while unsafe { <Self as LaneLock<H>>::try_lock(lane) }.is_none() {
             for _ in 0..pauses {
                 H::relax();
@@ -54,13 +54,14 @@ unsafe impl<H: Host> LaneLock<H> for BackOff {
     }
 
     unsafe fn unlock<L: Lane>(lane: L, (): ()) {
-        // Release: pairs with the acquire of the next holder. While the lock is held others write
-        // nothing but the 1 that is there already, so the holder is the byte's only writer.
+        // Release: pairs with the acquire of the next holder. While the lock is held, other threads
+        // write only the 1 that is already there. So the holder is the only thread that changes the
+        // byte.
         lane.store_lowest_byte(1, 0, Ordering::Release);
     }
 }
 
-/// Counts under the lock with four threads of this machine; returns the count.
+/// Counts under the lock with four threads of this machine. Returns the count.
 fn count_natively<K: LaneLock<Native>>() -> u64 {
     let lock = RawSpinLock::<K, Native>::new();
     let count = AtomicU64::new(0);
@@ -69,7 +70,7 @@ fn count_natively<K: LaneLock<Native>>() -> u64 {
             scope.spawn(|| {
                 for _ in 0..10_000 {
                     let held = lock.acquire();
-                    // Two steps: a lock that does not exclude would lose updates.
+                    // Two steps, so that a lock without mutual exclusion would lose updates.
                     let before = count.load(Ordering::Relaxed);
                     count.store(before + 1, Ordering::Relaxed);
                     // SAFETY: acquired above.
@@ -81,8 +82,8 @@ fn count_natively<K: LaneLock<Native>>() -> u64 {
     count.into_inner()
 }
 
-/// Simulates `threads` threads that take the lock for 50 ns and then work for 500 ns; returns
-/// operations a second.
+/// Simulates `threads` threads that hold the lock for 50 ns and then work for 500 ns. Returns
+/// operations per second.
 fn simulate<K: LaneLock<Simulated>>(machine: &Machine, threads: usize) -> f64 {
     const SECONDS: f64 = 0.0005;
     let mut simulation = Simulation::new(machine, 1);

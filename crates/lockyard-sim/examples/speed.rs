@@ -1,12 +1,12 @@
-//! Speed of the simulated machine on this host, beside the limit: the same number of coroutines
-//! that only switch.
+//! Speed of the simulated machine on this host. For comparison, the limit: the same number of
+//! coroutines that only switch.
 //!
 //! ```text
 //! cargo run --release -p lockyard-sim --example speed
 //! ```
 //!
-//! The operations are those of the scenario `fstat2`, variant `lockref-pause`: a reference taken,
-//! work, the reference dropped. Platform operations are loads, stores, read-modify-writes, pauses,
+//! The operations are those of the scenario `fstat2`, variant `lockref-pause`: take a reference,
+//! work, drop the reference. Platform operations are loads, stores, read-modify-writes, pauses,
 //! work and waits. Internal messages do not count.
 
 use corosensei::{Coroutine, CoroutineResult};
@@ -16,7 +16,7 @@ use lockyard::lockref::policy::Pause;
 use lockyard_sim::{Machine, RunEnd, Simulated, Simulation, stop_requested, work};
 use std::time::Instant;
 
-/// Simulates `threads` threads of `machine` for `milliseconds`, and prints the host's time.
+/// Simulates `threads` threads of `machine` for `milliseconds`. Prints the host's time.
 fn simulate(machine: &Machine, threads: usize, milliseconds: f64) {
     let mut simulation = Simulation::new(machine, 1);
     let entry = simulation.place(LockRef::<Queued, Pause, Simulated>::from_count(1), 64, 0);
@@ -49,7 +49,7 @@ fn simulate(machine: &Machine, threads: usize, milliseconds: f64) {
     assert!(matches!(outcome, RunEnd::Finished), "{outcome}");
 }
 
-/// Switches between coroutines in turn, with nothing in between. Returns switches a second.
+/// Switches between coroutines in turn, and does nothing else. Returns switches per second.
 fn switches(coroutines: usize) -> f64 {
     const ROUNDS: usize = 20_000;
     let mut all: Vec<Coroutine<u64, u64, ()>> = (0..coroutines)
@@ -74,7 +74,7 @@ fn switches(coroutines: usize) -> f64 {
     (ROUNDS * coroutines) as f64 / begin.elapsed().as_secs_f64()
 }
 
-/// Largest resident size of this process so far, where the host reports it.
+/// Peak resident size of this process so far, where the host reports it.
 fn resident() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM:"));

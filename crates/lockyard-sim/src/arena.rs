@@ -1,10 +1,10 @@
 //! The memory that simulated threads share.
 //!
-//! Shared objects live here and nowhere else, one after another. So which of them share a line is a
-//! fact and not a parameter, and nothing depends on the host's allocator. A line is an offset
-//! divided by the line size. The home of a line is the home of the allocation that began in it.
+//! Shared objects live only here, one after another. Their addresses decide which of them share a
+//! line, and results do not depend on the host's allocator. A line's number is the offset divided
+//! by the line size. A line's home is that of the allocation that began in the line.
 //!
-//! Memory that is given back is handed out again, last first, for the same size, alignment and
+//! Freed memory is handed out again, most recently freed first, for the same size, alignment and
 //! home. So a run that allocates and frees takes no more memory than it uses.
 
 use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
@@ -21,28 +21,28 @@ pub(crate) struct Arena {
     memory: NonNull<u8>,
     bytes: usize,
     used: Cell<usize>,
-    /// Bytes up to here are initialised: those in use, and the rest of their last 64-bit unit.
+    /// End of the initialised bytes: those in use, and the rest of their last 64-bit unit.
     initialised: Cell<usize>,
     line_bytes: usize,
     /// Home domain of each line that has one; 0 otherwise.
     homes: RefCell<Vec<u16>>,
-    /// Offsets of memory that was given back, by size, alignment and home. (The map is never
-    /// iterated, so its order has no effect.)
+    /// Offsets of freed memory, by size, alignment and home. (The map is never iterated, so its
+    /// order has no effect.)
     free: RefCell<HashMap<(usize, usize, u16), Vec<usize>>>,
-    /// The requested home, by offset, of memory that begins in a line with another home.
+    /// Requested home of memory whose first line already had another home, by offset.
     asked: RefCell<HashMap<usize, u16>>,
     /// Number of lines of each home that were laid out before threads ran.
     laid_out: RefCell<Vec<u64>>,
-    /// Lines up to here are counted, or were handed out to a running thread.
+    /// End of the lines that are counted, or were handed out to a running thread.
     counted: Cell<usize>,
 }
 
-/// Bit of a line's home: the line was handed out to a running thread, so that no cache has it.
+/// Bit in a line's home: the line was handed out to a running thread, so no cache has it.
 const NEW: u16 = 1 << 15;
 
 impl Arena {
-    /// An arena of `bytes` bytes. They are zero when they are first handed out, and not touched
-    /// before.
+    /// Returns an arena of `bytes` bytes. Memory is zeroed when it is first handed out, and not
+    /// touched before.
     pub(crate) fn new(bytes: usize, line_bytes: usize) -> Self {
         let bytes = bytes.next_multiple_of(ALIGN).max(ALIGN);
         let layout = Layout::from_size_align(bytes, ALIGN).expect("the arena's size is sane");
@@ -63,7 +63,7 @@ impl Arena {
         }
     }
 
-    /// The address of the first byte.
+    /// Address of the first byte.
     #[inline]
     pub(crate) fn base(&self) -> usize {
         self.memory.as_ptr() as usize
@@ -75,16 +75,16 @@ impl Arena {
         address >= self.base() && address - self.base() + bytes <= self.used.get()
     }
 
-    /// Allocates memory for `layout`, in lines whose home is `domain`; `None` if the arena is full.
-    /// `new`: a running thread asks for it, and no cache has it. Otherwise it was laid out, and
-    /// written, before.
+    /// Allocates memory for `layout`, in lines whose home is `domain`. Returns `None` if the arena
+    /// is full. `new`: a running thread asks for the memory, and no cache has it. Otherwise the
+    /// memory was laid out, and written, before threads ran.
     pub(crate) fn allocate(&self, layout: Layout, domain: u16, new: bool) -> Option<NonNull<u8>> {
         if layout.align() > ALIGN {
             return None;
         }
         let of_this = (layout.size(), layout.align(), domain);
         if let Some(begin) = self.free.borrow_mut().get_mut(&of_this).and_then(Vec::pop) {
-            // SAFETY: it was handed out before, so it is within the arena.
+            // SAFETY: `begin` was handed out before, so it is within the arena.
             return Some(unsafe { self.memory.add(begin) });
         }
         let begin = self.used.get().next_multiple_of(layout.align());
@@ -105,11 +105,11 @@ impl Arena {
         if homes.len() < last {
             homes.resize(last, 0);
         }
-        // A line that another allocation began in keeps its home.
+        // A line in which another allocation began keeps its home.
         let first = begin.div_ceil(self.line_bytes);
         let first = first.min(last);
         homes[first..last].fill(if new { domain | NEW } else { domain });
-        // A line in which no allocation ends and another begins is counted once.
+        // Count only once a line that holds the end of one allocation and the start of the next.
         let more = last.saturating_sub(first.max(self.counted.get()));
         self.counted.set(self.counted.get().max(last));
         if !new {
@@ -126,8 +126,7 @@ impl Arena {
         Some(unsafe { self.memory.add(begin) })
     }
 
-    /// Takes back memory that was allocated with this layout. (Memory of another arena is not
-    /// touched.)
+    /// Frees memory that was allocated with this layout. (Memory of another arena is not touched.)
     pub(crate) fn deallocate(&self, memory: NonNull<u8>, layout: Layout) {
         let address = memory.as_ptr() as usize;
         if layout.size() == 0 || !self.contains(address, layout.size()) {
@@ -163,14 +162,14 @@ impl Arena {
         unsafe { self.memory.as_ptr().add(address - self.base()).cast() }
     }
 
-    /// The 64-bit unit at `address`.
+    /// Returns the 64-bit unit at `address`.
     pub(crate) fn read(&self, address: usize) -> u64 {
-        // SAFETY: the unit is within the arena, aligned, and only this thread accesses it, through
+        // SAFETY: the unit is within the arena and aligned. Only this thread accesses it, through
         // raw pointers and `UnsafeCell`s. Its words are initialised, and `allocate` has zeroed the
         // bytes that are in no object. All other bytes are padding of an object that was moved into
-        // the arena by value. The compiler was kept from knowing how these came about
-        // (`Simulation::place`), so they have some value. Nothing depends on it: every use masks
-        // the word's own bits.
+        // the arena by value. The compiler does not see how these bytes were written
+        // (`Simulation::place`), so they have some value. Nothing depends on that value: every use
+        // masks the word's own bits.
         unsafe { self.unit(address).read() }
     }
 
@@ -199,7 +198,7 @@ mod tests {
         let arena = Arena::new(1 << 16, 64);
         let layout = Layout::from_size_align(48, 8).unwrap();
         let new = |domain| arena.allocate(layout, domain, false).unwrap();
-        // The second one begins in the line of the first.
+        // The second object begins in the line of the first.
         let (first, second) = (new(0), new(1));
         arena.deallocate(first, layout);
         arena.deallocate(second, layout);

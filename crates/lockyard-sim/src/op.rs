@@ -2,7 +2,7 @@
 
 use crate::arena::Arena;
 
-/// A read-modify-write of the 64-bit unit that an atomic is in. `mask` selects the atomic.
+/// A read-modify-write of the 64-bit unit that contains an atomic. `mask` selects the atomic.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Rmw {
     Swap { mask: u64, value: u64 },
@@ -13,7 +13,7 @@ pub(crate) enum Rmw {
 }
 
 impl Rmw {
-    /// Returns the new unit, and for a compare-exchange `true` if it matched.
+    /// Returns the new unit. For a compare-exchange, also returns `true` if it matched.
     pub(crate) fn apply(self, old: u64) -> (u64, Option<bool>) {
         match self {
             Rmw::Swap { mask, value } => ((old & !mask) | (value & mask), None),
@@ -42,11 +42,12 @@ pub(crate) enum Pause {
     Yield,
 }
 
-/// An operation of the platform, as a simulated thread asks for it. An address is that of a 64-bit
-/// unit; `word` is the address of a 32-bit word.
+/// A platform operation that a simulated thread requests. An `address` is that of a 64-bit unit;
+/// `word` is the address of a 32-bit word.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Op {
-    /// `mask`: the bits that are read; 0 only touches the line. `poll`: a waiting loop looks again.
+    /// `mask`: the bits that are read; 0 only touches the line. `poll`: a later poll of a waiting
+    /// loop.
     Load {
         address: usize,
         mask: u64,
@@ -62,15 +63,15 @@ pub(crate) enum Op {
         address: usize,
         rmw: Rmw,
     },
-    /// Waits until the store buffer is empty, and then costs about as much as a locked operation.
+    /// Waits until the store buffer is empty. Costs about as much as a locked operation.
     Fence,
     Work {
         cycles: u64,
-        /// The work follows an entry into the kernel or an exit from it: none of it is done ahead.
+        /// The work follows a kernel entry or exit, so none of it is done ahead.
         behind_entry: bool,
     },
     Pause(Pause),
-    /// A poll saw `seen`, and the waiting loop goes on until `deadline`.
+    /// A poll saw `seen`. The waiting loop goes on until `deadline`.
     Sleep {
         address: usize,
         mask: u64,
@@ -86,13 +87,13 @@ pub(crate) enum Op {
         word: usize,
         count: u32,
     },
-    /// Interrupts all other threads of the group, and waits until each has answered.
+    /// Interrupts all other threads of the group, and waits until every one has answered.
     WaitForOthers,
-    /// The primitive found that it cannot go on.
+    /// The primitive cannot go on.
     Fatal(&'static str),
 }
 
-/// The part of an operation that enters a run's hash.
+/// The part of an operation that goes into a run's hash.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Noted {
     /// The operation's number.
@@ -103,17 +104,18 @@ pub(crate) struct Noted {
 }
 
 impl Noted {
-    /// The kind of loads.
+    /// Number of the kind `Load`.
     pub(crate) const LOAD: u64 = 1;
 }
 
 impl Op {
-    /// Returns the part that enters the hash. Called where the operation is asked for, because its
-    /// kind is known there.
+    /// Returns the part that goes into the hash. Called where the operation is requested, because
+    /// its kind is known there.
     #[inline(always)]
     pub(crate) fn noted(&self, arena: &Arena) -> Noted {
         let base = arena.base();
-        // The arena's address depends on the host: a pointer into it counts as its offset.
+        // The arena's address depends on the host, so a pointer into the arena counts as its
+        // offset.
         let offset = |value: u64| {
             let pointer = arena.contains(value as usize, 1);
             if pointer { value - base as u64 } else { value }
@@ -134,7 +136,7 @@ impl Op {
         Noted { kind, place: place as u64, value }
     }
 
-    /// Describes the operation for a report. `place` describes an address.
+    /// Describes the operation for a report. `place` turns an address into text.
     pub(crate) fn describe(&self, place: impl Fn(usize) -> String) -> String {
         match *self {
             Op::Load { address, .. } => format!("load of {}", place(address)),

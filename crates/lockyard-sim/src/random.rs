@@ -1,4 +1,5 @@
-//! Random numbers that are the same on every host: a published generator with a fixed algorithm.
+//! Random numbers that are the same on every host, from a published generator with a fixed
+//! algorithm.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -12,7 +13,7 @@ impl Random {
         Random(Xoshiro256PlusPlus::seed_from_u64(seed))
     }
 
-    /// A number from 0 to `n - 1`; 0 if `n` is 0. The bias is below `n / 2^64`.
+    /// Returns a number from 0 to `n - 1`; 0 if `n` is 0. The bias is below `n / 2^64`.
     pub(crate) fn below(&mut self, n: u64) -> u64 {
         if n <= 1 {
             return 0;

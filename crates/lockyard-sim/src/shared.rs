@@ -1,10 +1,9 @@
-//! State that the code of simulated threads and the engine share: the running thread, the arena,
+//! State that the engine shares with the code of simulated threads: the running thread, the arena,
 //! the stop flag, and the way out of a coroutine.
 //!
-//! A lock in a `static` has no place to keep a reference to its machine, so the running simulation
-//! is found through a thread-local. Everything here is a `Cell`: the engine is borrowed mutably
-//! while a coroutine runs. The coroutine touches only this, and the place of its own next
-//! operation.
+//! A lock in a `static` cannot keep a reference to its machine, so a thread-local points to the
+//! running simulation. Everything here is a `Cell`, because the engine is borrowed mutably while a
+//! coroutine runs. The coroutine touches only this state, and the place for its own next operation.
 
 use crate::arena::Arena;
 use crate::machine::description::Machine;
@@ -21,12 +20,12 @@ use std::rc::Rc;
 /// Number of slots. Threads that share a hardware thread have slots beyond the hardware threads.
 pub(crate) const SLOTS: usize = 4096;
 
-/// Lines of the table of waiters that park.
+/// Number of lines in the table of parking waiters.
 pub(crate) const ANNOUNCEMENT_LINES: usize = 64;
 
-/// Resumes a sleeper that looks again.
+/// Value that resumes a sleeper to poll again.
 pub(crate) const LOOK_AGAIN: u64 = 0;
-/// Resumes a sleeper whose budget is spent.
+/// Value that resumes a sleeper whose budget is spent.
 pub(crate) const DEADLINE: u64 = 1;
 
 thread_local! {
@@ -39,9 +38,9 @@ type Yields = Yielder<u64, ()>;
 pub(crate) struct PerThread {
     pub place: usize,
     pub socket: usize,
-    /// Its slot: its hardware thread, or a number beyond those for a thread that shares one.
+    /// Slot of the thread: its hardware thread, or a number beyond those if it shares one.
     pub slot: usize,
-    /// Cycles in which it could run and another had its CPU.
+    /// Cycles in which the thread could run but another one had its CPU.
     pub off_cpu: Cell<u64>,
     pub operations: Cell<u64>,
     /// Time at which the thread counted its last operation.
@@ -49,26 +48,26 @@ pub(crate) struct PerThread {
     pub random: RefCell<Random>,
 }
 
-/// Bytes of the arena that have a name in reports.
+/// Bytes of the arena that are named in reports.
 struct NamedBytes {
     first: usize,
-    /// The byte after the last one.
+    /// End of the bytes, exclusive.
     end: usize,
     name: String,
 }
 
-/// State that a simulation's threads and its engine share.
+/// State that a simulation's engine and threads share.
 pub(crate) struct Shared {
     machine: Rc<Machine>,
     arena: Rc<Arena>,
     yielder: Cell<*const Yields>,
-    /// The running thread writes its next operation here.
+    /// Place into which the running thread writes its next operation.
     op: Cell<*const Cell<Op>>,
     thread: Cell<u32>,
     now: Cell<u64>,
     /// Cycles in which the running thread's operations waited for lines or for the store buffer.
     stalled: Cell<u64>,
-    /// Cycles of work that the running thread has done while it waited for locks.
+    /// Cycles of work that the running thread has done so far while it waited for locks.
     hidden: Cell<u64>,
     /// Region or part that the running thread is in.
     doing: Cell<Activity>,
@@ -77,12 +76,12 @@ pub(crate) struct Shared {
     /// The hashed part of the running thread's last operation.
     noted: Cell<Noted>,
     threads: RefCell<Vec<Rc<PerThread>>>,
-    /// Number of threads that share a hardware thread with one before them.
+    /// Number of threads whose hardware thread already had a thread.
     extra_slots: Cell<usize>,
     events: [Cell<u64>; Event::ALL.len()],
     /// Queue nodes, by slot.
     queue_nodes: RefCell<Vec<Option<NonNull<u8>>>>,
-    /// The table of waiters that park.
+    /// The table of parking waiters.
     announcements: Cell<Option<NonNull<u8>>>,
     failing_allocations: Cell<u64>,
     /// Named bytes of the arena, for reports.
@@ -125,8 +124,8 @@ impl Shared {
         &self.machine
     }
 
-    /// Makes this the simulation that operations of the current OS thread belong to, while `f`
-    /// runs.
+    /// Runs `f`, with this simulation as the one to which operations of the current OS thread
+    /// belong.
     pub(crate) fn while_current<R>(&self, f: impl FnOnce() -> R) -> R {
         struct Restore(*const Shared);
         impl Drop for Restore {
@@ -146,8 +145,9 @@ impl Shared {
     #[track_caller]
     #[inline(always)]
     pub(crate) fn with<R>(f: impl FnOnce(&Shared) -> R) -> R {
-        // SAFETY: `while_current` set it from a reference that lives as long as its closure runs,
-        // and restores the former one afterwards, also on unwinding. Coroutines run inside it.
+        // SAFETY: `while_current` set the pointer from a reference that lives as long as its
+        // closure runs. It restores the previous one afterwards, also on unwinding. Coroutines run
+        // inside that closure.
         f(unsafe { &*Self::current() })
     }
 
@@ -213,13 +213,13 @@ impl Shared {
         self.now.set(now);
         self.doing.set(doing);
         self.op.set(op);
-        // A panic in a thread's code ends within it (`coroutine.rs`).
+        // A panic in a thread's code is caught within that code (`coroutine.rs`).
         let result = code();
         self.yielder.set(null());
         (result, self.doing.get())
     }
 
-    /// Changes the running thread's region or part. Returns the one before.
+    /// Changes the running thread's region or part. Returns the previous one.
     #[inline]
     pub(crate) fn begin_activity(&self, activity: Activity) -> Activity {
         let before = self.doing.get();
@@ -237,7 +237,7 @@ impl Shared {
         self.yielder.set(yielder);
     }
 
-    /// Returns `true` while the code of a simulated thread runs, and not setup code.
+    /// Returns `true` while the code of a simulated thread runs, rather than setup code.
     #[inline]
     pub(crate) fn in_thread(&self) -> bool {
         !self.yielder.get().is_null()
@@ -280,13 +280,13 @@ impl Shared {
         self.location.get()
     }
 
-    /// The hashed part of the last operation of the thread that ran last.
+    /// Hashed part of the last operation of the thread that ran last.
     pub(crate) fn noted(&self) -> Noted {
         self.noted.get()
     }
 
-    /// Suspends the running thread at `op`, which `location` asked for. Returns the value that the
-    /// engine resumes it with.
+    /// Suspends the running thread at `op`, which the code at `location` requested. Returns the
+    /// value with which the engine resumes the thread.
     #[inline(always)]
     pub(crate) fn suspend(&self, op: Op, location: &'static Location<'static>) -> u64 {
         self.location.set(Some(location));
@@ -296,8 +296,9 @@ impl Shared {
         // SAFETY: a thread's code is running, as it has a yielder. So this is inside
         // `while_running`, which set the pointer from a reference that lives as long.
         unsafe { (*self.op.get()).set(op) };
-        // SAFETY: the yielder belongs to the coroutine whose code is running. It was set when that
-        // began, and is set again below after each suspension. It lives on the coroutine's stack.
+        // SAFETY: the yielder belongs to the coroutine whose code is running. The pointer was set
+        // when that code began, and is set again below after each suspension. The yielder is on the
+        // coroutine's stack.
         let value = unsafe { (*yielder).suspend(()) };
         self.yielder.set(yielder);
         value
@@ -322,18 +323,18 @@ impl Shared {
         if here.is_empty() { format!("line {number}") } else { here.join(" and ") }
     }
 
-    /// Adds `cycles` in which `thread` could run and did not.
+    /// Adds `cycles` in which `thread` could run but did not.
     pub(crate) fn add_off_cpu(&self, thread: u32, cycles: u64) {
         let off_cpu = &self.threads.borrow()[thread as usize].off_cpu;
         off_cpu.set(off_cpu.get() + cycles);
     }
 
-    /// Cycles so far in which the running thread could run and did not.
+    /// Cycles so far in which the running thread could run but did not.
     pub(crate) fn off_cpu(&self) -> u64 {
         self.me().off_cpu.get()
     }
 
-    /// Socket on which the thread with this slot runs, or would run.
+    /// Socket of the hardware thread of this slot.
     fn socket_of(&self, slot: usize) -> usize {
         let threads = self.threads.borrow();
         match threads.iter().find(|thread| thread.slot == slot) {
@@ -342,8 +343,8 @@ impl Shared {
         }
     }
 
-    /// Sets the cycles that operations of the thread about to run have waited, and the cycles of
-    /// work that it has done while it waited for locks.
+    /// Sets the two counts of the thread that is about to run: cycles for which its operations have
+    /// waited, and cycles of work done while it waited for locks.
     pub(crate) fn set_stalled(&self, cycles: u64, hidden: u64) {
         self.stalled.set(cycles);
         self.hidden.set(hidden);
@@ -370,11 +371,11 @@ impl Shared {
         self.thread.get() as usize
     }
 
-    /// Checks that an object is in the arena.
+    /// Checks that the arena contains an object.
     ///
     /// # Panics
     ///
-    /// If it is not.
+    /// If it does not.
     #[track_caller]
     #[inline]
     pub(crate) fn check(&self, address: usize, bytes: usize) {
@@ -395,19 +396,19 @@ impl Shared {
         Event::ALL.iter().map(|&event| (event, self.events[event as usize].get())).collect()
     }
 
-    /// Lets the next `count` allocations fail.
+    /// Makes the next `count` allocations fail.
     pub(crate) fn fail_allocations(&self, count: u64) {
         self.failing_allocations.set(count);
     }
 
-    /// Counts a call of `Host::allocate`. Returns `true` if it is one of those that fail.
+    /// Counts a call of `Host::allocate`. Returns `true` if this call has to fail.
     pub(crate) fn take_allocation_failure(&self) -> bool {
         let failing = self.failing_allocations.get();
         self.failing_allocations.set(failing.saturating_sub(1));
         failing > 0
     }
 
-    /// Memory on NUMA node (socket) `node`, by default the running thread's.
+    /// Allocates memory on NUMA node (socket) `node`, by default the running thread's.
     pub(crate) fn allocate(&self, layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
         let node = match node {
             Some(node) => node as usize,
@@ -417,25 +418,25 @@ impl Shared {
         self.arena.allocate(layout, self.home_on(node), self.in_thread())
     }
 
-    /// The home of memory on NUMA node (socket) `node`.
+    /// Home of memory on NUMA node (socket) `node`.
     fn home_on(&self, node: usize) -> u16 {
         let complexes_per_socket = self.machine.complexes() / self.machine.sockets();
         (node.min(self.machine.sockets() - 1) * complexes_per_socket) as u16
     }
 
-    /// Memory that a real machine has from the beginning, and the simulated one makes when it is
-    /// first needed. It counts as laid out before threads ran.
+    /// Allocates memory that exists from the start on a real machine. The simulation makes it when
+    /// it is first needed, and treats it as laid out before threads ran.
     fn allocate_as_before(&self, layout: Layout, node: usize) -> Option<NonNull<u8>> {
         self.arena.allocate(layout, self.home_on(node), false)
     }
 
-    /// Takes memory back that [`allocate`](Self::allocate) gave.
+    /// Frees memory that [`allocate`](Self::allocate) returned.
     pub(crate) fn deallocate(&self, memory: NonNull<u8>, layout: Layout) {
         self.arena.deallocate(memory, layout);
     }
 
-    /// Memory of the table of waiters that park, made at its first use: [`ANNOUNCEMENT_LINES`]
-    /// lines, all zero at first.
+    /// Memory of the table of parking waiters: [`ANNOUNCEMENT_LINES`] lines, allocated at first
+    /// use, and zero at first.
     pub(crate) fn announcements(&self) -> NonNull<u8> {
         self.announcements.get().unwrap_or_else(|| {
             let line = self.machine.line_bytes();
@@ -450,8 +451,8 @@ impl Shared {
         })
     }
 
-    /// Memory of a slot's queue nodes, with the layout `nodes`, made at the slot's first use in
-    /// lines of its own. It is all zero at first.
+    /// Memory of a slot's queue nodes, with the layout `nodes`. It is allocated at the slot's first
+    /// use, in separate lines, and zero at first.
     pub(crate) fn queue_nodes(&self, slot: usize, nodes: Layout) -> NonNull<u8> {
         let slots = self.machine.hardware_threads() + self.extra_slots.get();
         assert!(slot < slots, "no such queue node");

@@ -13,18 +13,19 @@ use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Maximum number of events of a run, unless another limit is set: some minutes of the host's time.
+/// Maximum number of events of a run, unless another limit is set. Reaching it takes the host some
+/// minutes.
 const MAX_EVENTS: u64 = 5_000_000_000;
 
-/// Number of events between two checks of a run's cancellation flag. They take some hundredths of a
-/// second, also without optimisation.
+/// Number of events between two checks of a run's cancellation flag. They take a few hundredths of
+/// a second even without optimisation.
 const EVENTS_BETWEEN_LOOKS: u64 = 1 << 15;
 
 /// Least distance between two [random starts](Simulation::random_starts), in nanoseconds.
 const LEAST_BETWEEN_STARTS_NS: f64 = 1000.0;
 
-/// An object in a simulation's arena. Cloning it clones the reference. The object's destructor does
-/// not run.
+/// A reference to an object in a simulation's arena. Cloning clones the reference only. The
+/// object's destructor never runs.
 pub struct Placed<T> {
     object: NonNull<T>,
     _arena: Rc<Arena>,
@@ -40,8 +41,8 @@ impl<T> Deref for Placed<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: the object was written in `place`, is never moved or dropped, and lives in the
-        // arena, which this keeps alive.
+        // SAFETY: the object was written in `place`, and is never moved or dropped. It is in the
+        // arena, which `self` keeps alive.
         unsafe { self.object.as_ref() }
     }
 }
@@ -52,38 +53,40 @@ impl<T: fmt::Debug> fmt::Debug for Placed<T> {
     }
 }
 
-/// The end of a run.
+/// Reason for which a run ended.
 #[derive(Clone, Debug)]
 pub enum RunEnd {
     /// All threads finished.
     Finished,
-    /// The time was over, and threads are still running.
+    /// The time limit was reached while threads were still running.
     TimeOver,
-    /// No event is left and threads have not finished: each waits for something that will not
+    /// No event is left, but some threads have not finished: each waits for something that cannot
     /// happen.
     Stuck(Vec<ThreadReport>),
     /// The code of a thread panicked.
     Panicked {
-        /// The hardware thread.
+        /// Hardware thread on which the code ran.
         thread: usize,
         /// The panic's message.
         message: String,
     },
-    /// A primitive found that it cannot go on ([`Host::fatal`](lockyard::platform::Host::fatal)).
+    /// A primitive reported that it cannot go on
+    /// ([`Host::fatal`](lockyard::platform::Host::fatal)).
     Fatal {
-        /// The hardware thread.
+        /// Hardware thread on which the code ran.
         thread: usize,
         /// The reason.
         message: &'static str,
     },
-    /// The run took more events than were allowed.
+    /// The run exceeded its limit of events.
     TooManyEvents(Vec<ThreadReport>),
     /// The flag of [`Simulation::cancel_by`] was set.
     Cancelled,
 }
 
 impl RunEnd {
-    /// Returns `true` if the run ended as it should: finished, or out of time.
+    /// Returns `true` if the run ended normally: all threads finished, or the time limit was
+    /// reached.
     pub fn is_sound(&self) -> bool {
         matches!(self, RunEnd::Finished | RunEnd::TimeOver)
     }
@@ -153,15 +156,16 @@ pub struct Simulation {
 }
 
 impl Simulation {
-    /// Size of the arena in bytes, unless another is requested. Memory is touched as it is used.
+    /// Default size of the arena in bytes. The host provides memory only as it is used.
     pub const MEMORY: usize = 16 << 20;
 
-    /// A simulation of `machine`. The same machine, seed, objects and threads give the same run.
+    /// Returns a simulation of `machine`. The same machine, seed, objects and threads give the same
+    /// run.
     pub fn new(machine: &Machine, seed: u64) -> Self {
         Self::with_memory(machine, seed, Self::MEMORY)
     }
 
-    /// As [`new`](Self::new), with an arena of `bytes` bytes.
+    /// Does the same as [`new`](Self::new), with an arena of `bytes` bytes.
     ///
     /// # Panics
     ///
@@ -181,23 +185,23 @@ impl Simulation {
         }
     }
 
-    /// The machine.
+    /// The simulated machine.
     pub fn machine(&self) -> &Machine {
         &self.machine
     }
 
-    /// Runs `code` with this simulation's memory, outside simulated time: operations take effect at
-    /// once and cost nothing.
+    /// Runs `code` with this simulation's memory, outside simulated time. Operations take effect
+    /// immediately and cost nothing.
     ///
-    /// They wake no thread. A thread that is asleep in a waiting loop does not see a word that is
-    /// changed here until its line moves, and an unpark does nothing. So change words before
+    /// These operations wake no thread. A thread that sleeps in a waiting loop does not see the
+    /// change of a word until its line moves, and an unpark does nothing. So change words before
     /// threads run, or after.
     pub fn setup<R>(&mut self, code: impl FnOnce() -> R) -> R {
         self.shared.while_current(code)
     }
 
-    /// Puts an object into the arena, at a multiple of `align` bytes (at least the type's own
-    /// alignment), in lines whose home is `socket`.
+    /// Puts an object into the arena, in lines whose home is `socket`. Its address is a multiple of
+    /// `align` bytes, or of the type's own alignment if that is larger.
     ///
     /// # Panics
     ///
@@ -206,23 +210,23 @@ impl Simulation {
         let layout = Layout::new::<T>().align_to(align).expect("an alignment is a power of two");
         let memory = self.shared.allocate(layout, Some(socket as u32));
         let memory = memory.expect("the simulation's arena is full").cast::<T>();
-        // SAFETY: the memory is for this object's layout, and no other object has it.
+        // SAFETY: the memory has this object's layout, and no other object uses it.
         unsafe { memory.write(object) };
-        // The object's padding need not be initialised, and may share a 64-bit unit with a word:
-        // the compiler must know nothing about it (see `Arena::read`).
+        // The object's padding may be uninitialised, and may share a 64-bit unit with a word. So
+        // the compiler must know nothing about this memory (see `Arena::read`).
         let memory = std::hint::black_box(memory);
         Placed { object: memory, _arena: Rc::clone(self.shared.arena()) }
     }
 
-    /// Leaves every line in memory only, except those at which something is under way. If all
-    /// threads have finished, messages on their way arrive first. Without this call, what was laid
-    /// out before threads ran is in its home's last-level cache, as far as that holds it.
+    /// Moves every line to memory only, except lines at which an operation is under way. If all
+    /// threads have finished, messages in flight arrive first. Without this call, memory laid out
+    /// before threads ran is in its home's last-level cache, as far as it fits.
     pub fn empty_caches(&mut self) {
         while self.engine.live() == 0 && self.engine.run(u64::MAX, u64::MAX) {}
         self.engine.empty_caches();
     }
 
-    /// Lets the next `count` calls of `Host::allocate` fail.
+    /// Makes the next `count` calls of `Host::allocate` fail.
     pub fn fail_allocations(&mut self, count: u64) {
         self.shared.fail_allocations(count);
     }
@@ -232,15 +236,16 @@ impl Simulation {
         self.max_events = events;
     }
 
-    /// Ends all runs soon after `flag` is set, with [`RunEnd::Cancelled`]: a run handles at most
-    /// 32,768 events after that. A flag that stays down changes nothing. A cancelled run can go on
-    /// after the flag was taken down.
+    /// Ends all runs soon after `flag` is set, with [`RunEnd::Cancelled`]. A run handles at most
+    /// 32,768 events after that. A flag that is never set changes nothing. After the flag is
+    /// cleared, a cancelled run can go on.
     pub fn cancel_by(&mut self, flag: &'static AtomicBool) {
         self.cancelled = Some(flag);
     }
 
-    /// Lets threads share hardware threads from now on. Several may be spawned on one, and a
-    /// scheduler with the machine's numbers (`[scheduler]` of its file) chooses the one that runs.
+    /// Lets threads share hardware threads from now on. Several threads may then be spawned on one
+    /// hardware thread. A scheduler with the machine's numbers (`[scheduler]` of its file) chooses
+    /// which of them runs.
     ///
     /// # Panics
     ///
@@ -253,45 +258,46 @@ impl Simulation {
     /// Adds a simulated thread on hardware thread `place` (see [`Machine::place`]). Threads begin
     /// within the first hundred nanoseconds, at random.
     ///
-    /// That is together: threads nearest to a line's home then ask for it first, and a queue keeps
-    /// them sorted by socket for ever. A run whose figures count takes its start times from
-    /// [`random_starts`](Self::random_starts).
+    /// Such starts are close together: the threads nearest to a line's home then request it first,
+    /// and a queue stays sorted by socket for ever. For a run whose figures are used, take start
+    /// times from [`random_starts`](Self::random_starts).
     ///
     /// # Panics
     ///
-    /// If the machine has no such hardware thread, or it is taken and threads do not
-    /// [share](Self::share_cpus) them. If there are more threads than slots.
+    /// If the machine has no such hardware thread, or there are more threads than slots. If the
+    /// hardware thread is taken and threads do not [share](Self::share_cpus) them.
     pub fn spawn(&mut self, place: usize, code: impl FnOnce() + 'static) {
         self.spawn_in(0, place, code);
     }
 
-    /// As [`spawn`](Self::spawn), in `group`: for example the virtual machine whose CPUs the
-    /// threads are. A thread that [waits for others](crate::wait_for_others) waits for those of its
-    /// group.
+    /// Adds a thread as [`spawn`](Self::spawn) does, in `group`. A group is, for example, the
+    /// virtual machine to which the threads' CPUs belong. A thread that [waits for
+    /// others](crate::wait_for_others) waits for those of its group.
     ///
     /// # Panics
     ///
-    /// As [`spawn`](Self::spawn).
+    /// Those of [`spawn`](Self::spawn).
     pub fn spawn_in(&mut self, group: u32, place: usize, code: impl FnOnce() + 'static) {
         let start = self.random.below(self.machine.cycles(100.0).max(1));
         self.spawn_in_at(group, place, self.engine.now() + start, code);
     }
 
-    /// As [`spawn`](Self::spawn), beginning at cycle `start`.
+    /// Adds a thread as [`spawn`](Self::spawn) does. The thread begins at cycle `start`.
     ///
     /// # Panics
     ///
-    /// As [`spawn`](Self::spawn).
+    /// Those of [`spawn`](Self::spawn).
     pub fn spawn_at(&mut self, place: usize, start: u64, code: impl FnOnce() + 'static) {
         self.spawn_in_at(0, place, start, code);
     }
 
     /// Draws `count` start times, in cycles: in a random order, each one to two microseconds after
-    /// the one before it. The seed decides both. Add each thread with
-    /// [`spawn_in_at`](Self::spawn_in_at), and count from the last start on.
+    /// the one before it. The seed determines the order and the distances. Add each thread with
+    /// [`spawn_in_at`](Self::spawn_in_at), and begin counting at the last start.
     ///
-    /// Threads of a real run begin as their operating system gets to them. Threads that begin
-    /// within nanoseconds of each other enter a queue in the order of their distances instead.
+    /// In a real run, the operating system starts threads one after another. Threads that begin
+    /// within nanoseconds of each other would enter a queue in the order of their distances
+    /// instead.
     pub fn random_starts(&mut self, count: usize) -> Vec<u64> {
         let least = self.machine.cycles(LEAST_BETWEEN_STARTS_NS).max(1);
         let mut moment = self.engine.now();
@@ -301,18 +307,18 @@ impl Simulation {
                 moment
             })
             .collect();
-        // The shuffle of Fisher and Yates.
+        // Fisher-Yates shuffle.
         for last in (1..count).rev() {
             starts.swap(last, self.random.below(last as u64 + 1) as usize);
         }
         starts
     }
 
-    /// As [`spawn_in`](Self::spawn_in), beginning at cycle `start`.
+    /// Adds a thread as [`spawn_in`](Self::spawn_in) does. The thread begins at cycle `start`.
     ///
     /// # Panics
     ///
-    /// As [`spawn`](Self::spawn).
+    /// Those of [`spawn`](Self::spawn).
     pub fn spawn_in_at(
         &mut self,
         group: u32,
@@ -355,7 +361,7 @@ impl Simulation {
                 if self.engine.statistics.events >= self.max_events {
                     return RunEnd::TooManyEvents(self.engine.unfinished());
                 }
-                // Relaxed: nothing else is read because of the flag.
+                // Relaxed: the flag publishes no other data.
                 if self.cancelled.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
                     return RunEnd::Cancelled;
                 }
@@ -372,25 +378,26 @@ impl Simulation {
         })
     }
 
-    /// Checks that a run that has finished left everything in order. Lets messages on their way
-    /// arrive, and checks every line.
+    /// Checks the state after a run that has finished. Lets messages in flight arrive, and checks
+    /// every line.
     ///
     /// # Errors
     ///
-    /// A request that was not answered, a line with two owners, or an owner or sharer that its
-    /// agent does not know.
+    /// A request without an answer, a line with two owners, or an owner or sharer that its agent
+    /// does not know.
     pub fn check_quiet(&mut self) -> Result<(), String> {
         while self.engine.run(u64::MAX, u64::MAX) {}
         self.engine.settle_caches();
         self.engine.check_quiet()
     }
 
-    /// Asks the threads to stop: [`stop_requested`](crate::stop_requested) is true from now on.
+    /// Asks the threads to stop: [`stop_requested`](crate::stop_requested) returns `true` from now
+    /// on.
     pub fn request_stop(&mut self) {
         self.shared.request_stop();
     }
 
-    /// The simulated time, in cycles.
+    /// Current simulated time, in cycles.
     pub fn now(&self) -> u64 {
         self.engine.now()
     }
@@ -401,13 +408,14 @@ impl Simulation {
         self.shared.operations()
     }
 
-    /// Cycles so far in which the CPUs that threads [share](Self::share_cpus) had threads; `None`
-    /// if each thread has its own CPU.
+    /// Cycles so far in which the [shared](Self::share_cpus) CPUs had threads; `None` if each
+    /// thread has its own CPU.
     pub fn busy_cycles(&self) -> Option<u64> {
         self.engine.busy()
     }
 
-    /// Number of queued events. A run that goes on keeps these, beside its lines and threads.
+    /// Number of queued events. These, the lines and the threads are all that a running simulation
+    /// keeps.
     pub fn queued_events(&self) -> usize {
         self.engine.queued()
     }
@@ -417,18 +425,18 @@ impl Simulation {
         self.engine.statistics
     }
 
-    /// Account of the run's cycles so far.
+    /// Account of the run's cycles so far, by phase, region and line.
     pub fn attribution(&mut self) -> CycleAttribution {
         self.engine.attribution()
     }
 
-    /// Tells `observer` about changes of the run from now on, until the simulation is dropped.
-    /// It is told the present state of threads and lines first.
+    /// Tells `observer` about changes of the run from now on, until the simulation is dropped. The
+    /// observer first gets the present state of threads and lines.
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
         self.engine.observe(observer);
     }
 
-    /// Names of the lines that threads have used so far, by their numbers.
+    /// Names of the lines that threads have used so far, by line number.
     pub fn line_names(&self) -> Vec<String> {
         self.engine.line_names()
     }
@@ -438,19 +446,19 @@ impl Simulation {
         self.shared.name(address, bytes, name.to_owned());
     }
 
-    /// Number of compare-exchanges of the line at `address` that have succeeded after their thread
-    /// lost 0, 1, ... of them in a row. The last count includes all longer streaks. Empty if no
-    /// simulated thread has used the line.
+    /// Distribution of lost compare-exchanges: how many of those that succeeded on the line at
+    /// `address` came after their thread had lost 0, 1, ... in a row. The last count includes all
+    /// longer streaks. Empty if no simulated thread has used the line.
     pub fn failure_streaks(&self, address: usize) -> Vec<u64> {
         self.engine.failure_streaks(address)
     }
 
-    /// Number of times that the primitives have counted each of their events.
+    /// Counts of the events that the primitives report.
     pub fn events(&self) -> Vec<(Event, u64)> {
         self.shared.events()
     }
 
-    /// Hash of the run so far: of each operation, its thread and its time. Equal runs have equal
+    /// Hash of the run so far, over each operation, its thread and its time. Equal runs have equal
     /// hashes, on every host.
     pub fn hash(&self) -> u64 {
         self.engine.hash

@@ -1,50 +1,53 @@
-//! The cost that dominates: rules over what was counted, so that each can be argued with.
+//! The dominating cost. It is determined by rules on counted values, so that readers can check each
+//! step.
 
 use super::costs::Costs;
 use super::lock_time::LockTime;
 use lockyard_sim::{CyclePhase, LineCounts, LineDistance};
 
-/// Dominating cost. These rules decide, in this order. Shares are shares of the cycles in which
-/// threads had a CPU.
+/// Dominating cost of a cell. These rules decide, in this order. Shares are shares of the cycles in
+/// which threads had a CPU.
 ///
-/// 1. A lock is the [bottleneck](Costs::bottleneck), however much its holder or others work. If it
-///    is held for at least half of the time in which it is held or handed over, the cause is
-///    *critical section*. It is *late holder* if the holders had no CPU for at least half of the
-///    held time. Otherwise the cause is the hand-over: rules 4 to 6 on the lock's lines.
-/// 2. *Local work*: at least 60 % is the threads' own work.
-/// 3. Otherwise the largest share of the rest decides. *Waiting for answers*: of other processors.
-///    *Draining stores*: operations wait for the store buffer.
-/// 4. *Waiting*, with more time in pauses than on any line: *failed compare-exchanges* if those
-///    happen between the pauses (at least one for each that succeeds), else *pauses*. *Wake-up
-///    storm*: waiters re-read a line at least three times for each hand-over. Else the hand-over.
+/// 1. A lock is the [bottleneck](Costs::bottleneck), no matter how much its holder or other threads
+///    work. The lock is busy while it is held or handed over. If it is held for at least half of
+///    its busy time, the cause is *critical section*. It is *late holder* if the holders had no CPU
+///    for at least half of the held time. Otherwise the cause is the hand-over: rules 4 to 6 for
+///    the lock's lines.
+/// 2. *Local work*: the threads' own work takes at least 60 %.
+/// 3. Otherwise the largest share of the rest decides. *Waiting for answers*: threads wait for
+///    other processors to answer. *Draining stores*: operations wait for the store buffer.
+/// 4. *Waiting*, with more time in pauses than on any line. The cause is *failed compare-exchanges*
+///    if those happen between the pauses (at least one for each that succeeds), otherwise *pauses*.
+///    With less time in pauses: *wake-up storm* if waiters re-read a line at least three times for
+///    each hand-over, otherwise the hand-over.
 /// 5. *Moving lines*: *false sharing* if at least a third of the line's moves brought nothing that
-///    other threads had done. *Failed compare-exchanges* if at least one fails for each that
-///    succeeds. Else the hand-over.
+///    other threads had changed. *Failed compare-exchanges* if at least one fails for each that
+///    succeeds. Otherwise the hand-over.
 /// 6. A hand-over is *remote* if at least half of the line's transfers (hand-overs, and loads that
 ///    missed) come from another socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
     /// The threads' own work.
     LocalWork,
-    /// Operations that wait until the store buffer is empty.
+    /// Operations wait until the store buffer is empty.
     StoreBuffer,
     /// Threads wait for other processors that answer late, or that were not running.
     Others,
-    /// A lock is held most of the time.
+    /// A lock is held for most of the time.
     CriticalSection,
-    /// A lock is held most of the time, by threads that were not running.
+    /// A lock is held for most of the time, by threads that were not running.
     LateHolder,
-    /// Pauses between operations, on nothing in particular.
+    /// Threads pause between operations, and do not wait for a line.
     Pauses,
     /// Waiters re-read a line whenever it changes.
     WakeUpStorm,
-    /// A line moves because of something else on it.
+    /// A line moves because of other data on it.
     FalseSharing,
-    /// Compare-exchanges that fail, and are repeated.
+    /// Compare-exchanges fail and are retried.
     FailedExchange,
-    /// Lines that move between sockets.
+    /// Lines move between sockets.
     RemoteHandOver,
-    /// Lines that move within a socket.
+    /// Lines move within a socket.
     HandOver,
 }
 
@@ -67,20 +70,20 @@ impl Cause {
     }
 }
 
-/// Returns the number of transfers of a line from another socket, and of all its transfers.
+/// Returns the number of a line's transfers from another socket, and of all its transfers.
 pub(super) fn transfers(line: &LineCounts) -> (u64, u64) {
     let remote = LineDistance::Remote as usize;
     let all = line.hand_overs.iter().chain(&line.reads).sum();
     (line.hand_overs[remote] + line.reads[remote], all)
 }
 
-/// Returns true if compare-exchanges of the line fail at least as often as they succeed.
+/// Returns `true` if compare-exchanges of the line fail at least as often as they succeed.
 fn mostly_fails(line: &LineCounts) -> bool {
     line.failed >= line.exchanged.max(1)
 }
 
 impl Costs {
-    /// Returns the line on which threads lost most in a phase, among those that `of` accepts.
+    /// Returns the line on which threads lost most in a phase, among lines that `of` accepts.
     fn worst_in(
         &self,
         phase: CyclePhase,
@@ -93,14 +96,15 @@ impl Costs {
             .max_by_key(|(_, counts)| counts.cycles[phase as usize])
     }
 
-    /// Returns the nanoseconds of waiting for no line: pauses.
+    /// Returns the nanoseconds of waiting that concern no line, which are pauses.
     pub(super) fn paused(&self) -> f64 {
         let waiting = CyclePhase::Waiting as usize;
         let lines: u64 = self.lines.values().map(|line| line.cycles[waiting]).sum();
         self.nanoseconds[waiting] - lines as f64 * self.cycle
     }
 
-    /// Returns the dominating cost, and the line, or the lock of a critical section, that shows it.
+    /// Returns the dominating cost, and the line that shows it. For a critical section, it is the
+    /// lock.
     pub fn cause(&self) -> (Cause, Option<&str>) {
         if let Some((name, lock)) = self.bottleneck() {
             return self.cause_of(name, lock);
@@ -126,12 +130,12 @@ impl Costs {
                 };
             }
         }
-        // Nothing was counted.
+        // No cycles were counted.
         let Some((name, line)) = worst else { return (Cause::LocalWork, None) };
         (cause_on(line, phase), Some(name))
     }
 
-    /// Returns the dominating cost if a lock is the bottleneck.
+    /// Returns the dominating cost, given that a lock is the bottleneck.
     fn cause_of<'s>(&'s self, name: &'s str, lock: &LockTime) -> (Cause, Option<&'s str>) {
         if 2 * lock.held >= lock.busy {
             let cause = if 2 * lock.off_cpu >= lock.held {
@@ -141,7 +145,7 @@ impl Costs {
             };
             return (cause, Some(name));
         }
-        // Objects that share a line share its name.
+        // The name of a line lists all objects on it.
         let of_lock =
             |line: &str| line == "queue nodes" || line.split(" and ").any(|object| object == name);
         let on_lines = |phase: CyclePhase| {
@@ -158,20 +162,20 @@ impl Costs {
         }
         match self.worst_in(phase, of_lock) {
             Some((line, counts)) => (cause_on(counts, phase), Some(line)),
-            // Waiters that sleep wait for no line.
+            // Sleeping waiters wait for no line.
             None => (Cause::HandOver, Some(name)),
         }
     }
 
-    /// Returns the line on which most compare-exchanges fail, among those that `of` accepts.
-    /// Returns `None` if fewer fail than succeed.
+    /// Returns the line with the most failed compare-exchanges, among lines that `of` accepts.
+    /// Ignores lines on which fewer fail than succeed.
     fn failing(&self, of: impl Fn(&str) -> bool) -> Option<&str> {
         let failing = self.lines.iter().filter(|(name, line)| of(name) && mostly_fails(line));
         failing.max_by_key(|(_, line)| line.failed).map(|(name, _)| name.as_str())
     }
 }
 
-/// Returns the dominating cost where threads lose most in `phase`, on `line`.
+/// Returns the dominating cost if threads lose most in `phase`, on `line`.
 fn cause_on(line: &LineCounts, phase: CyclePhase) -> Cause {
     let hand_overs = line.hand_overs.iter().sum::<u64>().max(1);
     let (remote, all) = transfers(line);

@@ -1,4 +1,5 @@
-//! Cycles of a cell by phase, activity, line and lock: sums over its runs, as tables and details.
+//! Cycles of a cell by phase, activity, line and lock. They are sums over the cell's runs, shown as
+//! tables and details.
 
 use super::bound::Bound;
 use super::lock_time::LockTime;
@@ -11,37 +12,37 @@ use lockyard_scenarios::{Activity, Region};
 use lockyard_sim::{CycleAttribution, CyclePhase, LineCounts, LineDistance, Machine, PHASES};
 use std::collections::BTreeMap;
 
-/// Number of lines that are shown.
+/// Number of lines in the table.
 const SHOWN: usize = 6;
 
-/// Cycles of a cell by phase, activity, line and lock, all runs together.
+/// Cycles of a cell by phase, activity, line and lock, summed over all runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Costs {
     /// Nanoseconds of all threads by [`CyclePhase`].
     pub nanoseconds: [f64; PHASES],
-    /// Nanoseconds on a CPU by activity, as the threads' code declares it.
+    /// Nanoseconds on a CPU by activity. The threads' code declares its activity.
     pub doing: Vec<(Activity, f64)>,
-    /// Lines by name; queue nodes of all threads are one entry.
+    /// Counts of lines by name. The queue nodes of all threads are one entry.
     pub lines: BTreeMap<String, LineCounts>,
-    /// Locks by the name of their object.
+    /// Locks by object name.
     pub locks: BTreeMap<String, LockTime>,
-    /// Nanoseconds of the counted windows.
+    /// Length of the counted windows in nanoseconds.
     pub window: f64,
-    /// Operations that were finished in them.
+    /// Number of operations that finished in the windows.
     pub operations: u64,
-    /// Nanoseconds of a cycle.
+    /// Nanoseconds per cycle.
     pub cycle: f64,
     /// Number of guests; 0 counts as 1. The times in `locks` are those of one guest.
     pub guests: u64,
-    /// True if the operations of a thread differ in their local work.
+    /// `true` if the operations of a thread differ in their local work.
     pub work_varies: bool,
-    /// True if a lock that was taken is a lockref's, which shares its word with a count.
+    /// `true` if a lock that was taken belongs to a lockref, where it shares a word with a count.
     pub locks_in_counts: bool,
 }
 
 impl Costs {
-    /// Adds the cycles of one run in a window of `window` cycles, and the use of the locks in it,
-    /// by name.
+    /// Adds the cycles of one run in a window of `window` cycles, and the use of locks in it, by
+    /// name.
     pub fn add(
         &mut self,
         machine: &Machine,
@@ -76,27 +77,27 @@ impl Costs {
         self.cycle = machine.nanoseconds(1_000_000) / 1e6;
     }
 
-    /// Returns the share of a phase, 0 to 1.
+    /// Returns the share of a phase, from 0 to 1.
     pub fn share(&self, phase: CyclePhase) -> f64 {
         let total: f64 = self.nanoseconds.iter().sum();
         if total > 0.0 { self.nanoseconds[phase as usize] / total } else { 0.0 }
     }
 
-    /// Returns the share of a phase in the cycles in which threads had a CPU, 0 to 1. It equals
-    /// [`share`](Self::share) where each thread has its own CPU.
+    /// Returns the share of a phase in the cycles in which threads had a CPU, from 0 to 1. If each
+    /// thread has its own CPU, it equals [`share`](Self::share).
     pub fn share_on_cpu(&self, phase: CyclePhase) -> f64 {
         let on_cpu = 1.0 - self.share(CyclePhase::OffCpu);
         if on_cpu > 0.0 { self.share(phase) / on_cpu } else { 0.0 }
     }
 
-    /// Returns the phases for people and programs. Those of threads that share CPUs are there only
-    /// if threads do.
+    /// Returns the phases for display and for programs. Those of shared CPUs are included only if
+    /// threads share CPUs.
     pub(super) fn phases(&self) -> impl Iterator<Item = CyclePhase> {
         let always = |phase: CyclePhase| !matches!(phase, CyclePhase::Answers | CyclePhase::OffCpu);
         CyclePhase::ALL.into_iter().filter(move |&phase| always(phase) || self.share(phase) > 0.0)
     }
 
-    /// Returns the lines, those on which threads lost most first.
+    /// Returns the lines, ordered by the time that threads lost on them, longest first.
     pub(super) fn worst(&self) -> Vec<(&str, &LineCounts)> {
         let mut lines: Vec<_> = self.lines.iter().map(|(name, c)| (name.as_str(), c)).collect();
         lines.sort_by_key(|(_, counts)| std::cmp::Reverse(counts.lost()));
@@ -186,7 +187,8 @@ impl Costs {
         cycles as f64 * self.cycle / self.operations.max(1) as f64
     }
 
-    /// Returns a table for people of the locks with the longest waits; `None` if there are none.
+    /// Returns a table of the locks with the longest waits, for display; `None` if there are no
+    /// locks.
     fn locks_table(&self) -> Option<Table> {
         let mut locks: Vec<_> = self.locks.iter().collect();
         locks.sort_by_key(|(_, lock)| std::cmp::Reverse(lock.waited));
@@ -204,7 +206,7 @@ impl Costs {
         (!table.is_empty()).then_some(table)
     }
 
-    /// Returns a table for people of the lines on which threads lost most.
+    /// Returns a table of the lines on which threads lost most, for display.
     fn lines_table(&self) -> Table {
         let header = [
             "line", "lost ns", "drain ns", "core", "complex", "socket", "remote", "reads",
@@ -234,12 +236,12 @@ impl Costs {
         table
     }
 
-    /// Returns tables for people at a screen of the usual width.
+    /// Returns tables for display on a screen of the usual width.
     pub fn table(&self, heading: &str) -> String {
         self.table_on(heading, &Screen::default())
     }
 
-    /// Returns tables for people: a line of shares, the locks, the worst lines, the sentences.
+    /// Returns tables for display: a line of shares, the locks, the worst lines, the sentences.
     pub fn table_on(&self, heading: &str, screen: &Screen) -> String {
         let shares: Vec<String> = self
             .phases()
@@ -255,12 +257,12 @@ impl Costs {
     }
 }
 
-/// Returns the beginning of a name that is too long for its column.
+/// Returns the start of a name that is too long for its column.
 pub(super) fn short(name: &str) -> String {
     name.chars().take(28).collect()
 }
 
-/// Returns text below a heading. A screen wraps it.
+/// Returns text below a heading, wrapped on a screen.
 fn prose(text: &str) -> String {
     format!("  {text}")
 }

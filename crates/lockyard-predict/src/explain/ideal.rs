@@ -1,36 +1,36 @@
-//! Throughput with ideal locks, which are handed over at once, and with shorter sections.
+//! Throughput with ideal locks, whose hand-overs take no time, and with shorter critical sections.
 //!
-//! It is computed from counted times, not simulated. An operation of a thread takes *Z* nanoseconds
-//! outside of locks, and *D* nanoseconds in the sections of each lock. Work that the thread did
-//! while it waited for a lock counts with the section, or with *Z*: behind an ideal lock this work
-//! takes time of its own. *N* threads then do at most
+//! The throughput is computed from counted times, not simulated. An operation of a thread takes *Z*
+//! nanoseconds outside of locks, and *D* nanoseconds in the critical sections of each lock. Work
+//! that the thread did while it waited for a lock is added to the section, or to *Z*. With an ideal
+//! lock, this work takes additional time. The throughput of *N* threads is at most
 //!
 //! ```text
 //! min(N / (Z + sum of D), 1 / largest D)
 //! ```
 //!
-//! operations a second, whatever the times' distribution. These are the asymptotic bounds
-//! (E. Lazowska and others, *Quantitative System Performance*, 1984, chapter 5). They are reached
-//! with one lock and operations that all take the same time, because the threads fall into step.
-//! Where the script says that operations differ (`work_varies`), they collide below the knee too.
-//! The estimate is then that of the machine repairman, M/M/1//N. With several locks it is that of
-//! mean value analysis, which is the same with one lock (M. Reiser and S. Lavenberg, *Journal of
-//! the ACM* 27, 1980).
+//! operations per second, for every distribution of the times. These are the asymptotic bounds (E.
+//! Lazowska and others, *Quantitative System Performance*, 1984, chapter 5). With one lock and
+//! operations that all take the same time, the threads fall into lockstep and reach these bounds.
+//! If the script says that operations differ (`work_varies`), threads also collide below the knee.
+//! Then the estimate is that of the machine repairman, M/M/1//N. With several locks it is that of
+//! mean value analysis, which gives the same result for one lock (M. Reiser and S. Lavenberg,
+//! *Journal of the ACM* 27, 1980).
 
 use super::bound::Bound;
 use super::costs::Costs;
 use super::lock_time::LockTime;
 
-/// Gain of an ideal lock, as a share of the throughput, below which a faster lock changes little:
-/// predictions of published figures are wrong by about as much (the README's median of errors).
+/// Gain of an ideal lock, relative to the throughput, below which a faster lock changes little.
+/// Predictions of published figures have errors of about this size (the README's median of errors).
 pub const LITTLE: f64 = 0.1;
 
 impl Costs {
-    /// Returns the throughput with ideal locks. Returns `None` where the times do not determine it:
+    /// Returns the throughput with ideal locks. Returns `None` if the times do not determine it:
     ///
     /// - no lock was taken;
-    /// - threads share CPUs, so a waiter that spins takes time from others;
-    /// - a lock is in a lockref, whose count moves with the lock and is changed under it.
+    /// - threads share CPUs, so a spinning waiter takes time from others;
+    /// - a lock is in a lockref, whose count moves with the lock and changes under it.
     pub fn ideal(&self) -> Option<Bound> {
         let lent: u64 = self.locks.values().map(|lock| lock.lent).sum();
         let cycle = self.without_waits() + self.in_operation(lent);
@@ -38,8 +38,9 @@ impl Costs {
         self.throughput_of(cycle, &sections.collect::<Vec<f64>>())
     }
 
-    /// Returns the throughput with half of the bottleneck's section and the same hand-overs.
-    /// Returns `None` where [`ideal`](Self::ideal) does, and without a bottleneck.
+    /// Returns the throughput if the bottleneck's critical section took half as long, with
+    /// unchanged hand-overs. Returns `None` if [`ideal`](Self::ideal) does, or without a
+    /// bottleneck.
     pub fn half_section(&self) -> Option<Bound> {
         let (bottleneck, of_bottleneck) = self.bottleneck()?;
         let handed_over: u64 = self.locks.values().map(LockTime::handed_over).sum();
@@ -52,9 +53,9 @@ impl Costs {
         self.throughput_of(cycle, &services.collect::<Vec<f64>>())
     }
 
-    /// Returns the throughput with a second lock beside the bottleneck: each operation takes one of
-    /// the two at random, with the same holds and hand-overs. Returns `None` where
-    /// [`ideal`](Self::ideal) does, and without a bottleneck.
+    /// Returns the throughput if the bottleneck were split into two locks. Each operation takes one
+    /// of them at random, with unchanged holds and hand-overs. Returns `None` if
+    /// [`ideal`](Self::ideal) does, or without a bottleneck.
     pub fn second_lock(&self) -> Option<Bound> {
         let (bottleneck, _) = self.bottleneck()?;
         let handed_over: u64 = self.locks.values().map(LockTime::handed_over).sum();
@@ -68,33 +69,33 @@ impl Costs {
         self.throughput_of(cycle, &services)
     }
 
-    /// Returns the operations a second if the bottleneck were held all the time: 1 / hold time, for
-    /// a lock that each operation takes once. Returns `None` without a bottleneck.
+    /// Returns the operations per second if the bottleneck were held all the time. This is 1 / hold
+    /// time for a lock that each operation takes once. Returns `None` without a bottleneck.
     pub fn hold_bound(&self) -> Option<f64> {
         let (_, lock) = self.bottleneck()?;
         let hold = self.in_operation(lock.held.saturating_sub(lock.nested));
         (hold > 0.0).then(|| 1e9 / hold)
     }
 
-    /// Nanoseconds in an operation.
+    /// Nanoseconds per operation.
     fn in_operation(&self, cycles: u64) -> f64 {
         cycles as f64 * self.cycle / self.operations_of_guest()
     }
 
-    /// Operations a second, of all threads of one guest.
+    /// Operations per second of all threads of one guest.
     pub(super) fn throughput(&self) -> f64 {
         if self.window > 0.0 { self.operations_of_guest() / self.window * 1e9 } else { 0.0 }
     }
 
-    /// Throughput if a thread's operation takes `cycle` nanoseconds without queues, and `services`
-    /// of it in each lock.
+    /// Throughput if a thread's operation takes `cycle` nanoseconds without queues, of which it
+    /// spends `services` in each lock.
     fn throughput_of(&self, cycle: f64, services: &[f64]) -> Option<Bound> {
         if self.locks.is_empty() || self.locks_in_counts || self.shares_cpus() {
             return None;
         }
         let threads = self.threads();
         let at_most = bound(threads, cycle, services) * 1e9;
-        // An inner lock is no queue of its own: the outer one lets one thread in.
+        // An inner lock has no queue, because the outer lock admits one thread at a time.
         let nests = self.locks.values().any(|lock| lock.acquired_nested > 0);
         let estimate = if self.work_varies && !nests {
             mean_value(threads.round() as usize, cycle, services) * 1e9
@@ -102,21 +103,21 @@ impl Costs {
             at_most
         };
         let now = self.throughput();
-        // At least the present throughput.
+        // The result is at least the present throughput.
         let throughput = estimate.max(now);
         Some(Bound { throughput, at_most: at_most.max(now), gain: throughput / now - 1.0 })
     }
 }
 
-/// Returns the maximum number of operations a nanosecond.
+/// Returns the maximum number of operations per nanosecond.
 fn bound(threads: f64, cycle: f64, sections: &[f64]) -> f64 {
     let longest = sections.iter().copied().fold(0.0, f64::max);
     let by_threads = threads / cycle;
     if longest > 0.0 { by_threads.min(1.0 / longest) } else { by_threads }
 }
 
-/// Returns the operations a nanosecond, with exponentially distributed times. The method is exact
-/// mean value analysis of a closed network with one queue for each lock, and delays.
+/// Returns the operations per nanosecond, with exponentially distributed times. The method is exact
+/// mean value analysis of a closed network, with one queue for each lock, and delays.
 fn mean_value(threads: usize, cycle: f64, sections: &[f64]) -> f64 {
     let outside = cycle - sections.iter().sum::<f64>();
     let mut queues = vec![0.0; sections.len()];
@@ -168,13 +169,12 @@ mod tests {
         }
     }
 
-    /// Returns the throughput of threads behind a lock that is handed over at once, first come,
-    /// first served. All times of an operation are longer or shorter by one factor, as by
-    /// `work_varies`.
+    /// Returns the throughput of threads at a first-come, first-served lock whose hand-overs take
+    /// no time. One random factor multiplies all times of an operation, as with `work_varies`.
     fn played(threads: usize, outside: f64, section: f64) -> f64 {
         let mut state = 1u64;
         let mut exponential = || {
-            // Knuth's MMIX generator.
+            // The multiplier and increment of Knuth's MMIX generator.
             state = state
                 .wrapping_mul(6_364_136_223_846_793_005)
                 .wrapping_add(1_442_695_040_888_963_407);

@@ -6,36 +6,37 @@ use std::ops::{Add, Div};
 /// Use of a lock, in cycles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LockTime {
-    /// Number of times that it was taken.
+    /// Number of times that the lock was taken.
     pub acquired: u64,
-    /// Number of these by threads that held another lock.
+    /// Number of times that a thread with another lock took it.
     pub acquired_nested: u64,
-    /// Cycles in which it was held.
+    /// Cycles in which the lock was held.
     pub held: u64,
-    /// Cycles in which it was held or wanted.
+    /// Cycles in which the lock was held or wanted.
     pub busy: u64,
-    /// Cycles of holds in which the holder's operations waited for lines or for its store buffer.
+    /// Held cycles in which the holder's operations waited for lines or for its store buffer.
     pub stalled: u64,
-    /// Cycles of holds in which the holder waited for another lock.
+    /// Held cycles in which the holder waited for another lock.
     pub nested: u64,
-    /// Cycles of holds in which the holder could run and had no CPU.
+    /// Held cycles in which the holder could run but had no CPU.
     pub off_cpu: u64,
-    /// Cycles of the sections' work that were done while the thread waited for the lock. They are
-    /// not in `held`.
+    /// Cycles of the critical sections' work that were done while the thread waited for the lock.
+    /// They are not in `held`.
     pub hidden: u64,
     /// Cycles of all work that was done while threads waited for the lock.
     pub lent: u64,
-    /// Cycles that threads waited for it, all threads together.
+    /// Cycles for which threads waited for the lock, summed over all threads.
     pub waited: u64,
 }
 
 impl LockTime {
-    /// Cycles in which it was wanted and not held: between two holders, or on its way to the first.
+    /// Cycles in which the lock was wanted but not held: between two holders, or before the first
+    /// one.
     pub fn handed_over(&self) -> u64 {
         self.busy.saturating_sub(self.held)
     }
 
-    /// Cycles of sections without waits for other locks, if the lock is free at once.
+    /// Cycles of critical sections without waits for other locks, if the lock is free at once.
     pub(super) fn section(&self) -> u64 {
         self.held.saturating_sub(self.nested) + self.hidden
     }

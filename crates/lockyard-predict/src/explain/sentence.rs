@@ -1,4 +1,4 @@
-//! Explanation of a cell for people, in a few sentences.
+//! Explanation of a cell in a few sentences.
 
 use super::bound::Bound;
 use super::cause::Cause;
@@ -12,7 +12,7 @@ fn percent(share: f64) -> String {
     format!("{:.0} %", share * 100.0)
 }
 
-/// Returns operations a second as text.
+/// Returns a number of operations per second as text.
 fn rate(per_second: f64) -> String {
     match per_second {
         millions if millions >= 1e6 => format!("{:.2} M op/s", millions / 1e6),
@@ -38,7 +38,7 @@ impl Costs {
         text + &self.of_ideal(cause)
     }
 
-    /// Returns a sentence on the dominating cost.
+    /// Returns a sentence about the dominating cost.
     fn of_cause(&self, cause: Cause, name: Option<&str>) -> String {
         let line = name.and_then(|name| self.lines.get(name)).copied().unwrap_or_default();
         let lock = name.and_then(|name| self.locks.get(name)).copied().unwrap_or_default();
@@ -108,7 +108,7 @@ impl Costs {
         }
     }
 
-    /// Returns a sentence on a lock that is held most of the time.
+    /// Returns a sentence about a lock that is held for most of the time.
     fn of_section(&self, name: &str, lock: &LockTime) -> String {
         let stalls = if 10 * lock.stalled >= lock.held {
             let stalled = self.each_time(lock, lock.stalled);
@@ -141,7 +141,8 @@ impl Costs {
         )
     }
 
-    /// Returns sentences on the bound, ideal locks, a shorter section and a second lock; empty if their effect is unknown.
+    /// Returns sentences about the bound, ideal locks, a shorter critical section and a second
+    /// lock. Empty if their effect is unknown.
     fn of_ideal(&self, cause: Cause) -> String {
         let Some(ideal) = self.ideal() else { return String::new() };
         let gives = |bound: Bound| {
@@ -160,11 +161,11 @@ impl Costs {
         if cause == Cause::CriticalSection && ideal.gain < LITTLE {
             return format!("{bound} A faster lock would change little: {figures}.");
         }
-        // Its first letter is ASCII.
+        // The first letter is ASCII.
         format!("{bound} {}{}.", figures[..1].to_ascii_uppercase(), &figures[1..])
     }
 
-    /// Returns a sentence that compares the throughput with the bottleneck's bound; empty without a
+    /// Returns a sentence that compares the throughput with the bottleneck's bound. Empty without a
     /// bottleneck.
     fn of_bound(&self) -> String {
         let Some(bound) = self.hold_bound() else { return String::new() };

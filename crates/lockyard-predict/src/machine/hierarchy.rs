@@ -1,8 +1,8 @@
-//! Caches of a simulated machine: the cost of a load at each level, and a table of them for people.
+//! Caches of a simulated machine: the cost of a load at each level, and a table of these costs.
 //!
-//! Each figure is simulated as the tools behind published ones work. Loads depend on each other, so
-//! one begins when the one before it has ended. They go to random places, so a prefetcher would not
-//! help (the simulated machine has none).
+//! Each figure is simulated in the way in which the tools behind published figures measure. Loads
+//! depend on each other, so one begins when the previous one has ended. They go to random places,
+//! so a prefetcher would not help (the simulated machine has none).
 
 use crate::interruptible;
 use lockyard::platform::{Ordering, Word};
@@ -11,27 +11,28 @@ use lockyard_sim::{Machine, Placed, RunEnd, SimulatedU64, Simulation, now, rando
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Number of lines over which the mean cost of a load is taken.
+/// Number of lines over which the cost of a load is averaged.
 const LINES: usize = 400;
 
-/// Number of loads of a walk for each of its lines; [`LEAST_LOADS`] in all if that is more.
+/// Number of loads of a walk per line. A walk has at least [`LEAST_LOADS`] loads in total.
 const ROUNDS: usize = 3;
 const LEAST_LOADS: usize = 20_000;
 
-/// Largest working set of a walk, in KiB. Published curves go further, but simulating that would
+/// Largest working set of a walk, in KiB. Published curves go further, but their simulation would
 /// take a gigabyte.
 pub(crate) const LARGEST_WALK: usize = 32 * 1024;
 
 type Words = Vec<Placed<SimulatedU64>>;
 
-/// Places words in lines of their own, whose home is socket `home`.
+/// Places words in separate lines, whose home is socket `home`.
 fn words(simulation: &mut Simulation, lines: usize, home: usize) -> Words {
     let bytes = simulation.machine().line_bytes();
     (0..lines).map(|_| simulation.place(SimulatedU64::new(0), bytes, home)).collect()
 }
 
-/// Runs `code` on hardware thread `place` after all that ran before. Returns the cycles that `code`
-/// returns. After an interrupt they have no meaning; the caller checks for that.
+/// Runs `code` on hardware thread `place`, after all threads that ran before. Returns the cycles
+/// that `code` returns. After an interrupt the result is meaningless, and the caller has to check
+/// for that.
 fn on(simulation: &mut Simulation, place: usize, code: impl FnOnce() -> u64 + 'static) -> u64 {
     let cycles = Rc::new(Cell::new(0));
     let out = Rc::clone(&cycles);
@@ -42,7 +43,7 @@ fn on(simulation: &mut Simulation, place: usize, code: impl FnOnce() -> u64 + 's
     cycles.get()
 }
 
-/// Loads all words, one after the other. Returns the cycles of all loads.
+/// Loads all words, one after another. Returns the cycles of all loads together.
 fn load_all(words: &Words) -> u64 {
     let begin = now();
     for word in words {
@@ -66,7 +67,7 @@ pub(crate) fn first_level(machine: &Machine) -> f64 {
     mean(machine, cycles)
 }
 
-/// Nanoseconds of a load that hits in the second level. The simulated first level holds only one
+/// Nanoseconds of a load that hits in the second level. The simulated first level is reduced to one
 /// line. `None` if the file does not state the second level's size.
 pub(crate) fn second_level(machine: &Machine) -> Option<f64> {
     let kib = |name: &str| number(machine, name).filter(|&kib| kib > 0.0);
@@ -83,7 +84,7 @@ pub(crate) fn second_level(machine: &Machine) -> Option<f64> {
 }
 
 /// Nanoseconds of a load of a line that the complex's last level has. One other core of the complex
-/// has it too, unchanged.
+/// has the line too, unmodified.
 pub(crate) fn last_level(machine: &Machine) -> Option<f64> {
     if machine.cores_per_complex() < 2 {
         return None;
@@ -97,7 +98,7 @@ pub(crate) fn last_level(machine: &Machine) -> Option<f64> {
 }
 
 /// Nanoseconds of a load, by hardware thread 0, of a line that no cache has. The line's home is
-/// socket `home`. `None` if the file states nothing about memory, or if the machine has no such
+/// socket `home`. `None` if the file has nothing about memory, or if the machine has no such
 /// socket.
 pub(crate) fn memory(machine: &Machine, home: usize) -> Option<f64> {
     number(machine, "caches.dram")?;
@@ -111,8 +112,7 @@ pub(crate) fn memory(machine: &Machine, home: usize) -> Option<f64> {
     Some(mean(machine, cycles))
 }
 
-/// Nanoseconds of one load of a walk at random over `kib` KiB, by one thread that has walked there
-/// before.
+/// Nanoseconds of one load of a random walk over `kib` KiB. The thread has walked there before.
 pub(crate) fn walk(machine: &Machine, kib: usize) -> Option<f64> {
     number(machine, "caches.dram")?;
     let lines = kib * 1024 / machine.line_bytes();
@@ -137,7 +137,8 @@ pub(crate) fn walk(machine: &Machine, kib: usize) -> Option<f64> {
     Some(machine.nanoseconds(cycles) / loads as f64)
 }
 
-/// Returns the figure of this name, one of those that `[checks]` of a machine file may contain.
+/// Returns the figure with this name, which is one of those that a machine's `[checks]` may
+/// contain.
 pub(crate) fn figure(machine: &Machine, name: &str) -> Option<f64> {
     match name {
         "load_first_level" => Some(first_level(machine)),
@@ -153,7 +154,7 @@ fn number(machine: &Machine, name: &str) -> Option<f64> {
     machine.parameter(name)?.value.number()
 }
 
-/// Returns a size as text for people.
+/// Returns a size as text.
 fn size(kib: f64) -> String {
     if kib == 0.0 {
         "holds everything".to_owned()
@@ -229,8 +230,8 @@ mod tests {
         }
     }
 
-    /// Compares with the published curve of a Westmere-EP, in cycles. It is used up to sizes that
-    /// fit in the last levels of both machines.
+    /// Compares with the published curve of a Westmere-EP, in cycles, up to sizes that fit in the
+    /// last levels of both machines.
     #[test]
     fn the_walk_s_curve_has_the_steps_of_the_published_one() {
         const CURVE: &str = include_str!("../../../../training/cache_latencies.csv");
@@ -252,7 +253,8 @@ mod tests {
             println!("{kib:6} KiB: {cycles:6.1} cycles, published {published}");
             assert!(cycles >= before - 0.5, "{kib} KiB: a larger set costs less");
             before = cycles;
-            // Within a cycle in the core's own caches. Beyond them, within the last level's error.
+            // The tolerance is one cycle in the core's own caches. Beyond these, it is the last
+            // level's error.
             let near = if kib <= 256 {
                 (cycles - published).abs() < 1.0
             } else {

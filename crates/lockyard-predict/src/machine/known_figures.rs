@@ -1,10 +1,10 @@
-//! Simulation of known figures that are not inputs of the machine.
+//! Simulation of known figures of a machine that are not its inputs.
 //!
-//! A machine file's `[checks]` are published figures of the machine, or of a relative. Each name
-//! below is simulated as the tool behind the figure works. Some names of the format
-//! ([`lockyard_sim::machine::CHECK_NAMES`]) are figures that are not simulated; the output names
-//! them. A figure that is itself an input of the file (`input = true`) shows that the input was
-//! met, and is not counted.
+//! A machine file's `[checks]` are published figures of the machine, or of a related one. Each name
+//! below is simulated in the way in which the tool behind the figure measures. Some names of the
+//! format ([`lockyard_sim::machine::CHECK_NAMES`]) are figures that are not simulated; the output
+//! names them. A figure that is itself an input of the file (`input = true`) shows that the input
+//! was met, and is not counted.
 
 use crate::interruptible;
 use crate::machine::hierarchy;
@@ -18,20 +18,21 @@ use serde_json::json;
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// The version of the JSON format.
+/// Version of the JSON format.
 const SCHEMA: &str = "lockyard-machine-check-1";
 
-/// Number of hand-overs of a ping-pong, and of loads of a chain.
+/// Number of hand-overs in a ping-pong, and of loads in a chain.
 const TURNS: u64 = 1000;
 
-/// Note on a machine whose figures cannot show an error.
+/// Note about a machine whose figures cannot show an error.
 const ONLY_INPUTS: &str =
     "All simulated figures are inputs: they say nothing about how good the machine is.";
 
 /// Figure of a machine in nanoseconds; `None` if the machine has no such distance.
 type Figure = fn(&Machine) -> Option<f64>;
 
-/// Names that `[checks]` may contain, beside the figures of [`hierarchy`], with their simulation.
+/// Names that `[checks]` may contain, in addition to the figures of [`hierarchy`], with their
+/// simulations.
 const KNOWN: &[(&str, Figure)] = &[
     ("atomic_add_uncontended", |m| Some(uncontended(m))),
     ("ping_pong_same_core", |m| sibling(m).and_then(|place| ping_pong(m, place, 0))),
@@ -50,25 +51,25 @@ const KNOWN: &[(&str, Figure)] = &[
     ("compare_exchange_two_threads", |m| neighbour(m).map(|place| rate(m, place, true))),
 ];
 
-/// A figure of a machine file beside its simulation.
+/// A figure of a machine file, with its simulation.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Checked {
-    /// Its name in the file.
+    /// Name in the file.
     pub name: String,
     /// The published figure.
     pub published: f64,
-    /// Its unit.
+    /// Unit of the figure.
     pub unit: String,
-    /// The simulated figure; `None` if this figure cannot be simulated.
+    /// The simulated figure; `None` if it cannot be simulated.
     pub simulated: Option<f64>,
-    /// True if the figure is an input of the file.
+    /// `true` if the figure is an input of the file.
     pub is_input: bool,
     /// Source of the figure.
     pub source: String,
 }
 
 impl Checked {
-    /// Returns simulated over published, less 1.
+    /// Returns the simulated figure divided by the published one, minus 1.
     pub fn error(&self) -> Option<f64> {
         self.simulated.map(|simulated| simulated / self.published - 1.0)
     }
@@ -94,14 +95,14 @@ fn remote(machine: &Machine) -> Option<usize> {
     (machine.sockets() > 1).then(|| machine.cores() / machine.sockets())
 }
 
-/// Runs all threads to their end, or to an interrupt. After an interrupt the figure has no meaning;
-/// the caller checks for that.
+/// Runs all threads to their end, or to an interrupt. After an interrupt the figure is meaningless,
+/// and the caller has to check for that.
 fn finish(simulation: &mut Simulation) {
     let outcome = simulation.run();
     assert!(matches!(outcome, RunEnd::Finished | RunEnd::Cancelled), "{outcome}");
 }
 
-/// Returns the nanoseconds of an addition to a word that no other thread wants.
+/// Returns the nanoseconds of an addition to a word that no other thread uses.
 pub fn uncontended(machine: &Machine) -> f64 {
     let mut simulation = interruptible(Simulation::new(machine, 1));
     let word = simulation.place(SimulatedU64::new(0), 64, 0);
@@ -119,8 +120,8 @@ pub fn uncontended(machine: &Machine) -> f64 {
     machine.nanoseconds(cycles.get()) / TURNS as f64
 }
 
-/// Returns the nanoseconds for one hand-over of a word that hardware thread 0 and `place` change in
-/// turn, each by a compare-exchange that it repeats until it succeeds.
+/// Returns the nanoseconds per hand-over of a word. Hardware thread 0 and `place` change the word
+/// in turn, each by a compare-exchange that it retries until it succeeds.
 pub fn ping_pong(machine: &Machine, place: usize, home: usize) -> Option<f64> {
     let mut simulation = interruptible(Simulation::new(machine, 1));
     let word = simulation.place(SimulatedU64::new(0), 64, home);
@@ -140,7 +141,7 @@ pub fn ping_pong(machine: &Machine, place: usize, home: usize) -> Option<f64> {
 }
 
 /// Returns the nanoseconds of a load by hardware thread 0 of a line that `writer` has modified. The
-/// line's home is the socket of the writer (`home` 1) or of the reader (0).
+/// line's home is the writer's socket (`home` 1) or the reader's (0).
 pub fn load(machine: &Machine, writer: usize, home: usize) -> f64 {
     const LINES: usize = 64;
     let mut simulation = interruptible(Simulation::new(machine, 1));
@@ -166,8 +167,9 @@ pub fn load(machine: &Machine, writer: usize, home: usize) -> f64 {
     machine.nanoseconds(cycles.get()) / LINES as f64
 }
 
-/// Returns the nanoseconds for one operation of hardware threads 0 and `place` together on one
-/// word: an addition, or an addition by compare-exchange that begins with a load.
+/// Returns the nanoseconds per operation of hardware threads 0 and `place` together on one word.
+/// With `exchange`, the operation is a load and an addition by compare-exchange, otherwise an
+/// addition.
 pub fn rate(machine: &Machine, place: usize, exchange: bool) -> f64 {
     const WINDOW_NS: f64 = 200_000.0;
     let runs: Vec<f64> = (1..=5)
@@ -208,8 +210,8 @@ pub fn rate(machine: &Machine, place: usize, exchange: bool) -> f64 {
     statistics::mean(&runs).unwrap_or(f64::NAN)
 }
 
-/// Returns the figures of the machine's file, each beside its simulation. Figures that an interrupt
-/// left unfinished are missing.
+/// Returns the figures of the machine's file with their simulations. Figures that an interrupt left
+/// unfinished are missing.
 pub fn check(machine: &Machine) -> Vec<Checked> {
     let one = |check: &lockyard_sim::Parameter| {
         let name = check.name.trim_start_matches("checks.");
@@ -229,7 +231,7 @@ pub fn check(machine: &Machine) -> Vec<Checked> {
             source: check.source.clone().or(check.assumed.clone()).unwrap_or_default(),
         }
     };
-    // An interrupt spoils the figure that is under way.
+    // An interrupt makes the current figure invalid.
     machine.checks().iter().map(one).take_while(|_| !jobs::interrupted()).collect()
 }
 
@@ -237,7 +239,7 @@ pub fn check(machine: &Machine) -> Vec<Checked> {
 #[derive(Debug)]
 pub struct Checks<'m> {
     all: Vec<(&'m Machine, Vec<Checked>)>,
-    /// Number of figures of their files.
+    /// Number of figures in their files.
     pub asked: usize,
 }
 
@@ -255,7 +257,7 @@ impl<'m> Checks<'m> {
         self.all.iter().map(|(_, rows)| rows.len()).sum()
     }
 
-    /// Returns the figures as text, for people at a screen, or for programs.
+    /// Returns the figures as text, for a screen or for programs.
     pub fn render(&self, format: Format, screen: &Screen) -> String {
         let partial = self.finished() < self.asked;
         match format {
@@ -271,7 +273,7 @@ impl<'m> Checks<'m> {
     }
 }
 
-/// Returns the rows as JSON. `asked` is the number of requested figures if some are missing.
+/// Returns the rows as JSON. If some are missing, `asked` is the number of requested figures.
 fn json_text(all: &[(&Machine, Vec<Checked>)], asked: Option<usize>) -> String {
     let rows: Vec<_> = all
         .iter()
@@ -420,8 +422,8 @@ mod tests {
                     let most = match (name, row.name.as_str()) {
                         // On one core the figure changes in steps of more than a nanosecond.
                         (_, "ping_pong_same_core") => 0.15,
-                        // This figure gives `socket_leg` as if the other sockets answered at once
-                        // (see its file).
+                        // `socket_leg` comes from this figure, under the assumption that the other
+                        // sockets answer immediately (see its file).
                         ("westmere-ex-4s10c", "load_memory_remote") => 0.1,
                         _ => 0.06,
                     };

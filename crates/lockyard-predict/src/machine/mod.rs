@@ -1,5 +1,5 @@
-//! Machines, apart from any scenario: their pictures, their caches, and the errors of simulated
-//! figures against known ones that are not inputs of their files.
+//! Machines without a scenario: pictures, caches, and the errors of simulated figures. These are
+//! compared with known figures that are not inputs of the machine files.
 
 pub mod hierarchy;
 pub mod known_figures;

@@ -1,4 +1,4 @@
-//! Picture of a machine's topology in text: sockets, complexes, cores, hardware threads, and the
+//! Picture of a machine's topology as text: sockets, complexes, cores, hardware threads, and the
 //! distances between them.
 
 use crate::machine::known_figures::ping_pong;

@@ -1,11 +1,11 @@
-//! Reports about machines: a list, and every number of one with its source.
+//! Reports about machines: a list of them, and the numbers of one machine with their sources.
 
 use comfy_table::Table;
 use lockyard_results::render::{Format, Screen};
 use lockyard_sim::{Machine, Parameter};
 use serde_json::{Map, Value, json};
 
-/// The version of the JSON format. It changes when a field changes its meaning or goes away.
+/// Version of the JSON format. It changes when a field changes its meaning or is removed.
 const SCHEMA: &str = "lockyard-machines-1";
 
 fn table(header: &[&str]) -> Table {
@@ -41,7 +41,7 @@ fn for_programs(format: Format, columns: &[&str], rows: &[Vec<Value>], about: Va
     String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
 }
 
-/// Lists the shipped machines. A table for people is laid out for the screen.
+/// Lists the shipped machines. A table for display fits the screen.
 pub fn list(format: Format, screen: &Screen) -> String {
     let machines = || Machine::names().filter_map(Machine::shipped);
     if matches!(format, Format::Json | Format::Csv) {
@@ -89,7 +89,7 @@ pub fn show(machine: &Machine, format: Format, screen: &Screen) -> String {
         ]);
     }
     let parameters = screen.words_in(&parameters, format);
-    // Verbatim in Markdown, because columns are set with spaces.
+    // Verbatim in Markdown, because spaces align the columns.
     let fence = if format == Format::Markdown { "```\n" } else { "" };
     let some = |number: usize, one: &str, more: &str| match number {
         1 => format!("1 {one}"),

@@ -1,8 +1,8 @@
-//! Changes of a run, as a trace shows them: steps of threads, what their operations wait for, and
-//! which core has each line.
+//! Changes in a run, as a trace shows them: the threads' steps, the lines for which their
+//! operations wait, and the core that has each line.
 //!
-//! The steps come from the scenario's [stage](super::stage), and the rest from the engine, which
-//! tells an observer. Both append to one list, in the order of simulated time.
+//! The steps come from the scenario's [stage](super::stage). The rest comes from the engine,
+//! through an observer. Both append to one list, in the order of simulated time.
 
 use lockyard::platform::Region;
 use lockyard_sim::{CyclePhase, LineHolder, Observer};
@@ -12,22 +12,22 @@ use std::rc::Rc;
 /// A change in a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Its cycle.
+    /// Cycle of the change.
     pub time: u64,
     /// Number of the thread or of the line.
     pub of: u32,
-    /// The change.
+    /// Kind of the change.
     pub what: Changed,
 }
 
 /// Kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Changed {
-    /// A thread begins a step, within those that it has begun.
+    /// A thread begins a step, inside its open steps.
     Begins(StepKind),
-    /// A thread ends the innermost step.
+    /// A thread ends its innermost step.
     Ends,
-    /// A thread spends its cycles on a phase from now on, and waits for a line in it.
+    /// A thread spends its cycles on a phase from now on, and waits for a line in that phase.
     Spends(Option<CyclePhase>, Option<u32>),
     /// A line has another holder from now on.
     Moves(LineHolder),
@@ -36,7 +36,7 @@ pub enum Changed {
 /// Kind of a step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StepKind {
-    /// Local work of a region.
+    /// Local work in a region.
     Work(Region),
     /// An operation on a reference count or a table.
     Access,
@@ -49,7 +49,7 @@ pub enum StepKind {
 /// List of changes that a stage and an observer share.
 pub(super) type Changes = Rc<RefCell<Vec<Change>>>;
 
-/// Open steps of each thread, and the list of their changes once it has begun.
+/// Open steps of each thread, and the list of changes once it has begun.
 #[derive(Debug)]
 pub(super) struct Steps {
     open: Vec<Vec<StepKind>>,
@@ -61,7 +61,7 @@ impl Steps {
         Steps { open: vec![Vec::new(); threads], changes: None }
     }
 
-    /// Appends to `changes` from now on, beginning with the steps that are open at `time`.
+    /// Appends to `changes` from now on. The first entries are the steps that are open at `time`.
     pub(super) fn begin_list(&mut self, time: u64, changes: Changes) {
         {
             let mut list = changes.borrow_mut();
@@ -85,7 +85,7 @@ impl Steps {
         self.append(time, thread, Changed::Begins(step));
     }
 
-    /// Notes that the step that the thread has just begun is the wait for a lock.
+    /// Records that the step that the thread has just begun is the wait for a lock.
     pub(super) fn is_wait(&mut self, thread: usize, lock: usize) {
         let step = StepKind::Waits(lock as u32);
         if let Some(open) = self.open[thread].last_mut() {
@@ -109,11 +109,12 @@ impl Steps {
     }
 }
 
-/// Appends what the engine tells to a list.
+/// Observer that appends the engine's reports to a list.
 pub(super) struct Follower {
-    /// The list.
+    /// List to which it appends.
     pub(super) changes: Changes,
-    /// Cycle at which the list begins. The engine's clock shows its last event, which is before.
+    /// Cycle at which the list begins. The engine's clock still shows the last event, which is
+    /// earlier.
     pub(super) begin: u64,
 }
 

@@ -1,7 +1,8 @@
 //! Length and number of the runs of a cell.
 //!
-//! A run has to reach its long-term behaviour. It has to be repeated where chance decides: by the
-//! places of tasks that are not pinned, by guests' time slices, by caches that fill.
+//! A run has to reach its long-term behaviour. Where chance has an influence, the run has to be
+//! repeated. Sources of chance are the places of unpinned tasks, time slices of guests, and caches
+//! that fill.
 
 use crate::placement::MachinePlacement;
 use lockyard_scenarios::{Order, Variant};
@@ -10,32 +11,32 @@ use lockyard_sim::Machine;
 /// Length and number of simulated runs.
 #[derive(Clone, Copy, Debug)]
 pub struct SimulationEffort {
-    /// Simulated nanoseconds before counting begins, once all tasks have begun.
+    /// Simulated nanoseconds before counting begins, after all tasks have begun.
     pub warm_up_ns: f64,
     /// Simulated nanoseconds that are counted.
     pub window_ns: f64,
-    /// Runs, each with a seed of its own: 1, 2, ...
+    /// Number of runs. Their seeds are 1, 2, ...
     pub seeds: u64,
 }
 
 impl SimulationEffort {
-    /// Effort for the tables, where places of tasks do not depend on the seed, or do not matter:
+    /// Effort for the tables if the tasks' places do not depend on the seed, or do not matter. Then
     /// the runs of a cell differ by less than 4 %.
     pub(super) const USUAL: SimulationEffort =
         SimulationEffort { warm_up_ns: 150_000.0, window_ns: 1_000_000.0, seeds: 5 };
-    /// Effort for the search of a calibration, and for changes of a figure, which are simulated
-    /// with the same seeds.
+    /// Effort for a calibration search, and for changes of a figure, which are simulated with the
+    /// same seeds.
     pub const SEARCH: SimulationEffort =
         SimulationEffort { warm_up_ns: 100_000.0, window_ns: 400_000.0, seeds: 3 };
 
-    /// Effort for the tables with tasks that are not pinned. There a seed is a placement, and
-    /// placements differ more than windows: the runs of `page-ref` with 4 threads on Broadwell-EX
-    /// differ by up to a factor of 2.3, mostly upwards. The standard error of the mean of 40 is 2
-    /// to 4 % there.
+    /// Effort for the tables with unpinned tasks. There each seed has another placement, and
+    /// placements differ more than windows do. For example, the runs of `page-ref` with 4 threads
+    /// on Broadwell-EX differ by up to a factor of 2.3, mostly upwards. The standard error of the
+    /// mean of 40 runs is 2 to 4 % there.
     pub(super) const UNPINNED: SimulationEffort =
         SimulationEffort { warm_up_ns: 150_000.0, window_ns: 500_000.0, seeds: 40 };
 
-    /// Least effort for guests that share CPUs: some rounds of their time slices.
+    /// Minimum effort for guests that share CPUs: some rounds of their time slices.
     const GUESTS: SimulationEffort =
         SimulationEffort { warm_up_ns: 50_000_000.0, window_ns: 100_000_000.0, seeds: 1 };
 
@@ -51,9 +52,9 @@ impl SimulationEffort {
         }
     }
 
-    /// Returns the effort for tables that the caches do not hold at first. Tables are filled anew
-    /// for each run, so there is one run. It is longer: the caches must first reach their steady
-    /// state.
+    /// Returns the effort for tables that are not in the caches at first. Tables are filled anew
+    /// for each run, so there is only one run. It is longer, because the caches must first reach
+    /// their steady state.
     pub(super) fn for_tables(self, variant: &Variant) -> SimulationEffort {
         if variant.tables().all(|table| table.bytes() < LARGE_TABLE) {
             return self;
@@ -65,8 +66,8 @@ impl SimulationEffort {
         }
     }
 
-    /// Returns the effort for runs that begin with a fallback, of a cell with this throughput
-    /// before it. They warm up longer, until every task has begun.
+    /// Returns the effort for runs that begin with a fallback. `until` is the cell's throughput
+    /// before it. These runs warm up longer, until every task has begun.
     pub(super) fn for_fallen(self, threads: usize, until: f64) -> SimulationEffort {
         let round = threads as f64 / until * 1e9;
         SimulationEffort { warm_up_ns: self.warm_up_ns + 2.0 * round, ..self }
@@ -86,13 +87,13 @@ impl SimulationEffort {
     }
 }
 
-/// Returns true if the places of tasks are alike in every run: they are the same ones, or cores of
-/// one complex.
+/// Returns `true` if tasks have equivalent places in every run: the same places, or cores of one
+/// complex.
 pub(super) fn places_are_alike(machine: &Machine, placement: &MachinePlacement) -> bool {
     *placement != MachinePlacement::Order(Order::Unpinned) || machine.complexes() == 1
 }
 
-/// Minimum size, in bytes, of a table that no cache holds, or that enters the caches only slowly.
+/// Minimum size, in bytes, of a table that fits in no cache, or that enters the caches only slowly.
 const LARGE_TABLE: usize = 4 << 20;
 
 #[cfg(test)]
@@ -118,7 +119,7 @@ mod tests {
         };
         let found = simulate(&cell, &RunPlan::of_run(usual, &script.run)).expect("it runs");
         assert_eq!(found.runs.len() as u64, usual.seeds);
-        // For a normal distribution the range of 40 is 4.3 standard deviations.
+        // For a normal distribution, the range of 40 values is 4.3 standard deviations.
         let deviation = (found.range.1 - found.range.0) / 4.3 / found.throughput;
         let error = deviation / (usual.seeds as f64).sqrt();
         assert!(

@@ -1,21 +1,21 @@
-//! Rate at which operations of a lockref give up their compare-exchange and take the lock.
+//! Rate at which operations of a lockref exhaust their retries and take the lock.
 //!
 //! An operation that loses [`MAX_FAILURES`] compare-exchanges in a row takes the lock. A simulated
-//! millisecond hardly ever contains one, so their rate is extrapolated from the number
-//! of compare-exchanges that operations lose in a row.
+//! millisecond hardly ever contains such a fallback. So the rate is extrapolated from the number of
+//! compare-exchanges that operations lose in a row.
 
 use lockyard::lockref::policy::MAX_FAILURES;
 use lockyard_results::statistics;
 use lockyard_scenarios::{ObjectKind, Variant};
 
-/// Share of all operations from which the rate is extrapolated: those with the longest series of
+/// Share of all operations that is used for the extrapolation: those with the longest streaks of
 /// losses.
 const TAIL: f64 = 0.02;
-/// Minimum number of these operations.
+/// Minimum number of operations that are used for the extrapolation.
 const ENOUGH: u64 = 50;
 
-/// Returns the number of losses in a row that make a fallback, for each lockref of a variant. With
-/// trywait an operation makes as many tries again before it takes the lock.
+/// Returns the number of losses in a row that cause a fallback, for each lockref of a variant. With
+/// trywait, an operation retries the same number of times again before it takes the lock.
 pub(super) fn bounds(variant: &Variant) -> impl Iterator<Item = usize> {
     variant.objects.iter().filter_map(|object| match object.kind {
         ObjectKind::LockRef { trywait, .. } => {
@@ -28,9 +28,9 @@ pub(super) fn bounds(variant: &Variant) -> impl Iterator<Item = usize> {
 /// Fallbacks in the runs of a cell.
 #[derive(Debug, Default)]
 pub(super) struct Fallbacks {
-    /// Number of losses in a row that make a fallback, for each lockref.
+    /// Number of losses in a row that cause a fallback, for each lockref.
     bounds: Vec<usize>,
-    /// Seconds of all runs.
+    /// Length of all runs in seconds.
     seconds: f64,
     /// Number of runs with fallbacks.
     fell: u64,
@@ -43,7 +43,7 @@ pub(super) struct Fallbacks {
 struct Without {
     seconds: f64,
     throughput: f64,
-    /// Number of compare-exchanges of each lockref that succeeded after N losses in a row, by N.
+    /// Number of successful compare-exchanges of each lockref after N losses in a row, by N.
     lost: Vec<Vec<u64>>,
 }
 
@@ -52,7 +52,7 @@ impl Fallbacks {
         Fallbacks { bounds: bounds(variant).collect(), ..Fallbacks::default() }
     }
 
-    /// Adds a run of `seconds` with its number of fallbacks, and the losses in a row before it and
+    /// Adds a run of `seconds` with its number of fallbacks, and the losses in a row before and
     /// after it.
     pub(super) fn add(
         &mut self,
@@ -64,7 +64,7 @@ impl Fallbacks {
     ) {
         self.seconds += seconds;
         if fallbacks > 0 {
-            // After its first fallback the run behaves differently.
+            // After its first fallback, the run behaves differently.
             self.fell += 1;
             return;
         }
@@ -78,8 +78,8 @@ impl Fallbacks {
         self.without.push(Without { seconds, throughput, lost });
     }
 
-    /// Returns the expected number of fallbacks in a second, from the number of runs with
-    /// fallbacks. If no run had any, extrapolates.
+    /// Returns the expected number of fallbacks per second, from those that occurred. If no run had
+    /// any, extrapolates.
     pub(super) fn per_second(&self) -> f64 {
         match self.fell {
             0 => self.extrapolated(self.without.iter()),
@@ -87,10 +87,10 @@ impl Fallbacks {
         }
     }
 
-    /// Returns the 95 % confidence interval of that number: from the number that was seen, or else
-    /// from the differences between runs (a jackknife of the rate's logarithm). Returns `None` with
-    /// fewer than four runs, or if one run less leaves no rate. The interval takes the geometric
-    /// tail for granted.
+    /// Returns the 95 % confidence interval of that number. If fallbacks occurred, it comes from
+    /// their number. Otherwise it comes from the differences between runs (a jackknife of the
+    /// rate's logarithm). Returns `None` with fewer than four runs, or if leaving out one run
+    /// leaves no rate. The interval assumes a geometric tail.
     pub(super) fn interval(&self) -> Option<(f64, f64)> {
         if self.fell > 0 {
             let (least, greatest) = statistics::poisson(self.fell);
@@ -113,7 +113,8 @@ impl Fallbacks {
         (all.is_finite() && away.is_finite()).then(|| ((all - away).exp(), (all + away).exp()))
     }
 
-    /// Returns the expected number in a second by extrapolation from the runs without fallbacks.
+    /// Returns the expected number of fallbacks per second, extrapolated from the runs without
+    /// fallbacks.
     fn extrapolated<'r>(&self, runs: impl Iterator<Item = &'r Without>) -> f64 {
         let mut seconds = 0.0;
         let mut lost: Vec<Vec<u64>> = Vec::new();
@@ -125,28 +126,28 @@ impl Fallbacks {
                 sum.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
             }
         }
-        // The lockrefs of the guests, one guest after another.
+        // The lockrefs are ordered by guest.
         let of_each = lost.iter().zip(self.bounds.iter().cycle());
         let expected =
             of_each.map(|(counts, &bound)| expected(counts, bound)).fold(0.0, |sum, one| sum + one);
         if seconds > 0.0 { expected / seconds } else { 0.0 }
     }
 
-    /// Returns the operations a second of the runs without fallbacks.
+    /// Returns the operations per second of the runs without fallbacks.
     pub(super) fn throughput_without(&self) -> Option<f64> {
         let throughputs: Vec<f64> = self.without.iter().map(|run| run.throughput).collect();
         statistics::mean(&throughputs)
     }
 }
 
-/// Returns the expected number of operations that lose `bound` times or more, where `counts[n]`
-/// operations lost `n` times in a row. The tail of the distribution is taken to be geometric, which
-/// it is if each further try has the same chance. Its parameter is the
-/// maximum-likelihood estimate.
+/// Returns the expected number of operations that lose at least `bound` times. `counts[n]`
+/// operations lost `n` times in a row. The tail of the distribution is assumed to be geometric,
+/// which is true if each retry has the same chance. Its parameter is the maximum-likelihood
+/// estimate.
 fn expected(counts: &[u64], bound: usize) -> f64 {
     let all: u64 = counts.iter().sum();
     let enough = ENOUGH.max((all as f64 * TAIL) as u64);
-    // The tail begins as late as it can.
+    // The tail starts as late as possible.
     let mut tail = 0;
     let begin = counts.iter().enumerate().rev().find(|(_, count)| {
         tail += **count;
@@ -166,8 +167,8 @@ fn expected(counts: &[u64], bound: usize) -> f64 {
 mod tests {
     use super::*;
 
-    /// Counts of a million operations. The first `free` tries never lose, and each further one
-    /// loses with probability `again`.
+    /// Counts of a million operations. The first `free` tries never lose. Each further try loses
+    /// with probability `again`.
     fn geometric(again: f64, free: usize) -> Vec<u64> {
         let count = |n: usize| match n.checked_sub(free) {
             None => 0,
@@ -230,7 +231,7 @@ mod tests {
         let (least, greatest) = differ.interval().expect("five runs have one");
         let (slow, fast) = (of(&[0.78; 5]).per_second(), of(&[0.82; 5]).per_second());
         assert!(least < differ.per_second() && differ.per_second() < greatest);
-        // A mean of five is nearer than its runs, but not by much.
+        // A mean of five runs is nearer than single runs, but not by much.
         assert!(greatest / least > 1.5, "{least} to {greatest}");
         assert!(slow < least && greatest < 1.5 * fast, "{least} to {greatest}, {slow}, {fast}");
         let mut fell = differ;

@@ -1,19 +1,19 @@
-//! Identity of a simulated figure: the machine's numbers and the seeds. Two figures of one library
-//! with the same identity are the same figure, bit for bit. With another identity they answer
-//! another question.
+//! Identity of a simulated figure: the machine's numbers and the seeds. Within one version of the
+//! library, two figures with the same identity are equal, bit for bit. Figures with different
+//! identities are not comparable.
 
 use lockyard_results::details::SimulatedDetail;
 use lockyard_sim::Machine;
 
-/// Notes in the details that the figure was simulated on `machine` with this number of seeds.
+/// Adds to the details that the figure was simulated on `machine` with this number of seeds.
 pub fn identify(machine: &Machine, seeds: usize, simulated: &mut SimulatedDetail) {
     simulated.machine_hash = Some(machine_hash(machine));
     simulated.seeds = Some(seeds as u64);
 }
 
-/// Returns a hash of every number of the machine and of its order of service. It leaves out its
-/// name, comments and sources. The hash is FNV-1a with 64 bits (Fowler, Noll, Vo): it finds
-/// accidental differences, and does not prevent forgery.
+/// Returns a hash of the machine's numbers and of its service order. The machine's name, comments
+/// and sources are not included. The hash is FNV-1a with 64 bits (Fowler, Noll, Vo). It detects
+/// accidental differences, but does not prevent forgery.
 fn machine_hash(machine: &Machine) -> String {
     let mut hash = 0xcbf2_9ce4_8422_2325u64;
     let mut add = |bytes: &[u8]| {
@@ -23,7 +23,7 @@ fn machine_hash(machine: &Machine) -> String {
     };
     for parameter in machine.parameters() {
         add(parameter.name.as_bytes());
-        // Printed as the shortest text that is this number.
+        // The shortest text that represents this number exactly.
         add(format!(" {}\n", parameter.value).as_bytes());
     }
     add(format!("{:?}", machine.order()).as_bytes());

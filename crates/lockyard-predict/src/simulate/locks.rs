@@ -1,21 +1,21 @@
-//! Use of the locks of a run: when each is held, waited for, or free.
+//! Use of the locks in a run: the times at which each lock is held, waited for, or free.
 //!
-//! A lock is *busy* from the moment at which a thread wants it until no thread holds it or wants
-//! it. A busy lock that no thread holds is being handed over. The count begins with the run, so
-//! that a hold across the beginning or the end of the window counts with its part in the window.
+//! A lock is *busy* from the moment at which a thread wants it until no thread holds or wants it. A
+//! busy lock that no thread holds is being handed over. Counting begins with the run. So a hold
+//! across the start or the end of the window counts with its part inside the window.
 
 use crate::explain::LockTime;
 
 /// Times of one thread, in cycles.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Now {
-    /// Time of the run.
+    /// Time since the start of the run.
     pub time: u64,
-    /// Time for which its operations have waited.
+    /// Time for which the thread's operations have waited.
     pub stalled: u64,
-    /// Work that it has done while it waited for locks.
+    /// Work that the thread has done while it waited for locks.
     pub hidden: u64,
-    /// Time for which it could run and had no CPU.
+    /// Time for which the thread could run but had no CPU.
     pub off_cpu: u64,
 }
 
@@ -30,18 +30,18 @@ pub(super) struct Locks {
 #[derive(Clone, Debug, Default)]
 struct Lock {
     time: LockTime,
-    /// Number of threads that hold it or want it.
+    /// Number of threads that hold or want the lock.
     users: u32,
     busy_since: u64,
 }
 
 #[derive(Clone, Debug, Default)]
 struct Thread {
-    /// Lock that it waits for, and the beginning of the wait.
+    /// Lock for which the thread waits, and the start of the wait.
     waits: Option<(usize, u64)>,
-    /// Locks that it holds, innermost last.
+    /// Locks that the thread holds, innermost last.
     holds: Vec<Hold>,
-    /// Lock that it waited for last, and its hidden work until then.
+    /// Lock for which the thread last waited.
     last: Option<usize>,
     hidden: u64,
 }
@@ -58,7 +58,7 @@ impl Locks {
         Locks { locks, threads: vec![Thread::default(); threads], window: 0 }
     }
 
-    /// Discards the counts, and counts from `time` on.
+    /// Discards the counts. New counts begin at `time`.
     pub(super) fn begin_window(&mut self, time: u64) {
         self.window = time;
         for lock in &mut self.locks {
@@ -66,7 +66,7 @@ impl Locks {
         }
     }
 
-    /// Notes that thread `thread` wants lock `lock`.
+    /// Records that thread `thread` wants lock `lock`.
     pub(super) fn wants(&mut self, thread: usize, lock: usize, now: Now) {
         self.attributes_hidden(thread, now);
         self.threads[thread].waits = Some((lock, now.time));
@@ -78,7 +78,7 @@ impl Locks {
         lock.users += 1;
     }
 
-    /// Notes that it has the lock that it wanted.
+    /// Records that the thread has the lock that it wanted.
     pub(super) fn has(&mut self, thread: usize, now: Now) {
         self.attributes_hidden(thread, now);
         let Thread { waits, holds, .. } = &mut self.threads[thread];
@@ -94,7 +94,7 @@ impl Locks {
         holds.push(Hold { lock, since: now });
     }
 
-    /// Notes that it releases the lock that it took last.
+    /// Records that the thread releases the lock that it took last.
     pub(super) fn releases(&mut self, thread: usize, now: Now) {
         self.attributes_hidden(thread, now);
         let Some(Hold { lock, since }) = self.threads[thread].holds.pop() else { return };
@@ -110,7 +110,7 @@ impl Locks {
         }
     }
 
-    /// Counts work that the thread did on credit for the lock that it waited for last.
+    /// Adds the thread's new hidden work to the lock for which it last waited.
     fn attributes_hidden(&mut self, thread: usize, now: Now) {
         let Thread { last, hidden, .. } = &mut self.threads[thread];
         let cycles = now.hidden - std::mem::replace(hidden, now.hidden);
@@ -119,7 +119,7 @@ impl Locks {
         }
     }
 
-    /// Ends the count at `time`.
+    /// Ends counting at `time`.
     pub(super) fn end(mut self, time: u64) -> Vec<LockTime> {
         let window = self.window;
         for thread in &self.threads {
@@ -200,7 +200,7 @@ mod tests {
         let hidden = |time, hidden| Now { time, hidden, ..Now::default() };
         locks.wants(0, 1, hidden(0, 0));
         locks.has(0, hidden(10, 0));
-        // 6 of 9 cycles are done in the section and 3 after it.
+        // 6 of 9 cycles are done in the critical section and 3 after it.
         locks.releases(0, hidden(20, 6));
         locks.wants(0, 0, hidden(30, 9));
         let times = locks.end(40);

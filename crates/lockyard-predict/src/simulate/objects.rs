@@ -7,7 +7,7 @@ use lockyard_scenarios::Prepared;
 use lockyard_sim::Simulation;
 use std::rc::Rc;
 
-/// Time for a thread to finish its operation after the stop, in simulated nanoseconds.
+/// Maximum time for a thread to finish its operation after the stop, in simulated nanoseconds.
 pub(super) const DRAIN_NS: f64 = 1e9;
 
 /// Returns a simulation with room for the contents of the variant's tables.
@@ -17,7 +17,7 @@ pub(super) fn simulation(cell: &CellSpec, seed: u64) -> Simulation {
     interruptible(Simulation::with_memory(cell.machine, seed, bytes))
 }
 
-/// Lays the variant's objects out in a simulation.
+/// Lays out the variant's objects in a simulation.
 ///
 /// # Errors
 ///

@@ -1,13 +1,13 @@
-//! Runs in which every task has the same number of operations to do, and its own clock.
+//! Runs in which all tasks have the same number of operations to do, and each task is timed.
 //!
-//! Some benchmarks' harnesses (google-benchmark is one) give each task a number of operations,
-//! begin together, and stop a task's clock when it has done its own. The figure is the mean of the
-//! tasks' times.
+//! Some benchmark harnesses, such as google-benchmark, give each task a number of operations. All
+//! tasks begin together, and each task's clock stops when its operations are done. The figure is
+//! the mean of the tasks' times.
 //!
-//! If tasks are served unevenly, this differs from a figure from the throughput while all tasks go
-//! on. Faster tasks are done first, and the others go on with less contention. But the time of a
-//! slow task counts as much as that of a fast one. Such a run is simulated from its beginning to
-//! its end. All other results of the cell describe the time while all tasks go on.
+//! If tasks are served unevenly, this figure differs from one that comes from the throughput while
+//! all tasks run. Faster tasks finish first, and the others go on with less contention. But the
+//! time of a slow task counts as much as that of a fast one. So these runs are simulated from start
+//! to end. All other results of the cell describe the time while all tasks run.
 
 use super::objects::{objects, simulation};
 use super::prediction::{Prediction, SimulationError, range};
@@ -19,40 +19,41 @@ use lockyard_sim::RunEnd;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-/// Number of operations of each task. The benchmark has more: for `page-ref` at least ten times
-/// with up to 16 tasks, 2 to 5 times with 64 and 128. The end of a run is the same share of it. But
-/// with fewer operations chance has more weight: tasks that are served evenly end up to a few per
-/// cent apart, and their figure is 1 to 2 % low.
+/// Number of operations of each task. The benchmark has more: for `page-ref` at least ten times as
+/// many with up to 16 tasks, and 2 to 5 times with 64 and 128. The end of a run is the same share
+/// of it. But with fewer operations, chance has more weight. Tasks that are served evenly end up to
+/// a few per cent apart, and their figure is 1 to 2 % low.
 const EACH: u64 = 2_000;
 
-/// Longest run, in simulated nanoseconds. Beyond it each task has fewer operations to do ...
+/// Longest run, in simulated nanoseconds. For longer runs, the number of operations of each task is
+/// reduced.
 const LONG_ENOUGH: f64 = 2e9;
 
-/// ... but at least this many.
+/// Minimum number of operations of each task after this reduction.
 const FEWEST_EACH: u64 = 20;
 
-/// Maximum number of operations of all tasks in all runs of a cell. With many tasks, their places
-/// make less of a difference. Unpinned tasks on several sockets have 40 runs with four of them, 30
-/// with eight, 15 with 16.
+/// Maximum number of operations of all tasks in all runs of a cell. It limits the number of runs.
+/// With many tasks, their places make less difference. Unpinned tasks on several sockets have 40
+/// runs with four tasks, 30 with eight, 15 with 16.
 const ENOUGH: u64 = 480_000;
 
-/// ... but at least this many runs.
+/// Minimum number of runs.
 const FEWEST: u64 = 3;
 
-/// Factor on the time that a run would take if all tasks went on for ever; a longer run is stuck.
+/// A run is stuck if it takes longer than all tasks together would, multiplied by this factor.
 const STUCK: f64 = 1e3;
 
-/// Simulates runs in which each task is timed until it is done. Only the throughput, its range and
-/// that of each run come from such runs. This throughput is the one at which all tasks, if they
-/// went on for ever, would take the tasks' mean time.
+/// Simulates runs in which each task is timed until its operations are done. These runs give only
+/// the throughput, its range, and the throughput of each run. This throughput is the one at which
+/// the tasks' mean time would result if all tasks ran for ever.
 ///
 /// # Errors
 ///
-/// As [`windows::simulate`].
+/// Those of [`windows::simulate`].
 ///
 /// # Panics
 ///
-/// As [`windows::simulate`].
+/// Those of [`windows::simulate`].
 pub(super) fn simulate(
     cell: &CellSpec,
     effort: SimulationEffort,
@@ -61,7 +62,7 @@ pub(super) fn simulate(
     let seeds = effort.seeds.min((ENOUGH / (EACH * threads as u64)).max(FEWEST));
     let effort = SimulationEffort { seeds, ..effort }.for_tables(cell.variant);
     let found = windows::simulate(cell, effort, false)?;
-    // Nanoseconds of one task.
+    // Nanoseconds per operation of one task.
     let operation = threads as f64 * 1e9 / found.throughput;
     let each = EACH.min((LONG_ENOUGH / operation) as u64).max(FEWEST_EACH);
     let longest = cell.machine.cycles(each as f64 * operation * STUCK);
@@ -74,7 +75,7 @@ pub(super) fn simulate(
     let throughput = |time: f64| threads as f64 * 1e9 / time;
     let runs: Vec<f64> = times.iter().copied().map(throughput).collect();
     Ok(Prediction {
-        // The mean that the benchmark prints.
+        // The mean, as the benchmark prints it.
         throughput: statistics::mean(&times).map_or(0.0, throughput),
         range: range(&runs),
         runs,
@@ -83,15 +84,16 @@ pub(super) fn simulate(
     })
 }
 
-/// Returns the mean of the tasks' times for an operation in one run of `each` operations a task, in
-/// nanoseconds. A run of more than `longest` cycles is stuck.
+/// Returns the mean of the tasks' times per operation in one run, in nanoseconds. Each task does
+/// `each` operations. A run of more than `longest` cycles is stuck.
 fn mean_time(cell: &CellSpec, each: u64, longest: u64, seed: u64) -> Result<f64, String> {
     let mut simulation = simulation(cell, seed);
     let objects = objects(&mut simulation, cell, seed)?;
-    // Cycles.
+    // Times in cycles.
     let times = Rc::new(RefCell::new(Vec::new()));
-    // The harness lets all tasks begin together, and its runs are so long that a slightly earlier
-    // task gains nothing. So clocks start when all have begun, in an order that favours no task.
+    // The harness starts all tasks together, and its runs are so long that a slightly earlier start
+    // is no advantage. So here the clocks start when all tasks have begun, in an order that favours
+    // no task.
     let beginnings = Beginnings::draw(&mut simulation, cell.variant.starts, cell.threads);
     let all_there = beginnings.end();
     let places = cell.placement.places(cell.machine, cell.threads, seed);
@@ -125,7 +127,7 @@ mod tests {
     const EFFORT: SimulationEffort =
         SimulationEffort { warm_up_ns: 50_000.0, window_ns: 100_000.0, seeds: 3 };
 
-    /// Returns the figures of the time while all go on, and of tasks that are done, in nanoseconds.
+    /// Returns two figures in nanoseconds: while all tasks run, and timed until each task is done.
     fn figures(
         machine: &str,
         variant: &str,
@@ -156,11 +158,12 @@ mod tests {
 
     #[test]
     fn tasks_that_are_not_served_alike_are_not_done_together() {
-        // Each from another socket: the one that is done first leaves the other alone.
+        // Each task is on another socket. When the first one is done, the other one runs
+        // uncontended.
         let places = MachinePlacement::List(vec![0, 10]);
         let (all, each) = figures("broadwell-ex-8s10c2t", "cmpxchg", &places, 2);
         assert!(each < 0.9 * all, "{each}, while all go on {all}");
-        // Three cores of one socket, and one of another, which gets the most: the three take long.
+        // Three cores of one socket, and one of another, which gets the most. The three take long.
         let places = MachinePlacement::List(vec![0, 1, 2, 10]);
         let (all, each) = figures("broadwell-ex-8s10c2t", "xadd", &places, 4);
         assert!(each > 1.1 * all, "{each}, while all go on {all}");

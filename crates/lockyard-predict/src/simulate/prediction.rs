@@ -10,16 +10,17 @@ use lockyard_scenarios::Metric;
 /// Result of the runs of a cell.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prediction {
-    /// Operations a second of all threads (of one guest, where guests share CPUs): the mean over
-    /// the seeds.
+    /// Operations per second of all threads (of one guest, if guests share CPUs): the mean over the
+    /// seeds.
     pub throughput: f64,
-    /// Lowest and highest throughput of a seed. For a mean over a long run, those of both of its
-    /// parts.
+    /// Lowest and highest throughput of a seed. For a mean over a long run, the range over both of
+    /// its parts.
     pub range: (f64, f64),
     /// Throughput of each seed. For a mean over a long run, that of its longer part.
     pub runs: Vec<f64>,
     /// CPU time of all threads (of one guest) by region. A thread uses its hardware thread all the
-    /// time except in steps of the region `idle`. Where guests share CPUs, it also waits for one.
+    /// time, except in steps of the region `idle`. If guests share CPUs, a thread also waits for a
+    /// CPU.
     pub cpu: CpuTime,
     /// Operations of the slowest and of the fastest thread, over all seeds.
     pub per_thread: (u64, u64),
@@ -27,43 +28,44 @@ pub struct Prediction {
     pub failed_per_success: f64,
     /// Read-modify-writes per ownership of a line.
     pub rmws_per_ownership: f64,
-    /// Transfers from core to core of one complex, per operation.
+    /// Transfers between cores of one complex, per operation.
     pub local_transfers: f64,
     /// Grants of a line to another complex, per operation.
     pub remote_transfers: f64,
-    /// Throughput while all tasks go on; `None` if `throughput` is that figure.
+    /// Throughput while all tasks run; `None` if that is what `throughput` says.
     pub while_all_go_on: Option<f64>,
-    /// Agreement of the runs, each of which began in another order. `None` with one task or one
-    /// run, and for tasks whose places differ from run to run.
+    /// Agreement of the runs, which began in different orders. `None` with one task or one run, or
+    /// if tasks have different places in each run.
     pub orders: Option<Orders>,
-    /// Throughput if threads of a core share nothing of an ownership; `None` if no core has two.
+    /// Throughput if the threads of a core share nothing of an ownership; `None` if no core has
+    /// two.
     pub siblings_apart: Option<f64>,
-    /// Fairness among threads; each run is a round.
+    /// Fairness among threads. Each run is a round.
     pub fairness: Fairness,
-    /// Waits of the steps that take a lock, or take or drop a reference.
+    /// Waits in the steps that take a lock, or take or drop a reference.
     pub waits: Option<Waits>,
     /// Cycles by phase, activity, line and lock.
     pub costs: Costs,
     /// CPU time as a profiler's listing.
     pub listing: Listing,
-    /// Number of lockref operations that gave up and took the lock, in all windows.
+    /// Number of lockref operations that exhausted their retries and took the lock, in all windows.
     pub locked: u64,
-    /// Expected number of these in a second of the machine's time. If no window contains one, as is
-    /// usual, it is extrapolated from the losses in a row of compare-exchanges.
+    /// Expected number of these fallbacks per second of the machine's time. Usually no window
+    /// contains one. Then the number is extrapolated from the compare-exchanges lost in a row.
     pub fallbacks_per_second: f64,
-    /// 95 % confidence interval of that number, from the number seen, or else from the differences
-    /// between runs. `None` with too few runs.
+    /// 95 % confidence interval of that number. It comes from the fallbacks that occurred, or else
+    /// from the differences between runs. `None` with too few runs.
     pub fallbacks_interval: Option<(f64, f64)>,
-    /// Operations a second of the runs without fallbacks; `None` if all runs had some.
+    /// Operations per second of the runs without fallbacks; `None` if all runs had some.
     pub without_fallbacks: Option<f64>,
-    /// Effect of a fallback on a run that is long enough to expect one; `None` for a shorter run.
+    /// Effect of a fallback, for a run that is long enough to expect one; `None` for a shorter run.
     pub long: Option<LongRun>,
-    /// Samples of a run; empty if the plan has none.
+    /// Samples of a run. Empty if the plan has none.
     pub samples: Vec<SampleFigures>,
 }
 
 impl Prediction {
-    /// Returns the outcome of the runs in a metric, from which figures are made.
+    /// Returns the outcome of the runs in a metric. Figures are made from it.
     pub fn outcome(&self, metric: Metric, tasks: usize) -> Outcome<'_> {
         Outcome {
             metric,
@@ -101,22 +103,22 @@ impl std::error::Error for SimulationError {}
 pub struct LongRun {
     /// Length of the run in seconds.
     pub seconds: f64,
-    /// Expected number of fallbacks in a second, until the first one.
+    /// Expected number of fallbacks per second, until the first one.
     pub fallbacks_per_second: f64,
-    /// Operations a second before the first fallback.
+    /// Operations per second before the first fallback.
     pub until: f64,
-    /// Operations a second after it.
+    /// Operations per second after the first fallback.
     pub from_then: f64,
-    /// Mean share of the run before it.
+    /// Share of the run before the first fallback, on average.
     pub share: f64,
-    /// Mean operations a second over the run at the greatest and at the least rate of fallbacks in
+    /// Mean operations per second over the run, at the greatest and the least rate of fallbacks in
     /// the rate's interval.
     pub by_rate: Option<(f64, f64)>,
 }
 
 impl LongRun {
-    /// Returns the effect on a run of `seconds` with this many fallbacks a second. The first one
-    /// comes after an exponentially distributed time.
+    /// Returns the effect on a run of `seconds` with this number of fallbacks per second. The first
+    /// one comes after an exponentially distributed time.
     pub(super) fn new(
         seconds: f64,
         fallbacks_per_second: f64,
@@ -128,13 +130,13 @@ impl LongRun {
         LongRun { seconds, fallbacks_per_second, until, from_then, share, by_rate: None }
     }
 
-    /// Adds the interval of the rate.
+    /// Adds the effect of the rate's interval.
     pub(super) fn with_interval(self, rates: Option<(f64, f64)>) -> LongRun {
         let mean = |rate| LongRun::new(self.seconds, rate, self.until, self.from_then).mean();
         LongRun { by_rate: rates.map(|(least, greatest)| (mean(greatest), mean(least))), ..self }
     }
 
-    /// Mean operations a second over the run.
+    /// Mean operations per second over the run.
     pub(super) fn mean(&self) -> f64 {
         self.share * self.until + (1.0 - self.share) * self.from_then
     }
@@ -158,10 +160,10 @@ mod tests {
         assert_eq!(long(0.0).mean(), 8.0);
         assert!((long(1e-6).mean() - 8.0).abs() < 1e-4);
         assert!((long(1e6).mean() - 2.0).abs() < 1e-4);
-        // A higher rate makes it slower.
+        // A higher rate makes the run slower.
         let between = long(0.2).with_interval(Some((1e-6, 1e6))).by_rate.expect("it has one");
         assert!((between.0 - 2.0).abs() < 1e-4 && (between.1 - 8.0).abs() < 1e-4, "{between:?}");
-        // With one expected fallback, 63 % of a run are before it on average.
+        // With one expected fallback, on average 63 % of a run are before it.
         assert!((long(0.2).share - 0.632).abs() < 0.001);
     }
 }

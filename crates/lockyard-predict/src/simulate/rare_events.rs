@@ -1,36 +1,37 @@
-//! Runs that last seconds, of which a millisecond is simulated.
+//! Published runs that last seconds. Only a millisecond of each is simulated.
 //!
 //! An operation of a lockref that loses `MAX_FAILURES` compare-exchanges in a row takes the lock.
 //! Without trywait, and with some numbers of tasks, all others then find the lock held, queue for
-//! it, and stay there (`docs/model/runs-of-seconds.md`). Under contention that may happen a few
-//! times a second. A published run of seconds then has it near its beginning, and a simulated
-//! millisecond does not have it.
+//! it, and stay there (`docs/model/runs-of-seconds.md`). Under contention this may happen a few
+//! times per second. A published run of seconds then has such a fallback near its start, but a
+//! simulated millisecond has none.
 //!
-//! Its rate is extrapolated from the losses in a row of compare-exchanges. Its effect is simulated
-//! by a run in which one task begins by holding the lock. The figure is the mean over a run of the
-//! length that the script states (`mean_over`). That run begins undisturbed and does not recover.
+//! The rate of fallbacks is extrapolated from the compare-exchanges lost in a row. Their effect is
+//! simulated by a run in which one task begins by holding the lock. The figure is the mean over a
+//! run of the length that the script states (`mean_over`). That run begins undisturbed and does not
+//! recover.
 
 use super::fallbacks::bounds;
 use super::prediction::{LongRun, Prediction, SimulationError};
 use super::spec::CellSpec;
 use super::{SimulationEffort, windows};
 
-/// Expected number of fallbacks in a run below which they are ignored.
+/// If fewer fallbacks than this are expected in a run, they are ignored.
 const RARE: f64 = 0.01;
-/// Share of the throughput; a run that fallbacks slow down by less recovers, or is not affected.
+/// Share of the throughput. If fallbacks slow a run by less, it recovers, or is not affected.
 const SLOWER: f64 = 0.02;
 
-/// Simulates as [`windows::simulate`], and takes the mean over a run of this many seconds. The
-/// variant has one lockref and no guests. Everything but the throughput, its range and the
-/// fallbacks describes the part of the run that is longer, on average.
+/// Simulates as [`windows::simulate`] does, and takes the mean over a run of this many seconds. The
+/// variant has one lockref and no guests. All details describe the part of the run that is longer
+/// on average, except the throughput, its range and the fallbacks.
 ///
 /// # Errors
 ///
-/// As [`windows::simulate`].
+/// Those of [`windows::simulate`].
 ///
 /// # Panics
 ///
-/// As [`windows::simulate`].
+/// Those of [`windows::simulate`].
 pub(super) fn simulate(
     cell: &CellSpec,
     effort: SimulationEffort,
@@ -38,7 +39,7 @@ pub(super) fn simulate(
 ) -> Result<Prediction, SimulationError> {
     let found = windows::simulate(cell, effort, false)?;
     let one = bounds(cell.variant).count() == 1 && cell.variant.guests.is_none();
-    // If every run has fallen by itself, they behave as long runs do.
+    // If every run had a fallback, the runs already behave as long ones do.
     let (Some(seconds), Some(until), true) = (seconds, found.without_fallbacks, one) else {
         return Ok(found);
     };
@@ -46,8 +47,8 @@ pub(super) fn simulate(
     if interval.map_or(rate, |(_, greatest)| greatest) * seconds < RARE {
         return Ok(found);
     }
-    // Tasks begin in a random order: a queue keeps its first order, and in a run of seconds
-    // interrupts have shuffled it.
+    // Tasks begin in a random order. A queue keeps its first order, and in a real run of seconds
+    // interrupts have shuffled the queue.
     let effort = effort.for_fallen(cell.threads, until);
     let fallen = windows::simulate(cell, effort, true)?;
     if fallen.throughput > until * (1.0 - SLOWER) {

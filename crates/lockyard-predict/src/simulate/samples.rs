@@ -10,16 +10,16 @@ use lockyard_scenarios::Samples;
 use lockyard_sim::RunEnd;
 use std::rc::Rc;
 
-/// Number of simulated runs, each with a seed of its own. Samples are long, so their totals differ
-/// little from seed to seed.
+/// Number of simulated runs, which have different seeds. Samples are long, so their totals differ
+/// little between seeds.
 pub const SEEDS: usize = 3;
 
-/// Returns the operations a second in each sample: the means over the seeds. Each disturbance has a
-/// task of its own, on a hardware thread after those of the tasks.
+/// Returns the operations per second in each sample, as means over the seeds. Each disturbance has
+/// a separate task, on a hardware thread after those of the other tasks.
 ///
 /// # Errors
 ///
-/// As [`super::simulate`]. Also if the machine has no hardware thread for a disturbance.
+/// Those of [`super::simulate`]. Also if the machine has no hardware thread for a disturbance.
 ///
 /// # Panics
 ///

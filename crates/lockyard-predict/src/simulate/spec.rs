@@ -14,7 +14,7 @@ pub struct CellSpec<'a> {
     pub variant: &'a Variant,
     /// Placement of the tasks; each guest has the same one.
     pub placement: &'a MachinePlacement,
-    /// Socket that is the home of the objects; the last one on a machine that has fewer.
+    /// Home socket of the objects. A machine with fewer sockets uses its last one.
     pub home: usize,
     /// Number of tasks (of one guest).
     pub threads: usize,
@@ -27,19 +27,22 @@ pub struct CellSpec<'a> {
 pub struct RunPlan {
     /// Length of a run, and number of runs.
     pub effort: SimulationEffort,
-    /// Time each task until it has done its operations, instead of counting while all go on.
+    /// If `true`, time each task until its operations are done, instead of counting while all tasks
+    /// run.
     pub until_each_is_done: bool,
-    /// Seconds of a run over which the figure is the mean; `None` for a figure of the moment.
+    /// Length in seconds of the run over which the figure is the mean; `None` for a short-term
+    /// figure.
     pub mean_over: Option<f64>,
-    /// Samples to simulate beside the figure.
+    /// Samples to simulate in addition to the figure.
     pub samples: Option<Samples>,
-    /// If a core has two tasks, simulate the cell once more, as if the threads of a core shared
-    /// nothing of an ownership. How much they share is not settled; this is the other extreme.
+    /// If `true`, and a core has two tasks, simulate the cell once more, as if the threads of a
+    /// core shared nothing of an ownership. How much they share is not settled; this is the other
+    /// extreme.
     pub siblings_apart: bool,
 }
 
 impl RunPlan {
-    /// Plan of runs while all tasks go on.
+    /// Returns the plan of runs that are counted while all tasks run.
     pub fn of_windows(effort: SimulationEffort) -> RunPlan {
         RunPlan {
             effort,
@@ -50,7 +53,7 @@ impl RunPlan {
         }
     }
 
-    /// Plan of the run that a script describes.
+    /// Returns the plan of the run that a script describes.
     pub fn of_run(effort: SimulationEffort, run: &PublishedRun) -> RunPlan {
         RunPlan {
             until_each_is_done: run.until_each_is_done,
@@ -59,8 +62,8 @@ impl RunPlan {
         }
     }
 
-    /// Plan of a script's run with full effort: its samples too, and the figure with siblings
-    /// apart.
+    /// Returns the plan of a script's run with full effort. It includes the samples, and the figure
+    /// with siblings apart.
     pub fn full(cell: &CellSpec, run: &PublishedRun, samples: Option<Samples>) -> RunPlan {
         let effort = SimulationEffort::usual(cell.machine, cell.placement, cell.threads);
         RunPlan { samples, siblings_apart: true, ..RunPlan::of_run(effort, run) }

@@ -1,7 +1,7 @@
 //! A simulated machine as a scenario sees it, and its records: waits of steps, and use of locks.
 //!
-//! Recording costs no simulated time. A simulation stays on its OS thread, so the record belongs to
-//! that thread.
+//! Recording costs no simulated time. A simulation stays on its OS thread, so the record is
+//! thread-local.
 
 use super::changes::{Changes, StepKind, Steps};
 use super::locks::{Locks, Now};
@@ -19,15 +19,16 @@ pub(super) struct OnMachine(());
 
 /// Record of a run.
 pub(super) struct Record {
-    /// Waits, in cycles of the machine at first, in nanoseconds when the record is ended.
+    /// Waits: in cycles of the machine during recording, in nanoseconds after its end.
     pub waits: Histogram<u64>,
-    /// Use of each object's lock, all guests together; empty for an object without a lock.
+    /// Use of each object's lock, summed over all guests. The entry of an object without a lock is
+    /// empty.
     pub locks: Vec<LockTime>,
     /// Cycles of all threads in steps of the region `user`.
     pub user: u64,
     /// Cycles of all threads in steps of the region `idle`.
     pub idle: u64,
-    /// Beginning of each thread's current wait.
+    /// Start of each thread's current wait.
     waiting_since: Vec<u64>,
     /// The locks of all guests' objects, guest by guest.
     using: Locks,
@@ -41,12 +42,13 @@ thread_local! {
     static RECORD: RefCell<Option<Record>> = const { RefCell::new(None) };
 }
 
-/// A record that has begun. It is discarded if it is dropped before its end, as by a run that
-/// failed: the next run of the OS thread may have more threads, and must not record into it.
+/// A record in progress. If it is dropped before its end, as after a failed run, it is discarded.
+/// The OS thread's next run may have more threads, and must not record into it.
 pub(super) struct Recording(());
 
-/// Begins a record of `guests` guests, each with `threads` threads and `objects` objects. It
-/// follows the use of locks from now on. Figures come from the [window](Recording::begin_window).
+/// Begins a record of `guests` guests, each with `threads` threads and `objects` objects. The
+/// record follows the use of locks from now on. Figures come from the
+/// [window](Recording::begin_window).
 pub(super) fn begin(guests: usize, threads: usize, objects: usize) -> Recording {
     let all = guests * threads;
     let record = Record {
@@ -65,7 +67,7 @@ pub(super) fn begin(guests: usize, threads: usize, objects: usize) -> Recording 
 }
 
 impl Recording {
-    /// Follows the steps of threads from now on: before any of them runs.
+    /// Follows the steps of threads from now on. Call this before any thread runs.
     pub(super) fn keep_steps(&self) {
         RECORD.with_borrow_mut(|record| {
             let record = record.as_mut().expect("a record was begun");
@@ -73,7 +75,8 @@ impl Recording {
         });
     }
 
-    /// Appends the steps of threads to `changes`, beginning with those that are open at `time`.
+    /// Appends the steps of threads to `changes`. The first entries are the steps that are open at
+    /// `time`.
     pub(super) fn begin_changes(&self, time: u64, changes: Changes) {
         RECORD.with_borrow_mut(|record| {
             let record = record.as_mut().expect("a record was begun");
@@ -81,7 +84,7 @@ impl Recording {
         });
     }
 
-    /// Discards the record so far: figures begin at `time`.
+    /// Discards the record so far. Figures begin at `time`.
     pub(super) fn begin_window(&self, time: u64) {
         RECORD.with_borrow_mut(|record| {
             let record = record.as_mut().expect("a record was begun");
@@ -116,7 +119,7 @@ fn recording(with: impl FnOnce(&mut Record, usize, u64)) {
     });
 }
 
-/// Follows a step of the running thread, if there is a trace.
+/// Passes a step of the running thread to the trace, if there is one.
 fn stepping(with: impl FnOnce(&mut Steps, usize, u64)) {
     RECORD.with_borrow_mut(|record| {
         if let Some(steps) = record.as_mut().and_then(|record| record.steps.as_mut()) {
@@ -236,7 +239,7 @@ mod tests {
         let machine = Machine::shipped("skylake-client-4c").unwrap();
         let mut simulation = Simulation::new(&machine, 1);
         for place in 0..2 {
-            // The second one had no place in the record.
+            // The second thread has no place in the first record.
             simulation.spawn(place, || {
                 OnMachine::wait_begins();
                 OnMachine::wait_ends();

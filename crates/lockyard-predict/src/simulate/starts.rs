@@ -1,23 +1,23 @@
-//! Start times of the tasks of a simulated run, and whether the figure depends on their order.
+//! Start times of the tasks of a simulated run, and a check if the figure depends on their order.
 //!
-//! Tasks begin in a random order, microseconds apart, unless a script says otherwise. The reason: a
-//! queue of tasks that all come back keeps its first order for ever. Each seed has another order.
-//! So the runs of a cell are also a check. If they differ by more than each of them varies in its
-//! own window, the figure depends on an arbitrary order, and the row says so.
+//! Tasks begin in a random order, microseconds apart, unless a script says otherwise. The reason is
+//! that a queue of tasks that all come back keeps its first order for ever. Each seed has another
+//! order, so the runs of a cell are also a check. If runs differ by more than each of them varies
+//! in its own window, the figure depends on an arbitrary order. Then the row says so.
 
 use lockyard_results::statistics;
 use lockyard_scenarios::Starts;
 use lockyard_sim::Simulation;
 
-/// Number of parts of a window, from which a run's own interval is computed.
+/// Number of parts of a window. A run's own interval is computed from them.
 pub(super) const PARTS: usize = 8;
 
-/// Maximum difference of figures that agree, as a share of the lower one.
+/// Maximum difference of figures that agree, relative to the lower one.
 pub const NEAR: f64 = 0.05;
 
 /// Start times of the tasks of one run.
 pub(super) struct Beginnings {
-    /// Cycles, one for each task; empty if they begin together.
+    /// Cycles, one for each task; empty if tasks begin together.
     moments: Vec<u64>,
 }
 
@@ -31,7 +31,7 @@ impl Beginnings {
         Beginnings { moments }
     }
 
-    /// Adds task number `task` of the run, of a group, on a hardware thread.
+    /// Adds task number `task` of the run, in a group, on a hardware thread.
     pub(super) fn spawn(
         &self,
         simulation: &mut Simulation,
@@ -46,7 +46,7 @@ impl Beginnings {
         }
     }
 
-    /// Cycle at which the last task begins. It is 0 for tasks that begin together: their first
+    /// Cycle at which the last task begins. It is 0 if tasks begin together, because the first
     /// hundred nanoseconds are part of the warm-up.
     pub(super) fn end(&self) -> u64 {
         self.moments.iter().copied().max().unwrap_or(0)
@@ -57,7 +57,7 @@ impl Beginnings {
         (0..self.moments.len()).min_by_key(|&task| self.moments[task]).unwrap_or(0)
     }
 
-    /// Cycles from the start of task number `task` to that of the last one.
+    /// Cycles from the start of task number `task` to the start of the last one.
     pub(super) fn until_all_have_begun(&self, task: usize) -> u64 {
         self.moments.get(task).map_or(0, |moment| self.end() - moment)
     }
@@ -66,18 +66,18 @@ impl Beginnings {
 /// Agreement of the start orders of a cell's runs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Orders {
-    /// Highest throughput of an order over the lowest one, less 1.
+    /// Highest throughput of an order divided by the lowest one, minus 1.
     pub spread: f64,
-    /// True if the two agree: they differ by less than 5 %, or their intervals overlap.
+    /// `true` if these two agree: they differ by less than 5 %, or their intervals overlap.
     pub agree: bool,
 }
 
 impl Orders {
-    /// Compares runs that began in different orders, each with the figures of equal parts of its
+    /// Compares runs that began in different orders. Each has the figures of equal parts of its
     /// window. A run's interval has 95 % confidence if its parts are independent. Returns `None`
     /// with fewer than two runs.
     pub(super) fn of(runs: &[[f64; PARTS]]) -> Option<Orders> {
-        // The lower end, the mean, the upper end.
+        // Lower end, mean, upper end.
         let interval = |parts: &[f64; PARTS]| {
             let mean = parts.iter().sum::<f64>() / PARTS as f64;
             let squares: f64 = parts.iter().map(|part| (part - mean).powi(2)).sum();
@@ -104,7 +104,7 @@ mod tests {
     use std::cell::RefCell;
     use std::rc::Rc;
 
-    /// Moments at which eight tasks really begin, in the order of their numbers.
+    /// Cycles at which eight tasks really begin, in the order of their numbers.
     fn begun(starts: Starts, seed: u64) -> (Beginnings, Vec<u64>) {
         let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
         let mut simulation = Simulation::new(&machine, seed);
@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn tasks_begin_in_a_random_order_a_microsecond_apart_and_the_seed_decides() {
-        // The clock has 3 GHz.
+        // The clock is 3 GHz.
         let (beginnings, moments) = begun(Starts::Random, 1);
         let mut sorted = moments.clone();
         sorted.sort_unstable();
@@ -159,7 +159,7 @@ mod tests {
         assert!(of(&[steady(100.0), steady(104.9)]).agree);
         let apart = of(&[steady(100.0), steady(103.0), steady(106.0)]);
         assert!(!apart.agree && (apart.spread - 0.06).abs() < 1e-9, "{apart:?}");
-        // 30 % to both sides: each interval is 27 % wide.
+        // The parts vary by 30 % in both directions, so each interval is 27 % wide.
         assert!(of(&[noisy(100.0), noisy(120.0)]).agree);
         assert!(!of(&[noisy(100.0), noisy(200.0)]).agree);
         assert_eq!(Orders::of(&[steady(1.0)]), None);

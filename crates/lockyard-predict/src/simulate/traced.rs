@@ -1,7 +1,7 @@
-//! A run of a cell whose changes are kept, for a trace.
+//! A run of a cell that keeps its changes, for a trace.
 //!
-//! It is the cell's run with the first seed once more, from the same beginning, and ends sooner. So
-//! a trace changes no figure, and shows a run that the figure comes from.
+//! The run repeats the cell's run with the first seed, from the same start, but ends sooner. So a
+//! trace changes no figure, and shows a run from which the figure comes.
 
 use super::SimulationEffort;
 use super::changes::{Change, Changes, Follower};
@@ -13,18 +13,18 @@ use lockyard_scenarios::Starts;
 use lockyard_sim::RunEnd;
 use std::rc::Rc;
 
-/// The seed of a traced run: the first one of every cell.
+/// Seed of a traced run: the first one of every cell.
 pub const SEED: u64 = 1;
 
-/// Simulated nanoseconds between two looks at the number of changes.
+/// Simulated nanoseconds between two checks of the number of changes.
 const BETWEEN_LOOKS_NS: f64 = 100.0;
 
-/// The beginning of a run's window, with its changes.
+/// The first part of a run's window, with its changes.
 #[derive(Clone, Debug)]
 pub struct TracedRun {
-    /// Cycle at which the trace begins: that of the window.
+    /// Cycle at which the trace begins, which is the start of the window.
     pub begin: u64,
-    /// Cycle at which it ends.
+    /// Cycle at which the trace ends.
     pub end: u64,
     /// Length of the whole window, in cycles.
     pub window: u64,
@@ -34,7 +34,7 @@ pub struct TracedRun {
     pub changes: Vec<Change>,
     /// Hardware thread on which each task begins, guest by guest.
     pub places: Vec<usize>,
-    /// True if tasks share CPUs, and move between them.
+    /// `true` if tasks share CPUs, and move between them.
     pub shares_cpus: bool,
     /// Number of guests.
     pub guests: usize,
@@ -42,23 +42,23 @@ pub struct TracedRun {
     pub objects: Vec<String>,
     /// Names of lines, by number.
     pub lines: Vec<String>,
-    /// Use of the lock of each object within the trace, all guests together.
+    /// Use of each object's lock within the trace, summed over all guests.
     pub locks: Vec<LockTime>,
-    /// Hash of the run up to the end.
+    /// Hash of the run up to the end of the trace.
     pub hash: u64,
 }
 
-/// Simulates the beginning of a cell's first window. It ends at the latest soon after `most`
-/// changes. `long` is the effect of a fallback on the figure, if there is one: the run is that of
-/// the part that is longer on average.
+/// Simulates the first part of a cell's first window. The trace ends soon after `most` changes, or
+/// with the window. `long` is the effect of a fallback on the figure, if there is one. Then the run
+/// is that of the part that is longer on average.
 ///
 /// # Errors
 ///
-/// As [`simulate`](super::simulate). Also after an interrupt.
+/// Those of [`simulate`](super::simulate). Also after an interrupt.
 ///
 /// # Panics
 ///
-/// As [`simulate`](super::simulate).
+/// Those of [`simulate`](super::simulate).
 pub fn trace(
     cell: &CellSpec,
     effort: SimulationEffort,

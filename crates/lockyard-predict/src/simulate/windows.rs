@@ -1,7 +1,7 @@
-//! Runs that are counted for a window while all tasks go on.
+//! Runs that are counted in a window while all tasks run.
 //!
-//! A run warms up, is counted for a window, and is then stopped and verified. Several runs, each
-//! with a seed of its own, make a prediction.
+//! A run warms up, is counted in a window, and is then stopped and verified. Several runs with
+//! different seeds make a prediction.
 
 use super::SimulationEffort;
 use super::effort::places_are_alike;
@@ -26,22 +26,23 @@ use std::rc::Rc;
 /// that one slow operation is a small part of the figure.
 const ENOUGH_OPERATIONS: u64 = 200;
 
-/// Minimum number of operations of each task in a window, because tasks may be in step.
+/// Minimum number of operations of each task in a window, because tasks may be in lockstep.
 const ENOUGH_OF_EACH: u64 = 20;
 
 /// Longest window, in simulated nanoseconds.
 const LONGEST_WINDOW_NS: f64 = 2e9;
 
-/// Time after its start by which the last task has reached a lock, in simulated nanoseconds.
+/// Time within which the last task reaches a lock after its start, in simulated nanoseconds.
 const COMES_BY_NS: f64 = 1000.0;
 
 /// Simulates a cell. With `fallen`, the task that begins first holds the locks of all lockrefs
-/// until the others have begun, so that they queue in a random order. Such a variant has no guests.
+/// until the others have begun, so that they queue in a random order. In that case the variant has
+/// no guests.
 ///
 /// # Errors
 ///
 /// If a run is stuck, a thread panics, or the objects are in a wrong state afterwards. Then a
-/// primitive is broken, and the message describes how.
+/// primitive is broken, and the message describes the fault.
 ///
 /// # Panics
 ///
@@ -53,7 +54,8 @@ pub(super) fn simulate(
 ) -> Result<Prediction, SimulationError> {
     let guests = cell.variant.guests.unwrap_or(1);
     let effort = effort.for_guests(guests).for_tables(cell.variant);
-    // Interrupts have shuffled a run of seconds, whatever its first order.
+    // In a real run of seconds, interrupts have shuffled the tasks, so the first order does not
+    // matter.
     let starts = if fallen { Starts::Random } else { cell.variant.starts };
     let mut sums = Sums::new(cell);
     for seed in 1..=effort.seeds {
@@ -72,7 +74,7 @@ pub(super) fn simulate(
 pub(super) enum Failed {
     /// The objects could not be laid out.
     Setup(&'static str),
-    /// Failure in the run.
+    /// Failure during the run.
     Run(String),
 }
 
@@ -89,7 +91,7 @@ impl Failed {
     }
 }
 
-/// One run whose tasks have been added.
+/// One run, after its tasks have been added.
 pub(super) struct Run<'a> {
     pub(super) cell: &'a CellSpec<'a>,
     pub(super) simulation: Simulation,
@@ -99,7 +101,7 @@ pub(super) struct Run<'a> {
     pub(super) all_there: u64,
 }
 
-/// Counters at the beginning of the window.
+/// Counters at the start of the window.
 struct Before {
     busy: Option<u64>,
     spent: CycleAttribution,
@@ -109,12 +111,12 @@ struct Before {
     lost: Vec<Vec<u64>>,
 }
 
-/// Window of a run that was counted.
+/// The counted window of a run.
 struct Window {
     nanoseconds: f64,
     /// Operations of each task.
     counts: Vec<u64>,
-    /// Operations of all tasks up to the end of each part, from the beginning of the run.
+    /// Operations of all tasks from the start of the run to the end of each part.
     ends: Vec<u64>,
 }
 
@@ -168,7 +170,7 @@ impl<'a> Run<'a> {
         addresses.map(|address| self.simulation.failure_streaks(address)).collect()
     }
 
-    /// Warms up, counts a window, stops, verifies, and adds what was counted to `sums`.
+    /// Warms up, counts a window, stops, verifies, and adds the counts to `sums`.
     fn finish(mut self, effort: SimulationEffort, sums: &mut Sums) -> Result<(), Failed> {
         let machine = self.cell.machine;
         let begin = self.all_there + machine.cycles(effort.warm_up_ns);
@@ -189,7 +191,7 @@ impl<'a> Run<'a> {
         let window = self.window(begin, effort.window_ns, &before.operations)?;
         let end = begin + machine.cycles(window.nanoseconds);
         sums.add(&mut self, &before, window, recording, end);
-        // Drain, and check the state of everything.
+        // Drain, and check the final state of everything.
         self.simulation.request_stop();
         let outcome = self.simulation.run_until(end + machine.cycles(DRAIN_NS));
         if !matches!(outcome, RunEnd::Finished) {
@@ -204,7 +206,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Runs a window from the cycle `begin` on, and doubles it until it holds enough operations.
+    /// Runs a window from cycle `begin` on. Doubles it until it contains enough operations.
     fn window(
         &mut self,
         begin: u64,
@@ -242,7 +244,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Counters of coherence, all runs together.
+/// Coherence counters, summed over all runs.
 #[derive(Default)]
 struct Transfers {
     failed_exchanges: u64,
@@ -269,7 +271,7 @@ struct Sums<'a> {
     cell: &'a CellSpec<'a>,
     guests: usize,
     tasks: usize,
-    /// Operations a second of each run, of one guest.
+    /// Operations per second of one guest, for each run.
     throughputs: Vec<f64>,
     /// Operations in each part of each run's window.
     of_parts: Vec<[f64; PARTS]>,
@@ -335,11 +337,11 @@ impl<'a> Sums<'a> {
         }
         self.of_parts.push(part);
         let record = recording.end(end);
-        // Both have the same bounds.
+        // Both histograms have the same bounds.
         let _ = self.waits.add(&record.waits);
         let spent = run.simulation.attribution().since(&before.spent);
         let names = run.objects[0].places().map(|(name, ..)| name);
-        // Counts of one guest.
+        // Counts per guest.
         let locks = record.locks.into_iter().map(|lock| lock / self.guests as u64);
         let locks: Vec<(&str, LockTime)> = names.zip(locks).collect();
         let cycles = machine.cycles(window.nanoseconds);
@@ -364,7 +366,7 @@ impl<'a> Sums<'a> {
         self.transfers.add(&before.statistics, &run.simulation.statistics());
     }
 
-    /// Returns the prediction. `starts` says how the tasks of its runs began.
+    /// Returns the prediction. `starts` says how the tasks of the runs began.
     fn prediction(mut self, starts: Starts) -> Result<Prediction, SimulationError> {
         let alike = places_are_alike(self.cell.machine, self.cell.placement);
         let order_alone = self.tasks > 1 && starts == Starts::Random && alike;
@@ -404,7 +406,7 @@ impl<'a> Sums<'a> {
         })
     }
 
-    /// Adds to the costs the facts, other than cycles, that explain them.
+    /// Adds facts to the costs that explain them, other than cycles.
     fn describe_costs(&mut self) {
         self.costs.operations = self.operations;
         self.costs.guests = self.guests as u64;
@@ -416,7 +418,7 @@ impl<'a> Sums<'a> {
         self.costs.locks_in_counts = self.cell.variant.objects.iter().any(is_in_lockref);
     }
 
-    /// CPU time of one guest by region, in seconds a second.
+    /// CPU time of one guest by region, in seconds per second.
     fn cpu_time(&self) -> CpuTime {
         let all = self.windows as f64 * self.guests as f64;
         let each = |cycles: u64| if all > 0.0 { cycles as f64 / all } else { 0.0 };

@@ -1,9 +1,9 @@
-//! The events of a process while they are made.
+//! The events of a process during construction.
 
 use super::names::Names;
 use lockyard_trace::{Event, Kind, Process, Track, What};
 
-/// A process to which tracks and events are added. Events of one track come in the order of time.
+/// A process to which tracks and events are added. Events of one track must come in order of time.
 pub(super) struct Events<'a> {
     process: Process,
     names: &'a mut Names,
@@ -14,7 +14,7 @@ impl<'a> Events<'a> {
         Events { process: Process { name: name.to_owned(), ..Process::default() }, names }
     }
 
-    /// Adds a track; returns its number.
+    /// Adds a track. Returns its number.
     pub(super) fn track(&mut self, name: &str, kind: Kind, parent: Option<usize>) -> usize {
         self.process.tracks.push(Track { name: name.to_owned(), kind, parent });
         self.process.tracks.len() - 1
@@ -25,7 +25,7 @@ impl<'a> Events<'a> {
         self.process.events.len() - 1
     }
 
-    /// Begins a slice; returns the number of the event.
+    /// Begins a slice. Returns the number of the event.
     pub(super) fn begin(&mut self, time: u64, track: usize, name: &str) -> usize {
         let name = self.names.number(name);
         self.add(time, track, What::Begin { name, incoming: None, outgoing: None })
@@ -40,7 +40,8 @@ impl<'a> Events<'a> {
         self.add(time, track, What::Count(value));
     }
 
-    /// Adds an arrow from the end of one slice to another one, each given by its first event.
+    /// Adds an arrow from the end of one slice to another slice. `from` and `to` are the slices'
+    /// first events.
     pub(super) fn arrow(&mut self, number: u64, from: usize, to: usize) {
         if let What::Begin { outgoing, .. } = &mut self.process.events[from].what {
             *outgoing = Some(number);
@@ -50,9 +51,9 @@ impl<'a> Events<'a> {
         }
     }
 
-    /// Returns the process, with its events in the order of time.
+    /// Returns the process, with its events in order of time.
     pub(super) fn finish(mut self) -> Process {
-        // Stable: events of one track at one time keep their order.
+        // A stable sort: simultaneous events of one track keep their order.
         self.process.events.sort_by_key(|event| event.time);
         self.process
     }

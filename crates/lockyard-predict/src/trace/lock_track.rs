@@ -1,4 +1,4 @@
-//! The tracks of a lock: its holder, and the number of threads that wait for it.
+//! The tracks of a lock: its holder, and the number of waiting threads.
 
 use super::events::Events;
 use lockyard_trace::Kind;
@@ -10,7 +10,7 @@ pub(super) struct LockTrack {
     counter: usize,
     waiting: i64,
     holder: Option<usize>,
-    /// The thread's slice of the last hold: its first event, and its end.
+    /// Slice of the last hold: its first event, and its end.
     last: Option<(usize, Option<u64>)>,
 }
 
@@ -26,20 +26,20 @@ impl LockTrack {
         &self.name
     }
 
-    /// Notes that a thread begins to wait for it.
+    /// Records that a thread begins to wait for the lock.
     pub(super) fn is_wanted(&mut self, time: u64, events: &mut Events) {
         self.waiting += 1;
         events.count(time, self.counter, self.waiting);
     }
 
-    /// Notes that a thread no longer waits for it.
+    /// Records that a thread stops waiting for the lock.
     pub(super) fn is_had(&mut self, time: u64, events: &mut Events) {
         self.waiting -= 1;
         events.count(time, self.counter, self.waiting);
     }
 
-    /// Notes that a thread holds it, in the slice that begins with the event `begun`. Returns the
-    /// slice of the hold before: its first event, and its end.
+    /// Records that a thread holds the lock. The slice of this hold begins with the event `begun`.
+    /// Returns the slice of the previous hold: its first event, and its end.
     pub(super) fn is_held(
         &mut self,
         time: u64,
@@ -56,7 +56,7 @@ impl LockTrack {
         Some((before, end?))
     }
 
-    /// Notes that a thread releases it.
+    /// Records that a thread releases the lock.
     pub(super) fn is_released(&mut self, time: u64, thread: usize, events: &mut Events) {
         if let Some((_, end)) = &mut self.last {
             *end = Some(time);
@@ -67,7 +67,7 @@ impl LockTrack {
         }
     }
 
-    /// Ends a hold that is open.
+    /// Ends a hold that is still open.
     pub(super) fn finish(&mut self, time: u64, events: &mut Events) {
         if self.holder.take().is_some() {
             events.end(time, self.holders);

@@ -1,4 +1,4 @@
-//! Names of slices, each once.
+//! Names of slices, without repetitions.
 
 use std::collections::HashMap;
 

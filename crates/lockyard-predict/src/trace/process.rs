@@ -1,4 +1,4 @@
-//! The process of a cell: its threads, locks and lines as tracks.
+//! The process of a cell in a trace: its threads, locks and lines as tracks.
 
 use super::events::Events;
 use super::lock_track::LockTrack;
@@ -9,11 +9,11 @@ use lockyard_sim::{LineHolder, Machine};
 use lockyard_trace::{Kind, Process};
 use std::collections::BTreeMap;
 
-/// Maximum number of lines of a cell that have a track.
+/// Maximum number of lines of a cell that get a track.
 pub(super) const MOST_LINES: usize = 16;
 
-/// Returns the process of a cell, under its name, and the number of its lines that moved. Arrows have numbers from
-/// `arrows` on.
+/// Returns the process of a cell, with its name, and the number of its lines that moved. Numbers of
+/// arrows begin at `arrows`.
 pub(super) fn of(
     name: &str,
     run: &TracedRun,
@@ -43,7 +43,7 @@ pub(super) fn of(
     (tracks.finish(), moved)
 }
 
-/// Returns the names of the tasks, guest by guest.
+/// Returns the names of the tasks, ordered by guest.
 fn tasks(run: &TracedRun) -> Vec<String> {
     let of_guest = run.places.len() / run.guests;
     let name = |(index, place): (usize, &usize)| match run.shares_cpus {
@@ -53,7 +53,7 @@ fn tasks(run: &TracedRun) -> Vec<String> {
     run.places.iter().enumerate().map(name).collect()
 }
 
-/// Returns the names of cores: those of their tasks, as long as these stay.
+/// Returns the names of cores. A core has the names of its tasks, if these never move.
 fn on_cores(run: &TracedRun, machine: &Machine, tasks: &[String]) -> BTreeMap<usize, String> {
     let mut names: BTreeMap<usize, String> = BTreeMap::new();
     if run.shares_cpus {
@@ -69,7 +69,7 @@ fn on_cores(run: &TracedRun, machine: &Machine, tasks: &[String]) -> BTreeMap<us
     names
 }
 
-/// Adds the tracks of the locks that are used.
+/// Adds tracks for the locks that are used.
 fn locks(run: &TracedRun, events: &mut Events) -> BTreeMap<u32, LockTrack> {
     let used = run.changes.iter().filter_map(|change| match change.what {
         Changed::Begins(StepKind::Waits(lock) | StepKind::Holds(lock)) => Some(lock),
@@ -99,11 +99,11 @@ struct LineTrack {
     holder: LineHolder,
 }
 
-/// Adds the tracks of the busiest lines. Returns them and the number of lines that moved.
+/// Adds tracks for the busiest lines. Returns these tracks, and the number of lines that moved.
 fn lines(run: &TracedRun, events: &mut Events) -> (BTreeMap<u32, LineTrack>, usize) {
     let mut moves: BTreeMap<u32, usize> = BTreeMap::new();
     for change in &run.changes {
-        // Lines that nobody touches have their first state only.
+        // Lines that no thread touches have only their initial state.
         if matches!(change.what, Changed::Moves(_)) && change.time > run.begin {
             *moves.entry(change.of).or_default() += 1;
         }
@@ -138,7 +138,7 @@ struct Tracks<'a> {
 }
 
 impl Tracks<'_> {
-    /// Returns the nanosecond of the trace at which a cycle of the run is.
+    /// Converts a cycle of the run to nanoseconds of the trace.
     fn time(&self, cycle: u64) -> u64 {
         self.machine.nanoseconds(cycle - self.run.begin).round() as u64
     }
@@ -175,7 +175,7 @@ impl Tracks<'_> {
                 if let Some(lock) = self.locks.get_mut(&lock) {
                     let task = &self.tasks[thread];
                     let from = lock.is_held(time, thread, task, begun, &mut self.events);
-                    // The next holder waited already when the last one released the lock.
+                    // The next holder was already waiting when the last one released the lock.
                     if let Some((from, released)) = from
                         && wanted.is_some_and(|wanted| wanted <= released)
                     {
@@ -223,7 +223,7 @@ impl Tracks<'_> {
         line.holder = holder;
     }
 
-    /// Ends all that is open.
+    /// Ends everything that is open.
     fn finish(mut self) -> Process {
         let end = self.time(self.run.end);
         for thread in &mut self.threads {

@@ -1,4 +1,5 @@
-//! Traces of real cells: nested slices, one holder at a time, and the same times as explanations.
+//! Traces of real cells: slices nest, a lock has one holder at a time, and times equal those of
+//! explanations.
 
 use super::{Assembled, MOST_LINES, TracedCell, assemble};
 use crate::placement::MachinePlacement;
@@ -41,7 +42,7 @@ fn traced(threads: usize, most: usize) -> (TracedRun, Assembled) {
     })
 }
 
-/// Returns the slices of a track: name, beginning, end.
+/// Returns the slices of a track: name, start, end.
 fn slices(assembled: &Assembled, process: &Process, track: usize) -> Vec<(String, u64, u64)> {
     let mut open = Vec::new();
     let mut found = Vec::new();
@@ -93,7 +94,7 @@ fn slices_nest_and_a_lock_has_one_holder_whose_times_are_those_of_the_explanatio
                     let holds = slices.iter().filter(|(name, ..)| name.starts_with("holds "));
                     in_threads += holds.map(|(_, begin, end)| end - begin).sum::<u64>();
                 } else if one.name.starts_with("lock: ") {
-                    // Slices that nested would have two holders at a time.
+                    // Nested slices would mean two holders at a time.
                     assert!(slices.windows(2).all(|pair| pair[0].2 <= pair[1].1));
                     of_lock += slices.iter().map(|(_, begin, end)| end - begin).sum::<u64>();
                 }
@@ -101,7 +102,7 @@ fn slices_nest_and_a_lock_has_one_holder_whose_times_are_those_of_the_explanatio
         }
     }
     assert_eq!(in_threads, of_lock);
-    // To the cycle, before times are rounded.
+    // Compare exactly, in cycles, before times are rounded.
     let mut since = vec![Vec::new(); run.places.len()];
     let mut exact = 0;
     for change in &run.changes {
@@ -154,7 +155,7 @@ fn an_arrow_goes_from_each_release_to_the_waiter_that_gets_the_lock() {
         .events
         .iter()
         .filter(|event| matches!(event.what, What::Begin { incoming: Some(_), .. }));
-    // With eight threads all but the first one wait.
+    // With eight threads, all but the first one wait.
     let taken: u64 = run.locks.iter().map(|lock| lock.acquired).sum();
     assert!(many.count() as u64 > taken * 9 / 10, "{taken}");
 }
@@ -166,7 +167,8 @@ fn a_trace_changes_no_figure_and_is_of_the_run_that_a_figure_comes_from() {
         let before = simulate(cell, &plan).expect("it runs");
         let first = trace(cell, EFFORT, None, usize::MAX).expect("it runs");
         assert_eq!(simulate(cell, &plan).expect("it runs"), before);
-        // Cycles of all threads that held the lock: counted alike in both.
+        // Cycles in which threads held the lock. The trace and the figure count them in the same
+        // way.
         for (name, lock) in first.objects.iter().zip(&first.locks).filter(|(_, l)| l.busy > 0) {
             assert_eq!(before.costs.locks[name], *lock);
         }

@@ -1,4 +1,4 @@
-//! The track of a thread: its steps, and within them what its operations wait for.
+//! The track of a thread: its steps, and inside them the waits of its operations.
 
 use super::events::Events;
 use crate::simulate::StepKind;
@@ -10,9 +10,9 @@ pub(super) struct ThreadTrack {
     track: usize,
     /// Open steps, innermost last.
     steps: Vec<StepKind>,
-    /// Phase that is no work, and its beginning. It has no event before its end.
+    /// A phase other than work, and its start. It has no event until it ends.
     phase: Option<(u64, String)>,
-    /// Time at which it began to wait for the lock that it waited for last.
+    /// Start of the thread's last wait for a lock.
     wanted: Option<u64>,
 }
 
@@ -22,12 +22,12 @@ impl ThreadTrack {
         ThreadTrack { track, steps: Vec::new(), phase: None, wanted: None }
     }
 
-    /// Returns the time at which it began to wait for the lock that it has just taken.
+    /// Returns the start of the wait for the lock that the thread has just taken.
     pub(super) fn wanted(&self) -> Option<u64> {
         self.wanted
     }
 
-    /// Begins a step; returns the number of its first event.
+    /// Begins a step. Returns the number of its first event.
     pub(super) fn begin(
         &mut self,
         time: u64,
@@ -43,7 +43,7 @@ impl ThreadTrack {
         events.begin(time, self.track, name)
     }
 
-    /// Ends the innermost step, and returns it.
+    /// Ends and returns the innermost step.
     pub(super) fn end(&mut self, time: u64, events: &mut Events) -> Option<StepKind> {
         self.end_phase(time, events);
         let step = self.steps.pop()?;
@@ -51,7 +51,7 @@ impl ThreadTrack {
         Some(step)
     }
 
-    /// Notes that it spends its time on a phase from now on, for a line.
+    /// Records that the thread spends its time on a phase from now on, for a line.
     pub(super) fn spends(
         &mut self,
         time: u64,
@@ -67,7 +67,7 @@ impl ThreadTrack {
         self.phase = name.map(|name| (time, name));
     }
 
-    /// Ends the phase. One that took no time has no slice.
+    /// Ends the phase. A phase that took no time has no slice.
     fn end_phase(&mut self, time: u64, events: &mut Events) {
         if let Some((since, name)) = self.phase.take().filter(|(since, _)| *since < time) {
             events.begin(since, self.track, &name);
@@ -75,7 +75,7 @@ impl ThreadTrack {
         }
     }
 
-    /// Ends all that is open.
+    /// Ends everything that is open.
     pub(super) fn finish(&mut self, time: u64, events: &mut Events) {
         self.end_phase(time, events);
         while self.steps.pop().is_some() {
@@ -84,7 +84,7 @@ impl ThreadTrack {
     }
 }
 
-/// Returns the name of a phase for people; `None` while the thread works.
+/// Returns the name of a phase for display; `None` while the thread works.
 fn name(phase: Option<CyclePhase>, line: Option<&str>) -> Option<String> {
     Some(match (phase?, line) {
         (CyclePhase::Working, _) => return None,

@@ -1,4 +1,4 @@
-//! The published cell that calibrates a scenario, and the inputs that it gives.
+//! The published cell that calibrates a scenario, and the inputs that it provides.
 
 use lockyard::platform::Region;
 
@@ -7,35 +7,34 @@ use lockyard::platform::Region;
 pub enum Gives {
     /// The local work of an operation.
     LocalWork,
-    /// The machine's latencies. They are in its file.
+    /// The machine's latencies, which are in its file.
     Latencies,
-    /// Numbers that the script already contains.
+    /// Numbers that are already in the script.
     Numbers,
-    /// The amount of the metric's unit per operation. Only ratios of figures count then.
+    /// The amount of the metric's unit per operation. Then only ratios of figures are meaningful.
     Unit,
-    /// The local work and the unit. The unit comes from the script's metric. The local work comes
-    /// from a second cell of the same run, the CPU time in a region.
+    /// The local work and the unit. The script's metric determines the unit. A second cell of the
+    /// same run, the CPU time in a region, determines the local work.
     WorkAndUnit {
         /// The region of the second cell.
         region: Region,
     },
 }
 
-/// The published cell that gives the local work, the machine's latencies, or another input.
+/// A published cell that gives the local work, the machine's latencies, or another input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Calibration {
-    /// The result of the cell.
+    /// The input that the cell gives.
     pub gives: Gives,
-    /// The machines that have such a cell. Other machines use the result of the first one.
+    /// Machines that have such a cell. All others use the result of the first of these.
     pub machines: Vec<String>,
-    /// The experiment of the cell; `None` means the script's own.
+    /// Experiment of the cell; `None` means the script's.
     pub experiment: Option<String>,
     /// The cell's number of threads, if the table has one.
     pub threads: Option<usize>,
-    /// The cell's variant. With `None`, each variant has its own cell.
+    /// Variant of the cell. With `None`, each variant has a separate cell.
     pub variant: Option<String>,
-    /// The cell's metric; `None` means the script's own. Any other metric is in operations a
-    /// second.
+    /// Metric of the cell; `None` means the script's. Any other metric is in operations per second.
     pub metric: Option<String>,
     /// Other metrics of the same run from which the script's numbers were taken. They are inputs,
     /// not predictions.
@@ -43,12 +42,12 @@ pub struct Calibration {
 }
 
 impl Calibration {
-    /// Returns true if the cell gives the amount of the metric's unit per operation.
+    /// Returns `true` if the cell gives the amount of the metric's unit per operation.
     pub fn gives_unit(&self) -> bool {
         matches!(self.gives, Gives::Unit | Gives::WorkAndUnit { .. })
     }
 
-    /// Returns true if the cell gives the local work of an operation.
+    /// Returns `true` if the cell gives the local work of an operation.
     pub fn gives_local_work(&self) -> bool {
         matches!(self.gives, Gives::LocalWork | Gives::WorkAndUnit { .. })
     }

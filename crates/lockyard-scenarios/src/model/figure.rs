@@ -1,5 +1,5 @@
-//! Rules for the figures of a run, one rule for each figure. The lab evaluates them on the results
-//! of a run.
+//! Rules for the figures of a run, one for each figure. The lab applies them to the results of a
+//! run.
 
 use super::published_run::Length;
 use super::samples::OfTasks;
@@ -8,35 +8,35 @@ use lockyard::platform::Region;
 /// A figure of a run.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Figure {
-    /// The script's own metric.
+    /// The script's metric itself.
     Own,
-    /// `stdev`: the standard deviation of the metric over runs, in per cent of their mean.
+    /// `stdev`: standard deviation of the metric over runs, in per cent of their mean.
     Deviation,
     /// `real-time`: duration of the published run, in seconds.
     RealTime(Length),
-    /// `time`, beside `cpu`: wall-clock nanoseconds of an operation. A task always has its hardware
-    /// thread, so the two are equal.
+    /// `time`, a table's column next to `cpu`: wall-clock nanoseconds per operation. A task always
+    /// has its hardware thread, so the two are equal.
     Time {
-        /// True if the time is divided by the number of tasks.
+        /// `true` if the time is divided by the number of tasks.
         divided: bool,
     },
     /// `user-time`, `system-time`: CPU time of all tasks in a region during the run, in seconds.
     CpuTime(Region, Length),
-    /// The CPU time of one task, if the table gives that.
+    /// CPU time of one task, if the table has that.
     TaskTime(Region, Length),
-    /// `throughput-min@sampleN`, `-max@`, `-total@`: operations a second in a sample, of one task
-    /// or of all.
+    /// `throughput-min@sampleN`, `-max@`, `-total@`: operations per second in a sample, of one task
+    /// or of all tasks.
     Sample {
         /// Index of the sample.
         index: usize,
         /// The tasks whose operations count.
         of: OfTasks,
     },
-    /// `gap-to-...`: excess of the metric over another variant's, relative to the other variant's.
+    /// `gap-to-...`: relative excess of the metric over another variant's.
     Gap {
         /// The other variant.
         reference: String,
-        /// True if the gap is in per cent, false if it is a ratio.
+        /// `true` if the gap is in per cent, `false` if it is a ratio.
         per_cent: bool,
     },
     /// `cpu-share:SYMBOL`: share of the CPU time in regions and their parts, in per cent.
@@ -48,30 +48,31 @@ pub enum Figure {
     SampleCount {
         /// Names of the regions and parts.
         names: Vec<String>,
-        /// Total number of samples, of the variant `work_of` if there is one.
+        /// Total number of samples. It is that of variant `work_of`, if there is one.
         total: f64,
-        /// The variant that did the same operations. Its profiler took the same number of samples
-        /// per CPU time.
+        /// A variant that did the same operations. Its profiler took the same number of samples per
+        /// CPU time.
         work_of: Option<String>,
     },
     /// `softirq-cpu-...`: CPU time of operations at a given rate, in per cent of the time of `cpus`
     /// CPUs.
     CpuAtRate {
-        /// Operations a second.
+        /// Operations per second.
         rate: f64,
         /// Number of CPUs.
         cpus: usize,
     },
-    /// `rate-ratio`, `throughput-ratio`, `throughput-change`: the metric over another variant's.
+    /// `rate-ratio`, `throughput-ratio`, `throughput-change`: the metric divided by another
+    /// variant's.
     Ratio {
         /// The other variant.
         reference: String,
-        /// True if the figure is the excess over the other variant in per cent, false if it is the
-        /// ratio.
+        /// `true` if the figure is the excess over the other variant in per cent, `false` if it is
+        /// the ratio.
         change: bool,
     },
-    /// `user-cpu-saved`, `system-cpu-saved`: CPU time in a region that an operation saves over
-    /// another variant, in per cent. The script pairs the two variants.
+    /// `user-cpu-saved`, `system-cpu-saved`: CPU time in a region that an operation saves compared
+    /// with another variant, in per cent. The script pairs the two variants.
     CpuSaved {
         /// The region.
         region: Region,
@@ -95,7 +96,7 @@ impl Figure {
         }
     }
 
-    /// Returns true if the figure follows from the script's own metric alone.
+    /// Returns `true` if the figure follows from the script's metric without other inputs.
     pub fn is_the_metric(&self) -> bool {
         matches!(self, Figure::Own | Figure::RealTime(_) | Figure::Time { .. })
     }

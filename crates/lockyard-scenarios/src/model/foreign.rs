@@ -1,53 +1,56 @@
 //! Locks from outside the library.
 //!
-//! A foreign lock can replace a lock of a script, so that the same interpreter measures it beside
-//! the library's. The crate `lockyard-peers` has the table of foreign locks; none is here.
+//! A foreign lock can replace a lock of a script. Then the same interpreter measures both it and
+//! the library's locks. The crate `lockyard-peers` has the table of foreign locks. This crate has
+//! none.
 //!
-//! Only a real host can run them. On a simulated machine, threads are coroutines. A thread that
-//! waits outside the platform's `wait_until` would wait for ever.
+//! Only a real host can run foreign locks. On a simulated machine, threads are coroutines. A thread
+//! that waits outside the platform's `wait_until` would wait for ever.
 
 use std::alloc::Layout;
 use std::fmt;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
 
-/// A lock as the interpreter uses it.
+/// A lock as the interpreter sees it.
 ///
-/// It hides the kind of lock. Each step is one indirect call, in the same place for each kind.
+/// The trait hides the kind of lock. Each step is one indirect call, at the same place for every
+/// kind.
 pub(crate) trait LockObject {
     /// Runs `body` with the lock held.
     fn locked(&self, body: &mut dyn FnMut());
-    /// Returns true if a task holds the lock.
+    /// Returns `true` if a task holds the lock.
     fn is_held(&self) -> bool;
     /// Address of the lock.
     fn address(&self) -> usize;
 }
 
-/// A description of a foreign lock. A marker type implements it, because a crate can implement a
-/// trait of another crate only for a type of its own.
+/// A description of a foreign lock. A marker type implements it, because a crate can implement
+/// another crate's trait only for its own types.
 ///
 /// # Safety
 ///
-/// [`make`](Self::make) returns its argument, initialised. [`locked`](Self::locked) excludes: at
-/// most one call on a lock is in `body` at a time, and each `body` sees all writes of the earlier
-/// ones. Callers change data there that is not atomic.
+/// [`make`](Self::make) returns its argument, initialised. [`locked`](Self::locked) provides mutual
+/// exclusion: at most one call on a lock is in `body` at a time, and each `body` sees all writes of
+/// earlier ones. Callers change non-atomic data in `body`.
 pub unsafe trait Foreign: 'static {
-    /// The lock. It is not moved between `make` and its destructor.
+    /// The lock. It does not move between `make` and its destructor.
     type Lock: Send + Sync;
 
     /// Makes a free lock in `place`. Returns `None` if a resource that it needs is not available.
     fn make(place: &mut MaybeUninit<Self::Lock>) -> Option<&mut Self::Lock>;
 
-    /// Runs `body` with the lock held. It is inlined into its caller, as the library's locks are.
-    /// The call of `body` and the call that leads here belong to the interpreter, and are the same
-    /// for all locks.
+    /// Runs `body` with the lock held. The function is inlined into its caller, as the library's
+    /// locks are. The call of `body`, and the call that leads here, belong to the interpreter and
+    /// are the same for all locks.
     fn locked(lock: &Self::Lock, body: &mut dyn FnMut());
 
-    /// Returns true if a thread holds the lock. Called only while no thread takes or releases it.
+    /// Returns `true` if a thread holds the lock. Called only while no thread acquires or releases
+    /// the lock.
     fn is_held(lock: &Self::Lock) -> bool;
 }
 
-/// A foreign lock, under its name.
+/// A foreign lock and its name.
 #[derive(Clone, Copy)]
 pub struct ForeignLock {
     name: &'static str,
@@ -56,12 +59,12 @@ pub struct ForeignLock {
 }
 
 impl ForeignLock {
-    /// Returns the lock that `F` describes. Different locks need different names.
+    /// Returns the lock that `F` describes. Each lock needs a different name.
     pub const fn of<F: Foreign>(name: &'static str) -> ForeignLock {
         ForeignLock { name, layout: Layout::new::<F::Lock>(), make: make::<F> }
     }
 
-    /// Its name.
+    /// Name of the lock.
     pub const fn name(&self) -> &'static str {
         self.name
     }
@@ -77,7 +80,7 @@ impl ForeignLock {
     ///
     /// `memory` is valid for the layout, and outlives the returned object.
     pub(crate) unsafe fn make(&self, memory: NonNull<u8>) -> Option<Box<dyn LockObject>> {
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller upholds the contract of `make`.
         unsafe { (self.make)(memory) }
     }
 }
@@ -100,28 +103,28 @@ impl fmt::Debug for ForeignLock {
 ///
 /// `memory` is valid for `F::Lock`, and outlives the returned object.
 unsafe fn make<F: Foreign>(memory: NonNull<u8>) -> Option<Box<dyn LockObject>> {
-    // SAFETY: the caller provides room that nothing else uses. It outlives this reference, which
-    // becomes the object's pointer. Uninitialised memory is a valid `MaybeUninit`.
+    // SAFETY: the caller provides memory that nothing else uses. The memory outlives this
+    // reference, which becomes the object's pointer. Uninitialised memory is a valid `MaybeUninit`.
     let place = unsafe { memory.cast::<MaybeUninit<F::Lock>>().as_mut() };
     let lock = NonNull::from(F::make(place)?);
     Some(Box::new(ForeignAt::<F>(lock)))
 }
 
-/// A foreign lock in its place. Dropping this drops the lock there.
+/// A foreign lock in place. Dropping this value drops that lock.
 struct ForeignAt<F: Foreign>(NonNull<F::Lock>);
 
 impl<F: Foreign> ForeignAt<F> {
     fn lock(&self) -> &F::Lock {
-        // SAFETY: `make` initialised the place, and the memory outlives `self`. Only shared
-        // references are made from the pointer until `self` is dropped.
+        // SAFETY: `make` initialised the lock, and the memory outlives `self`. Until `self` is
+        // dropped, only shared references are made from the pointer.
         unsafe { self.0.as_ref() }
     }
 }
 
 impl<F: Foreign> Drop for ForeignAt<F> {
     fn drop(&mut self) {
-        // SAFETY: initialised in `make`, and dropped once. No reference is left, because all are
-        // borrowed from `self`.
+        // SAFETY: the lock was initialised in `make`, and is dropped once. No reference is left,
+        // because all are borrowed from `self`.
         unsafe { self.0.drop_in_place() };
     }
 }

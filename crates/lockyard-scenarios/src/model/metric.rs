@@ -1,5 +1,5 @@
-//! Metrics of published figures. Every run is measured in operations a second, and a metric
-//! converts that to the unit of the table.
+//! Metrics of published figures. Every run is measured in operations per second. A metric converts
+//! that to the unit of the table.
 
 /// Units of throughput, each with its time base in seconds.
 const RATES: [(&str, f64); 6] = [
@@ -11,7 +11,7 @@ const RATES: [(&str, f64); 6] = [
     ("transactions/s", 1.0),
 ];
 
-/// Unit of a throughput, and the amount of it per operation.
+/// A unit of throughput, and the amount of it per operation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rate {
     unit: &'static str,
@@ -20,11 +20,11 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// Operations a second.
+    /// Operations per second.
     pub const OPERATIONS: Rate = Rate { unit: "op/s", seconds: 1.0, per_operation: 1.0 };
 
-    /// Returns the rate in `unit`, with an amount of 1 per operation, or `None` if no throughput
-    /// has that unit.
+    /// Returns the rate in `unit`, with an amount of 1 per operation. Returns `None` if no
+    /// throughput has that unit.
     pub fn of(unit: &str) -> Option<Rate> {
         let (unit, seconds) = RATES.into_iter().find(|(name, _)| *name == unit)?;
         Some(Rate { unit, seconds, per_operation: 1.0 })
@@ -41,7 +41,7 @@ impl Rate {
         RATES.into_iter().map(|(unit, _)| unit)
     }
 
-    /// Its unit in tables.
+    /// Unit in tables.
     pub fn unit(self) -> &'static str {
         self.unit
     }
@@ -55,22 +55,22 @@ impl Rate {
 /// A metric, with its unit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Metric {
-    /// Operations a second of all tasks together, or the equivalent in another unit.
+    /// Operations per second of all tasks together, or the equivalent in another unit.
     Throughput(Rate),
     /// Milliseconds until every task has finished its operations.
     Elapsed {
-        /// Operations of each task.
+        /// Number of operations of each task.
         operations: u64,
     },
-    /// Nanoseconds of processor time for an operation of one task.
+    /// Nanoseconds of processor time per operation of one task.
     Cpu,
 }
 
 impl Metric {
-    /// Operations a second.
+    /// Operations per second.
     pub const OPERATIONS: Metric = Metric::Throughput(Rate::OPERATIONS);
 
-    /// Its name in tables.
+    /// Name in tables.
     pub fn name(self) -> &'static str {
         match self {
             Metric::Throughput(_) => "throughput",
@@ -79,7 +79,7 @@ impl Metric {
         }
     }
 
-    /// Its unit in tables.
+    /// Unit in tables.
     pub fn unit(self) -> &'static str {
         match self {
             Metric::Throughput(rate) => rate.unit,
@@ -88,9 +88,9 @@ impl Metric {
         }
     }
 
-    /// Returns the figure of `threads` tasks that together do `throughput` operations a second. If
-    /// some tasks are faster than others, [`Elapsed`](Self::Elapsed) is the mean over tasks, not
-    /// the time of the last.
+    /// Returns the figure of `threads` tasks that together do `throughput` operations per second.
+    /// If some tasks are faster than others, [`Elapsed`](Self::Elapsed) is the mean over tasks, not
+    /// the time of the last one.
     pub fn figure(self, throughput: f64, threads: usize) -> f64 {
         match self {
             Metric::Throughput(rate) => throughput * rate.per_operation * rate.seconds,
@@ -99,11 +99,11 @@ impl Metric {
         }
     }
 
-    /// Returns the operations a second that `threads` tasks with this figure do together.
+    /// Returns how many operations per second `threads` tasks with this figure do together.
     pub fn throughput(self, figure: f64, threads: usize) -> f64 {
         match self {
             Metric::Throughput(rate) => figure / rate.seconds / rate.per_operation,
-            // These are their own inverse.
+            // These conversions are their own inverse.
             Metric::Elapsed { .. } | Metric::Cpu => self.figure(figure, threads),
         }
     }
@@ -130,7 +130,7 @@ mod tests {
     #[test]
     fn a_figure_and_its_throughput_are_each_other_s_inverse() {
         let elapsed = Metric::Elapsed { operations: 5_000_000 };
-        // 3 tasks, a hand-over of 154.9 ns.
+        // 3 tasks and a hand-over of 154.9 ns.
         assert!((elapsed.figure(1e9 / 154.9, 3) - 2323.5).abs() < 0.1);
         assert!((Metric::Cpu.figure(1e9 / 10.0, 4) - 40.0).abs() < 1e-9);
         let jobs = Metric::Throughput(Rate::of("jobs/min").unwrap().with_per_operation(0.5));
@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn a_rate_says_how_much_of_its_unit_an_operation_is_and_in_which_time() {
-        // Two jobs per operation, 100 operations a second.
+        // Two jobs per operation and 100 operations per second.
         let rate = Rate::of("jobs/min").unwrap().with_per_operation(2.0);
         let metric = Metric::Throughput(rate);
         assert_eq!((metric.figure(100.0, 7), metric.unit()), (12_000.0, "jobs/min"));

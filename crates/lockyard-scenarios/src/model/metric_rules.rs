@@ -1,7 +1,7 @@
 //! Rules that map the name of a published metric to its figure.
 //!
-//! Some metrics depend on facts about the published run, or on a second variant. Only scripts that
-//! have these have such metrics.
+//! Some metrics need facts about the published run, or a second variant. Only scripts with such
+//! facts or variants have these metrics.
 
 use super::figure::{DIRECTION_PREFIX, Figure};
 use super::metric::Metric;
@@ -25,8 +25,8 @@ impl PublishedRun {
 }
 
 impl Script {
-    /// Returns the additional figures of a script that has samples or the length of the published
-    /// run. Each has its metric, unit and rule.
+    /// Returns the additional figures of a script that has samples, or the length of the published
+    /// run. Each has a metric, a unit and a rule.
     pub fn figures(&self) -> Vec<(String, &'static str, Figure)> {
         let mut figures = Vec::new();
         for index in 0..self.samples.map_or(0, |samples| samples.number) {
@@ -49,7 +49,7 @@ impl Script {
     ///
     /// # Errors
     ///
-    /// The reason why the script has no such figure, for people.
+    /// A message for the user: the reason why the script has no such figure.
     pub fn figure(
         &self,
         machine: &str,
@@ -107,14 +107,14 @@ impl Script {
         }
     }
 
-    /// Length of the published run, on which `metric` depends.
+    /// Returns the length of the published run, on which `metric` depends.
     fn length(&self, metric: &str) -> Result<Length, String> {
         self.run.length.ok_or_else(|| {
             format!("the scenario does not give the length of the run, on which {metric} depends")
         })
     }
 
-    /// The variant with which the script pairs `variant`.
+    /// Returns the variant with which the script pairs `variant`.
     fn paired_with(&self, variant: &str) -> Result<String, String> {
         let pair = self.variant_pairs.iter().find(|pair| pair.second == variant);
         pair.map(|pair| pair.first.clone())
@@ -122,7 +122,7 @@ impl Script {
     }
 }
 
-/// The sample in a metric's name, and the tasks whose operations count in it.
+/// Returns the sample in a metric's name, and the tasks whose operations count in it.
 fn sample(metric: &str) -> Option<(usize, OfTasks)> {
     let (of, index) = metric.strip_prefix("throughput-")?.split_once("@sample")?;
     let (_, of) = OfTasks::ALL.into_iter().find(|(name, _)| *name == of)?;

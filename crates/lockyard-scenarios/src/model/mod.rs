@@ -1,6 +1,7 @@
 //! The model of a scenario: objects, steps, variants, and facts about the published run.
 //!
-//! These are types only. `read` makes them from the text of a script, and `perform` runs them.
+//! This module contains only types. `read` makes values of them from the text of a script, and
+//! `perform` runs them.
 
 mod calibration;
 mod figure;

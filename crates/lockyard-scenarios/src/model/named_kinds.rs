@@ -1,6 +1,6 @@
-//! Kinds of locks and of page reference counts, under the names that scripts use.
+//! Kinds of locks and of page reference counts, with the names that scripts use.
 //!
-//! A new kind is one line here, and one in `perform` that names the library's type for it.
+//! A new kind is one line here, and one in `perform` with the library's type for it.
 
 macro_rules! named_kinds {
     ($(#[$of:meta])* $name:ident { $($(#[$doc:meta])* $kind:ident = $text:literal;)* }) => {
@@ -29,9 +29,9 @@ named_kinds! {
     LockKind {
         /// The queued lock.
         Queued = "queued";
-        /// The queued lock. The thread at the head of its queue takes it by a compare-exchange.
+        /// The queued lock. The thread at the head of the queue takes it by a compare-exchange.
         QueuedCmpxchgGrab = "queued-cmpxchg-grab";
-        /// The queued lock that operates only on its whole word.
+        /// The queued lock that accesses only its whole word.
         QueuedPortable = "queued-portable";
         /// The MCS lock.
         Mcs = "mcs";
@@ -41,29 +41,29 @@ named_kinds! {
         Ticket = "ticket";
         /// The ticket lock with its waiting loop in assembly.
         TicketAsmLoop = "ticket-asm-loop";
-        /// The ticket lock that operates only on its whole word.
+        /// The ticket lock that accesses only its whole word.
         TicketPortable = "ticket-portable";
         /// The queued lock whose waiters park. A bounded number of steals is allowed.
         PvQueued = "pv-queued";
         /// The ticket lock whose waiters park.
         PvTicket = "pv-ticket";
-        /// The ticket lock whose waiters park, with the patience of a guest kernel.
+        /// The ticket lock whose waiters park, with a guest kernel's spin limit.
         PvTicketGuest = "pv-ticket-guest";
         /// The test-and-set lock.
         TestAndSet = "test-and-set";
-        /// A control that does not exclude.
+        /// A control without mutual exclusion.
         Broken = "broken";
         /// A control that favours one thread.
         Unfair = "unfair";
-        /// A control in which a thread that must wait waits for ever.
+        /// A control that stalls: a thread that has to wait waits for ever.
         Stalls = "stalls";
-        /// A control that treats a used ticket word as a queued lock's.
+        /// A control that treats a used ticket word as a queued lock's word.
         TicketAsQueued = "ticket-as-queued";
     }
 }
 
 impl LockKind {
-    /// Returns true if the lock is wrong on purpose.
+    /// Returns `true` if the lock is wrong on purpose.
     pub fn is_control(self) -> bool {
         matches!(
             self,
@@ -71,12 +71,12 @@ impl LockKind {
         )
     }
 
-    /// Returns true if the lock serves in the order of arrival.
+    /// Returns `true` if the lock serves in order of arrival.
     pub fn is_fifo(self) -> bool {
         !self.is_control() && !matches!(self, LockKind::TestAndSet | LockKind::PvQueued)
     }
 
-    /// Returns true if a holder keeps one of its thread's queue nodes.
+    /// Returns `true` if a holder keeps one of its thread's queue nodes.
     pub(crate) fn keeps_a_node(self) -> bool {
         matches!(self, LockKind::Mcs | LockKind::Clh)
     }
@@ -85,13 +85,13 @@ impl LockKind {
 named_kinds! {
     /// Ways to take a page reference.
     PageKind {
-        /// An addition, for counts that cannot be zero.
+        /// An addition, for counts that are never zero.
         Xadd = "xadd";
         /// A load, then a compare-exchange.
         Cmpxchg = "cmpxchg";
-        /// A compare-exchange that first guesses a count of one reference.
+        /// A compare-exchange that first guesses that there is one reference.
         OptimisticCmpxchg = "optimistic-cmpxchg";
-        /// An addition, void if a bit of the word is set.
+        /// An addition; if a bit of the word is set, there is no reference to take.
         LockedBit = "locked-bit";
     }
 }

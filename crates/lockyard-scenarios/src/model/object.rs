@@ -7,38 +7,38 @@ use super::table::Table;
 /// Kind of a shared object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObjectKind {
-    /// A lock in its own word.
+    /// A lock with a word that only it uses.
     Lock {
         /// Kind of lock.
         lock: LockKind,
     },
-    /// A lock from outside the library. No script names one;
-    /// [`Variant::with_foreign_lock`](crate::Variant::with_foreign_lock) puts it in.
+    /// A lock from outside the library. Scripts cannot name one;
+    /// [`Variant::with_foreign_lock`](crate::Variant::with_foreign_lock) inserts it.
     Foreign {
         /// The lock.
         lock: ForeignLock,
     },
     /// A lock and a reference count.
     LockRef {
-        /// Kind of the lock in it.
+        /// Kind of the lockref's lock.
         lock: LockKind,
-        /// True to pause after each failed compare-exchange.
+        /// `true` to pause after each failed compare-exchange.
         pause: bool,
-        /// True to wait once for the lock to be released before taking it.
+        /// `true` to wait once for the lock's release before taking it.
         trywait: bool,
         /// Initial number of references.
         count: u32,
     },
     /// A page reference count.
     Page {
-        /// The operation that takes references.
+        /// Operation that takes references.
         page: PageKind,
         /// Initial number of references.
         count: u32,
     },
     /// A 64-bit atomic word.
     Word,
-    /// A 64-bit word that is not atomic. If a step writes it, all accesses hold one common lock.
+    /// A non-atomic 64-bit word. If any step writes it, all accesses hold one common lock.
     Data,
     /// A table with its entries.
     Table {
@@ -50,10 +50,10 @@ pub enum ObjectKind {
 /// A shared object.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Object {
-    /// Its name.
+    /// Name of the object.
     pub name: String,
-    /// Its kind.
+    /// Kind of the object.
     pub kind: ObjectKind,
-    /// Index of its line. Objects with the same index lie one after another.
+    /// Index of the object's line. Objects with the same index are adjacent.
     pub line: usize,
 }

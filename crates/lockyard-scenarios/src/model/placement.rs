@@ -3,16 +3,17 @@
 /// The order in which tasks are placed on hardware threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Order {
-    /// Core by core, all threads of a core before the next one.
+    /// Core by core: all threads of a core, then the next core.
     Fill,
-    /// Whole cores, socket by socket, then their siblings in the same order. The order of scripts
-    /// that name none.
+    /// One task per core, socket by socket, then the siblings in the same order. This is the
+    /// default of scripts.
     #[default]
     SiblingsLast,
-    /// The sockets in turn: the first task of each socket, then the second. Whole cores come first.
+    /// The sockets in turn: the first task of each socket, then the second. All cores have a task
+    /// before siblings are used.
     Spread,
-    /// Not pinned. On the host the operating system places tasks. A simulated machine places them
-    /// on random cores, anew for each run, and uses siblings only when every core has a task.
+    /// Not pinned. On a host, the operating system places the tasks. A simulated machine places
+    /// them on random cores, anew for each run. Siblings are used only when every core has a task.
     Unpinned,
 }
 
@@ -20,7 +21,7 @@ impl Order {
     /// All orders.
     pub const ALL: [Order; 4] = [Order::Fill, Order::SiblingsLast, Order::Spread, Order::Unpinned];
 
-    /// The name in scripts and arguments.
+    /// Name in scripts and arguments.
     pub const fn name(self) -> &'static str {
         match self {
             Order::Fill => "fill",

@@ -1,28 +1,28 @@
-//! Facts about a published profile: the regions that its symbols stand for, and inputs to the
-//! profiler's figures that no run gives.
+//! Facts about a published profile: the regions for which its symbols stand, and those inputs to
+//! the profiler's figures that no run can give.
 
 /// A line of a published listing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Symbol {
-    /// The function, under its name in the listing.
+    /// Function, with its name in the listing.
     pub name: String,
-    /// The regions, and parts of regions, that model the function. Their sum is compared. A region
-    /// does not include its parts.
+    /// Regions, and parts of regions, that model the function. The comparison uses their sum. A
+    /// region does not include its parts.
     pub is: Vec<String>,
-    /// Variants for which the symbol's share is an input, because numbers of the script were taken
-    /// from it.
+    /// Variants for which the symbol's share is an input, because numbers of the script come from
+    /// it.
     pub given_by: Vec<String>,
-    /// The reason why the function is not modelled; `None` if it is.
+    /// Reason why the function is not modelled; `None` if it is.
     pub left_out: Option<String>,
 }
 
-/// Total number of samples that the published profiler took of a variant.
+/// Total number of samples that the published profiler took for a variant.
 #[derive(Clone, Debug, PartialEq)]
 pub enum SampleTotal {
     /// An input, because it depends on how long the profiler ran.
     Given(f64),
-    /// Follows from another variant, whose run did the same operations. Both have the same number
-    /// of samples per CPU time.
+    /// Follows from another variant, whose run did the same operations. Both runs have the same
+    /// number of samples per CPU time.
     WorkOf(String),
 }
 
@@ -31,24 +31,24 @@ pub enum SampleTotal {
 pub struct VariantSamples {
     /// The variant.
     pub variant: String,
-    /// Its samples.
+    /// Total number of its samples.
     pub total: SampleTotal,
 }
 
 /// A published profile.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Profile {
-    /// The machine file that stands in for published machines without a file of their own.
+    /// Machine file that stands in for published machines which have no file.
     pub machine: Option<String>,
-    /// Operations a second for `softirq-cpu-low` and for `softirq-cpu-high`.
+    /// Operations per second for `softirq-cpu-low` and for `softirq-cpu-high`.
     pub rates: Option<(f64, f64)>,
-    /// Number of CPUs to whose time these metrics refer.
+    /// Number of CPUs to whose time the two metrics refer.
     pub cpus: usize,
     /// Total number of samples of each variant.
     pub samples: Vec<VariantSamples>,
-    /// Metrics, other than shares of symbols, from which numbers of the script were taken.
+    /// Metrics from which numbers of the script come, except shares of symbols.
     pub inputs: Vec<&'static str>,
-    /// The symbols.
+    /// Symbols of the listing.
     pub symbols: Vec<Symbol>,
 }
 
@@ -67,8 +67,8 @@ pub(super) fn symbol_of(metric: &str) -> Option<&str> {
 }
 
 impl Profile {
-    /// Returns the symbol that a metric of a listing names. `None` if the metric names no symbol,
-    /// or the script does not have that symbol.
+    /// Returns the symbol that a listing's metric names. Returns `None` if the metric names none,
+    /// or the script does not have it.
     pub(super) fn symbol(&self, metric: &str) -> Option<&Symbol> {
         let name = symbol_of(metric)?;
         self.symbols.iter().find(|symbol| symbol.name == name)
@@ -83,8 +83,8 @@ impl Profile {
         self.symbol(metric)?.left_out.as_deref()
     }
 
-    /// Returns true if the published figure is an input. Either numbers of the script were taken
-    /// from it, or it depends on how long the profiler ran.
+    /// Returns `true` if the published figure is an input. Either numbers of the script come from
+    /// it, or it depends on how long the profiler ran.
     pub fn is_input(&self, variant: &str, metric: &str) -> bool {
         if self.inputs.contains(&metric) {
             return true;

@@ -3,14 +3,14 @@
 use super::figure::Figure;
 use super::profile::{CPU_SHARE_PREFIX, Profile, SampleTotal, Symbol, symbol_of};
 
-/// Returns the figure if the unit of the table is `right`.
+/// Returns the figure if the table's unit is `right`.
 fn in_unit(metric: &str, unit: &str, right: &str, figure: Figure) -> Result<Figure, String> {
     if unit == right { Ok(figure) } else { Err(format!("the scenario gives {metric} in {right}")) }
 }
 
 impl Profile {
     /// Returns the figure that a published table calls `metric`, if that is a metric of a profile.
-    /// Ratios to another variant are such metrics too.
+    /// Ratios to another variant are included.
     pub(super) fn figure(
         &self,
         has_variant: impl Fn(&str) -> bool,

@@ -12,8 +12,8 @@ pub enum Length {
 }
 
 impl Length {
-    /// Returns the duration in seconds at `throughput` operations a second. An operation counts as
-    /// `per_operation` of the metric's unit.
+    /// Returns the duration in seconds at `throughput` operations per second. `per_operation` is
+    /// the amount of the metric's unit per operation.
     pub fn seconds(self, throughput: f64, per_operation: f64) -> f64 {
         match self {
             Length::Operations(operations) => operations / throughput,
@@ -26,19 +26,20 @@ impl Length {
 /// Facts about the published run that are not in its table.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PublishedRun {
-    /// Number of tasks. It overrides the number of threads in the table.
+    /// Number of tasks. Overrides the number of threads in the table.
     pub tasks: Option<usize>,
-    /// Number of tasks for cells without a number of threads in the table.
+    /// Number of tasks for cells of the table that have no number of threads.
     pub tasks_unsaid: Option<usize>,
     /// Length of the run.
     pub length: Option<Length>,
     /// Length in seconds of the time over which the metric is a mean. A long run contains rare
     /// events.
     pub mean_over: Option<f64>,
-    /// True if all tasks did the same number of operations, and each was timed until it finished.
+    /// `true` if all tasks did the same number of operations, and each was timed until it finished.
     pub until_each_is_done: bool,
-    /// True if the CPU times are of one task, false if they are of all tasks together.
+    /// `true` if CPU times are those of one task, `false` if they are those of all tasks together.
     pub times_of_one_task: bool,
-    /// Machines whose tables divide the wall-clock time of an operation by the number of tasks.
+    /// Machines for which the table divides the wall-clock time of an operation by the number of
+    /// tasks.
     pub time_divided_on: Vec<String>,
 }

@@ -9,23 +9,23 @@ pub struct Samples {
     pub number: usize,
     /// Length of each sample, in seconds.
     pub seconds: f64,
-    /// Length of each sample on a simulated machine, in seconds. Figures are per second there too.
+    /// Length of each sample on a simulated machine, in seconds. Figures are also per second there.
     pub simulated_seconds: f64,
 }
 
-/// Steps that another task does once, during a run with samples.
+/// Steps that an additional task performs once, during a run with samples.
 ///
-/// A disturbance only works, pauses, and takes and releases locks. The state after a run therefore
-/// depends on the operations alone.
+/// A disturbance only works, pauses, and takes and releases locks. So the state after a run depends
+/// only on the operations.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Disturbance {
-    /// The time at which it begins, counted in samples from the beginning of the first one.
+    /// Start time, counted in samples from the start of the first sample.
     pub sample: f64,
-    /// Its steps.
+    /// Steps of the disturbance.
     pub steps: Vec<Step>,
 }
 
-/// The tasks whose operations in a sample count for a figure.
+/// The tasks whose operations in a sample count towards a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OfTasks {
     /// The task with the fewest operations.
@@ -37,7 +37,7 @@ pub enum OfTasks {
 }
 
 impl OfTasks {
-    /// All choices of tasks, with the names that published tables use.
+    /// All values, with the names that published tables use.
     pub const ALL: [(&'static str, OfTasks); 3] =
         [("min", OfTasks::Least), ("max", OfTasks::Most), ("total", OfTasks::Total)];
 }

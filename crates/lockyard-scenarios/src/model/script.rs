@@ -16,11 +16,11 @@ pub struct LeftOut {
     pub metric: String,
     /// The reason.
     pub reason: String,
-    /// True if it is left out because it is an input, not a result.
+    /// `true` if the metric is left out because it is an input, not a result.
     pub input: bool,
 }
 
-/// Published cells that are reported separately, because of a known fault in them.
+/// Published cells that are reported separately because of a known fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Doubtful {
     /// The machine.
@@ -34,11 +34,11 @@ pub struct Doubtful {
 /// A scenario script.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Script {
-    /// Its name: the experiment, in published tables.
+    /// Name of the experiment in published tables.
     pub name: String,
-    /// Its title, for people.
+    /// Title for display.
     pub title: String,
-    /// Description of one operation, for people.
+    /// Description of one operation, for display.
     pub operation: String,
     /// The metric, as in published tables.
     pub metric: Metric,
@@ -52,29 +52,30 @@ pub struct Script {
     pub profile: Profile,
     /// Published cells that are reported separately.
     pub doubtful: Vec<Doubtful>,
-    /// Pairs of variants. The change from first to second is compared with the published change.
+    /// Pairs of variants. For each pair, the change from the first to the second is compared with
+    /// the published change.
     pub variant_pairs: Vec<VariantPair>,
-    /// Its variants, at least one.
+    /// Variants of the scenario, at least one.
     pub variants: Vec<Variant>,
     /// The order in which tasks are placed, the same in each guest.
     pub order: Order,
-    /// The socket whose memory the objects are in. A machine with fewer sockets uses its last one.
+    /// Socket whose memory has the objects. A machine with fewer sockets uses its last one.
     pub home: usize,
     /// The calibration cell, if there is one.
     pub calibration: Option<Calibration>,
 }
 
 impl Script {
-    /// Returns the reason why the published cells of `machine` at `threads` threads are reported
-    /// separately. `None` if they are not.
+    /// Returns the reason why published cells of `machine` with this number of threads are reported
+    /// separately. Returns `None` if they are not.
     pub fn doubt(&self, machine: &str, threads: usize) -> Option<&str> {
         let found =
             self.doubtful.iter().find(|d| d.machine == machine && d.threads.contains(&threads));
         found.map(|doubtful| doubtful.reason.as_str())
     }
 
-    /// Returns the number of tasks for published cells of `threads` threads. `None` if neither the
-    /// cell nor the script gives a number.
+    /// Returns the number of tasks for published cells with this number of threads. Returns `None`
+    /// if neither the cell nor the script gives a number.
     pub fn tasks(&self, threads: Option<usize>) -> Option<usize> {
         self.run.tasks.or(threads).or(self.run.tasks_unsaid)
     }

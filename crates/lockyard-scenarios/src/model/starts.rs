@@ -1,18 +1,18 @@
-//! Moments at which the tasks of a simulated run begin. By default they are random; a script may
-//! have all tasks begin together.
+//! Start times of the tasks of a simulated run. By default they are random. A script may have all
+//! tasks start together.
 //!
-//! In a real run, the operating system starts one task after another. If all tasks begin at the
-//! same instant, those nearest to a lock's home queue for it first. If all tasks queue again, the
-//! queue keeps that order for ever. The lock then hardly ever leaves a socket.
+//! In a real run, the operating system starts one task after another. If all tasks start at the
+//! same instant, those nearest to a lock's home queue for it first. If each of them queues again
+//! after its turn, the queue keeps that order for ever. Then the lock hardly ever leaves a socket.
 
-/// Moments at which the tasks of a simulated run begin.
+/// Start times of the tasks of a simulated run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Starts {
-    /// One after another in random order, at random intervals of a microsecond or more, drawn anew
-    /// for each run. Counting begins when all tasks have begun.
+    /// Tasks start in random order, at random intervals of a microsecond or more, drawn anew for
+    /// each run. Counting begins when all tasks have started.
     #[default]
     Random,
-    /// All tasks begin within a tenth of a microsecond.
+    /// All tasks start within a tenth of a microsecond.
     Together,
 }
 
@@ -20,7 +20,7 @@ impl Starts {
     /// All values.
     pub const ALL: [Starts; 2] = [Starts::Random, Starts::Together];
 
-    /// The name that scripts use.
+    /// Name that scripts use.
     pub const fn name(self) -> &'static str {
         match self {
             Starts::Random => "random",

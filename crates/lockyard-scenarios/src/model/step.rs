@@ -17,11 +17,12 @@ pub enum GetOperation {
 /// A way to drop a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PutOperation {
-    /// `LockRef::put_return`; if that fails, a put under the lock.
+    /// `LockRef::put_return`. If that fails, a put under the lock.
     PutReturn,
-    /// `LockRef::put_not_zero`; if that fails, a put under the lock.
+    /// `LockRef::put_not_zero`. If that fails, a put under the lock.
     PutNotZero,
-    /// `LockRef::put_or_lock`. The last reference is dropped under the lock that this returns.
+    /// `LockRef::put_or_lock`. It returns with the lock held for the last reference, which is then
+    /// dropped under the lock.
     PutOrLock,
 }
 
@@ -32,45 +33,46 @@ pub enum Step {
     Work {
         /// Duration in nanoseconds.
         nanoseconds: f64,
-        /// The kind of work, for listings.
+        /// Kind of work, for listings.
         activity: Activity,
     },
     /// A share of the calibrated local work.
     CalibratedWork {
-        /// The share, 0 to 1. The shares of an operation add up to 1.
+        /// The share, from 0 to 1. The shares of an operation add up to 1.
         share: f64,
-        /// The kind of work, for listings.
+        /// Kind of work, for listings.
         activity: Activity,
     },
     /// One pause.
     Pause,
-    /// Interrupts all other tasks of the same guest, and waits until each has answered.
+    /// Interrupts all other tasks of the same guest, and waits until every one has answered.
     WaitForOthers {
-        /// The step is performed in one of this many operations, at random.
+        /// One in this many operations performs the step, at random.
         one_in: u32,
     },
     /// Takes a lock, performs steps, and releases the lock.
     Locked {
         /// The lock, or the lockref.
         object: usize,
-        /// The kind of waiting, for listings:
-        /// [`Region::LockWait`](lockyard::platform::Region::LockWait), or a part of that.
+        /// Kind of waiting, for listings:
+        /// [`Region::LockWait`](lockyard::platform::Region::LockWait), or a part of it.
         wait: Activity,
-        /// The steps that are performed under the lock.
+        /// Steps that are performed under the lock.
         steps: Vec<Step>,
     },
     /// Takes a reference.
     Get {
         /// The lockref, or the page.
         object: usize,
-        /// The way to take it. Unused for a page, whose kind determines the way.
+        /// Operation that takes the reference. Unused for a page, whose kind determines the
+        /// operation.
         operation: GetOperation,
     },
     /// Drops a reference.
     Put {
         /// The lockref, or the page.
         object: usize,
-        /// The way to drop it. A page has only one.
+        /// Operation that drops the reference. A page has only one such operation.
         operation: PutOperation,
     },
     /// Reads a word or data.
@@ -87,16 +89,16 @@ pub enum Step {
     Add {
         /// The word.
         object: usize,
-        /// The number that is added.
+        /// Number that is added.
         value: i32,
     },
     /// Uses a table.
     Table {
         /// The table.
         object: usize,
-        /// The operation on it.
+        /// Operation on the table.
         operation: TableOperation,
-        /// The entry, unused if the operation inserts or removes one.
+        /// The entry. Unused if the operation inserts or removes one.
         key: KeyChoice,
     },
 }

@@ -27,13 +27,13 @@ impl TableOperation {
         ("remove", TableOperation::Remove),
     ];
 
-    /// The name that steps use.
+    /// Name that steps use.
     pub fn name(self) -> &'static str {
         let row = Self::ALL.iter().find(|(_, operation)| *operation == self);
         row.map_or("", |(name, _)| name)
     }
 
-    /// Returns true if the operation uses an existing entry.
+    /// Returns `true` if the operation uses an existing entry.
     pub(crate) fn has_key(self) -> bool {
         matches!(self, TableOperation::LookUp | TableOperation::Update | TableOperation::Read)
     }
@@ -42,7 +42,7 @@ impl TableOperation {
 /// The entry that a step uses.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum KeyChoice {
-    /// The task's own entry. Tasks have different entries if there are enough.
+    /// An entry that belongs to the task. Tasks have different entries if there are enough.
     #[default]
     Own,
     /// A random entry, drawn anew for each step.
@@ -62,11 +62,11 @@ pub(crate) const MAX_SETTINGS: usize = 8;
 
 /// A setting that a script may change.
 pub(crate) struct Setting {
-    /// Its name.
+    /// Name of the setting.
     pub(crate) name: &'static str,
-    /// Its allowed values.
+    /// Allowed values.
     pub(crate) allowed: Allowed,
-    /// Its value if a script sets none: a number, or the index of an allowed name.
+    /// Value if a script does not set one: a number, or the index of an allowed name.
     pub(crate) default: u64,
 }
 
@@ -91,20 +91,20 @@ pub(crate) enum TableKind {
 pub(crate) struct Row {
     /// The kind.
     pub(crate) kind: TableKind,
-    /// Its name, the `kind` of an object in a script.
+    /// Name of the kind, which is the `kind` of an object in a script.
     pub(crate) name: &'static str,
-    /// Its settings, at most [`MAX_SETTINGS`].
+    /// Settings of the kind, at most [`MAX_SETTINGS`].
     pub(crate) settings: &'static [Setting],
-    /// The operations on it.
+    /// Operations on tables of this kind.
     pub(crate) operations: &'static [TableOperation],
     /// Number of entries before tasks run.
     pub(crate) entries: fn(&Table) -> u64,
-    /// Upper limit of the bytes in use, before tasks run and while each task has a few more
+    /// Upper limit for the bytes in use, before tasks run and while each task has a few more
     /// entries.
     pub(crate) bytes: fn(&Table) -> usize,
 }
 
-/// A table of a script: its kind and its settings.
+/// A table of a script, with its kind and its settings.
 #[derive(Clone, Copy)]
 pub struct Table {
     row: &'static Row,
@@ -112,7 +112,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table of the kind in `row`, with all settings at their defaults.
+    /// Returns a table of the kind in `row`, with default settings.
     pub(super) fn with_defaults(row: &'static Row) -> Table {
         let mut values = [0; MAX_SETTINGS];
         for (value, setting) in values.iter_mut().zip(row.settings) {
@@ -121,7 +121,7 @@ impl Table {
         Table { row, values }
     }
 
-    /// The name of its kind.
+    /// Name of the table's kind.
     pub fn kind(&self) -> &'static str {
         self.row.name
     }
@@ -135,23 +135,23 @@ impl Table {
         (self.row.entries)(self)
     }
 
-    /// Upper limit of the bytes in use, before tasks run and while each task has a few more
+    /// Upper limit for the bytes in use, before tasks run and while each task has a few more
     /// entries.
     pub fn bytes(&self) -> usize {
         (self.row.bytes)(self)
     }
 
-    /// The operations on it.
+    /// Operations on the table.
     pub(crate) fn operations(&self) -> &'static [TableOperation] {
         self.row.operations
     }
 
-    /// Its settings.
+    /// Settings of the table's kind.
     pub(crate) fn settings(&self) -> &'static [Setting] {
         self.row.settings
     }
 
-    /// Sets the setting at `index` to `value`, which is allowed.
+    /// Sets the setting at `index` to `value`, which must be allowed.
     pub(crate) fn set(&mut self, index: usize, value: u64) {
         self.values[index] = value;
     }
@@ -161,12 +161,12 @@ impl Table {
         index.expect("a kind asks for settings of its row")
     }
 
-    /// Returns the value of a setting that is a number.
+    /// Returns the value of a numeric setting.
     pub(crate) fn number(&self, name: &str) -> u64 {
         self.values[self.index(name)]
     }
 
-    /// Returns the value of a setting that is a name.
+    /// Returns the value of a setting whose values are names.
     pub(crate) fn name(&self, name: &str) -> &'static str {
         let index = self.index(name);
         match self.row.settings[index].allowed {

@@ -6,7 +6,7 @@ use super::table::{Allowed, Row, Setting, Table, TableKind, TableOperation};
 use lockyard_tables::buffers::Groups;
 use lockyard_tables::connections::Bits;
 
-/// Maximum number of records of a flow. Each record is a line.
+/// Maximum number of records of a flow. Each record is one line.
 pub(crate) const MOST_RECORDS: usize = 256;
 
 /// The kinds of tables.
@@ -18,14 +18,14 @@ impl Table {
         ROWS.iter().map(|row| row.name)
     }
 
-    /// Returns a table of the kind with this name, with default settings. `None` if there is no
-    /// such kind.
+    /// Returns a table of the kind with this name, with default settings. Returns `None` if there
+    /// is no such kind.
     pub(crate) fn of_kind(name: &str) -> Option<Table> {
         ROWS.iter().find(|row| row.name == name).map(|row| Table::with_defaults(row))
     }
 }
 
-/// Bytes of an object of an `id-table` and of its further allocations, rounded up.
+/// Bytes of an object of an `id-table` plus its further allocations, rounded up.
 const ID_BYTES: usize = 256;
 
 const ID_TABLE: Row = Row {
@@ -101,11 +101,11 @@ const CONNECTION_TABLE: Row = Row {
     },
 };
 
-/// Bytes of a buffer and of its part of the chains, rounded up.
+/// Bytes of a buffer plus its share of the chains, rounded up.
 const BUFFER_BYTES: usize = 128;
 /// Bytes of a shard.
 const SHARD_BYTES: usize = 64;
-/// Bytes that a cache has once, whatever its settings.
+/// Bytes that a cache needs once, regardless of its settings.
 const CACHE_BYTES: usize = 32 << 10;
 
 const BUFFER_CACHE: Row = Row {

@@ -12,41 +12,41 @@ use lockyard::platform::Activity;
 /// A variant: its objects and steps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variant {
-    /// Its name, as in the published table.
+    /// Name, as in the published table.
     pub name: String,
-    /// Its title, for people.
+    /// Title for display.
     pub title: String,
-    /// Its objects.
+    /// Objects of the variant.
     pub objects: Vec<Object>,
     /// The steps of one operation.
     pub steps: Vec<Step>,
-    /// The parts of regions that its steps name. Part 1 is the first element.
+    /// Parts of regions that the steps name. Part 1 is the first element.
     pub parts: Vec<RegionPart>,
-    /// Steps of other tasks during a run with samples.
+    /// Steps of additional tasks during a run with samples.
     pub disturbances: Vec<Disturbance>,
-    /// Number of guests that share the CPUs. Each guest has its own objects, and a full set of
+    /// Number of guests that share the CPUs. Each guest has separate objects, and a full set of
     /// tasks. With `None`, tasks do not share CPUs.
     pub guests: Option<usize>,
-    /// True if operations differ in their local work. Each operation draws a factor from the
-    /// exponential distribution with mean 1, and multiplies all its work steps by it.
+    /// `true` if operations differ in their local work. Each operation draws a factor from the
+    /// exponential distribution with mean 1, and multiplies all its work steps by this factor.
     pub work_varies: bool,
-    /// Moments at which its tasks begin in a simulated run.
+    /// Start times of the tasks in a simulated run.
     pub starts: Starts,
 }
 
 impl Variant {
-    /// Returns true if a step waits for the answers of other processors.
+    /// Returns `true` if a step waits for answers of other processors.
     pub fn waits_for_others(&self) -> bool {
         let waits = |step: &Step| usize::from(matches!(step, Step::WaitForOthers { .. }));
         Step::sum(&self.steps, &waits) > 0
     }
 
-    /// Returns the name of an activity: the name of its part, or of its region.
+    /// Returns the name of an activity, which is that of its part or of its region.
     pub fn name_of(&self, activity: Activity) -> &str {
         RegionPart::of(&self.parts, activity).map_or(activity.region.name(), |part| &part.name)
     }
 
-    /// Its tables.
+    /// Tables of the variant.
     pub fn tables(&self) -> impl Iterator<Item = Table> {
         self.objects.iter().filter_map(|object| match object.kind {
             ObjectKind::Table { table } => Some(table),
@@ -54,14 +54,14 @@ impl Variant {
         })
     }
 
-    /// Returns the total number of tasks, with `threads` in each guest.
+    /// Returns the total number of tasks, with `threads` tasks in each guest.
     pub fn tasks(&self, threads: usize) -> usize {
         threads * self.guests.unwrap_or(1)
     }
 
-    /// Returns this variant under the name `name`, with `lock` in place of each of its locks. A
-    /// lockref keeps its lock, which is a part of its word. `None` if no lock has a word of its
-    /// own.
+    /// Returns this variant with the name `name`, and with `lock` in place of each of its locks.
+    /// Lockrefs keep their locks, which are part of their words. Returns `None` if no lock has a
+    /// separate word.
     pub fn with_foreign_lock(&self, name: &str, title: &str, lock: ForeignLock) -> Option<Variant> {
         let mut variant = self.clone();
         variant.name = name.to_owned();
@@ -76,8 +76,8 @@ impl Variant {
         found.then_some(variant)
     }
 
-    /// Returns true if all its locks are known to serve in the order of arrival. The order of
-    /// foreign locks is unknown here.
+    /// Returns `true` if all locks are known to serve in order of arrival. The order of foreign
+    /// locks is unknown here.
     pub fn is_fifo(&self) -> bool {
         self.objects.iter().all(|object| match object.kind {
             ObjectKind::Lock { lock } | ObjectKind::LockRef { lock, .. } => lock.is_fifo(),
@@ -89,7 +89,7 @@ impl Variant {
         })
     }
 
-    /// Returns the names of its foreign locks.
+    /// Returns the names of the foreign locks.
     pub fn foreign_locks(&self) -> impl Iterator<Item = &'static str> {
         self.objects.iter().filter_map(|object| match object.kind {
             ObjectKind::Foreign { lock } => Some(lock.name()),

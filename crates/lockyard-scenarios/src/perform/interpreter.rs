@@ -1,12 +1,12 @@
 //! The interpreter of steps.
 //!
-//! It walks a list of steps. A step reaches a lock, lockref, page or table through one indirect
-//! call, and other steps are direct calls. While an operation runs, the interpreter allocates no
-//! memory and looks up no names.
+//! The interpreter walks a list of steps. A step reaches a lock, lockref, page or table by one
+//! indirect call; other steps are direct calls. While an operation runs, the interpreter allocates
+//! no memory and looks up no names.
 //!
-//! On a simulated machine the interpreter itself takes no time. On the host it takes a few
-//! nanoseconds per step, which the measured figures include. A script with an empty list of steps
-//! shows the size of this overhead.
+//! On a simulated machine, the interpreter itself takes no time. On the host it takes a few
+//! nanoseconds per step, which the measured figures include. A script without steps shows this
+//! overhead.
 
 use super::objects::Shared;
 use super::prepared::Prepared;
@@ -17,8 +17,8 @@ use crate::model::{KeyChoice, Step, TableOperation};
 use lockyard::platform::{DataCell, Host, Ordering, Region, U64, Word};
 
 impl<S: Stage> Prepared<S> {
-    /// Performs operations until the run is over. After each operation it calls `done` with their
-    /// number.
+    /// Performs operations until the run is over. After each operation, calls `done` with the
+    /// number of operations so far.
     pub fn run_task(&self, mut done: impl FnMut(u64)) {
         let mut count = 0;
         let mut task = self.begin_task();
@@ -30,12 +30,13 @@ impl<S: Stage> Prepared<S> {
         }
     }
 
-    /// Performs `count` operations.
+    /// Performs exactly `count` operations.
     pub fn run_operations(&self, count: u64) {
         self.run_operations_after(|| true, || (), count);
     }
 
-    /// Performs operations until `ready`, then calls `begins`, then performs `count` more.
+    /// Performs operations until `ready` returns `true`. Then calls `begins` and performs `count`
+    /// more.
     pub fn run_operations_after(
         &self,
         ready: impl Fn() -> bool,
@@ -65,8 +66,8 @@ impl<S: Stage> Prepared<S> {
 
     /// Takes the lock of each lockref in turn, and holds it for `nanoseconds`.
     ///
-    /// This disturbs a run like an operation that exhausts its compare-exchange retries and takes
-    /// the lock. If other tasks arrive while the lock is held, they queue behind it.
+    /// The effect is that of an operation that exhausts its compare-exchange retries and takes the
+    /// lock. Tasks that arrive while the lock is held queue behind it.
     pub fn hold_lockrefs(&self, nanoseconds: f64) {
         for object in &self.objects {
             if let Shared::LockRef(lockref) = &object.shared {
@@ -155,7 +156,7 @@ impl<S: Stage> Prepared<S> {
         match operation {
             TableOperation::Insert => {
                 task.insertions += 1;
-                // A number that only this task uses, above the numbers of all entries.
+                // A number that only this task uses. It is larger than the numbers of all entries.
                 let number = (task.number + 1) << 32 | u64::from(task.insertions);
                 let found_by = table.insert(number);
                 task.inserted.push(Inserted { object, found_by });
@@ -165,7 +166,7 @@ impl<S: Stage> Prepared<S> {
                     unreachable!("checked by the parser")
                 };
                 task.inserted.remove(index);
-                // A refused entry is not in the table; `verify` reports the refusal.
+                // A refused entry is not in the table. `verify` reports the refusal.
                 if let Some(found_by) = found_by {
                     table.remove(found_by);
                 }
@@ -195,8 +196,8 @@ impl<S: Stage> Prepared<S> {
     fn read(&self, object: usize) {
         let value = match &self.objects[object].shared {
             // SAFETY: the cell was written in `Shared::make` and lives as long as `self`. The
-            // parser allows a read of data only under the lock that its writers hold, or if no step
-            // writes it.
+            // parser allows a read of data only if it holds the writers' lock, or if no step writes
+            // the data.
             Shared::Data(cell) => unsafe { cell.as_ref() }.with(|data| unsafe { data.read() }),
             _ => self.word(object).load(Ordering::Relaxed),
         };
@@ -206,11 +207,11 @@ impl<S: Stage> Prepared<S> {
     fn write(&self, object: usize) {
         match &self.objects[object].shared {
             Shared::Data(cell) => {
-                // SAFETY: as in `read`. The parser allows a write of data only under a lock, which
+                // SAFETY: as in `read`. The parser allows a write of data only under a lock that
                 // all its writers share.
                 let cell = unsafe { cell.as_ref() };
-                // Two accesses, as in a program: a lock that does not exclude loses updates here.
-                // SAFETY: as above.
+                // Two accesses, as in a program: a lock without mutual exclusion loses updates
+                // here. SAFETY: as above.
                 let value = cell.with(|data| unsafe { data.read() });
                 // SAFETY: as above.
                 cell.with_mut(|data| unsafe { data.write(value + 1) });

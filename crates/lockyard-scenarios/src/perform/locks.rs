@@ -1,7 +1,7 @@
 //! Locks and lockrefs: the library's type for each kind that scripts name.
 //!
 //! [`LockObject`] and [`LockRefObject`] hide the kind from the interpreter. Each step is one
-//! indirect call, in the same place for each kind.
+//! indirect call, at the same place for every kind.
 
 use crate::model::{GetOperation, LockKind, LockObject, PutOperation};
 use lockyard::lock::pv::Hooks;
@@ -16,7 +16,7 @@ use lockyard_controls::{DoesNotExclude, TicketAsQueued, Unfair, WakesNobody};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
-/// A lockref as the interpreter uses it.
+/// A lockref as the interpreter sees it.
 pub(super) trait LockRefObject: LockObject {
     /// Takes a reference.
     fn get(&self, operation: GetOperation);
@@ -82,8 +82,8 @@ impl<K: LaneLock<H>, P: Policy, H: HostWithSlots> LockRefObject for LockRefAt<K,
         let lockref = self.lockref();
         match operation {
             GetOperation::Get => lockref.get(),
-            // Neither fails while the script keeps a reference of its own. `verify` would report a
-            // failure.
+            // Neither operation fails, because the script keeps one reference. `verify` would
+            // report a failure.
             GetOperation::GetNotZero => drop(lockref.get_not_zero()),
             GetOperation::GetNotDead => drop(lockref.get_not_dead()),
         }
@@ -123,7 +123,7 @@ impl<K: LaneLock<H>, P: Policy, H: HostWithSlots> LockRefObject for LockRefAt<K,
 /// The patches behind the published table `pv-ticketlock-dbench` use this number (K. Raghavendra,
 /// *Paravirtualized ticket spinlocks*, linux-kernel, 2013). Their change log says that smaller
 /// numbers were too small. A hypervisor's wake-up costs more than a futex's, and the host notices
-/// the spinning meanwhile.
+/// the spinning in the meantime.
 #[derive(Debug)]
 pub(super) struct GuestKernel;
 
@@ -141,7 +141,7 @@ macro_rules! lock_kinds {
                 }
             }
 
-            /// Writes a free lock of this kind to `memory`, which has room for it.
+            /// Writes a free lock of this kind to `memory`.
             ///
             /// # Safety
             ///
@@ -153,14 +153,14 @@ macro_rules! lock_kinds {
                 match self {
                     $(LockKind::$kind => {
                         let lock = memory.cast::<RawSpinLock<$algorithm, $host>>();
-                        // SAFETY: the caller provides the room.
+                        // SAFETY: the caller provides memory for the lock.
                         unsafe { lock.write(RawSpinLock::new()) };
                         Box::new(LockAt(lock))
                     })*
                 }
             }
 
-            /// Writes a lockref with a lock of this kind to `memory`, which has room for it.
+            /// Writes a lockref with a lock of this kind to `memory`.
             ///
             /// # Safety
             ///
@@ -173,7 +173,7 @@ macro_rules! lock_kinds {
                 memory: NonNull<u8>,
             ) -> Box<dyn LockRefObject> {
                 match self {
-                    // SAFETY: the caller's promise.
+                    // SAFETY: the caller upholds the contract of `lockref`.
                     $(LockKind::$kind => unsafe {
                         match (pause, trywait) {
                             (false, true) => lockref::<$algorithm, Standard, $host>(count, memory),
@@ -219,7 +219,7 @@ unsafe fn lockref<K: LaneLock<H>, P: Policy, H: HostWithSlots>(
     memory: NonNull<u8>,
 ) -> Box<dyn LockRefObject> {
     let lockref = memory.cast::<LockRef<K, P, H>>();
-    // SAFETY: the caller provides the room.
+    // SAFETY: the caller provides memory for the lockref.
     unsafe { lockref.write(LockRef::from_count(count)) };
     Box::new(LockRefAt(lockref))
 }

@@ -1,4 +1,4 @@
-//! The objects of a variant in memory.
+//! A variant's objects in memory.
 
 use super::locks::LockRefObject;
 use super::pages::PageObject;
@@ -9,7 +9,7 @@ use lockyard::platform::{Cell, DataCell, HostWithSlots, U32, U64, Word};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
-/// An object, as the interpreter uses it.
+/// An object, as the interpreter sees it.
 pub(super) enum Shared<H: HostWithSlots> {
     Lock(Box<dyn LockObject>),
     LockRef(Box<dyn LockRefObject>),
@@ -27,47 +27,49 @@ pub(super) struct Placed<H: HostWithSlots> {
 }
 
 impl<H: HostWithSlots> Shared<H> {
-    /// Makes an object in `memory`. Returns `None` if another resource that it needs is not
+    /// Makes an object in `memory`. Returns `None` if another resource that the object needs is not
     /// available.
     ///
     /// # Safety
     ///
-    /// `memory` has room for the object, is used for nothing else, and outlives the object.
+    /// `memory` is large enough for the object, is used for nothing else, and outlives the object.
     pub(super) unsafe fn make<S: Stage<Host = H>>(
         kind: ObjectKind,
         memory: NonNull<u8>,
     ) -> Option<Self> {
         Some(match kind {
-            // SAFETY: the caller's promise.
+            // SAFETY: the caller upholds the contract of this function.
             ObjectKind::Lock { lock } => Shared::Lock(unsafe { lock.make_lock::<H>(memory) }),
             ObjectKind::Foreign { lock } => {
                 assert!(S::FOREIGN_LOCKS, "`{}` cannot run on this stage", lock.name());
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller upholds the contract of this function.
                 Shared::Lock(unsafe { lock.make(memory) }?)
             }
             ObjectKind::LockRef { lock, pause, trywait, count } => {
-                // SAFETY: the caller's promise; a lockref has the size of its word.
+                // SAFETY: the caller upholds the contract of this function, and a lockref has the
+                // size of its word.
                 let lockref = unsafe { lock.make_lockref::<H>(pause, trywait, count, memory) };
                 Shared::LockRef(lockref)
             }
             ObjectKind::Page { page, count } => {
-                // SAFETY: the caller's promise; a count has the size of its word.
+                // SAFETY: the caller upholds the contract of this function, and a count has the
+                // size of its word.
                 Shared::Page(unsafe { page.make::<H>(count, memory) })
             }
             ObjectKind::Word => {
                 let word = memory.cast::<U64<H>>();
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller upholds the contract of this function.
                 unsafe { word.write(Word::new(0)) };
                 Shared::Word(word)
             }
             ObjectKind::Data => {
                 let cell = memory.cast::<Cell<H, u64>>();
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller upholds the contract of this function.
                 unsafe { cell.write(DataCell::new(0)) };
                 Shared::Data(cell)
             }
             ObjectKind::Table { table } => {
-                // SAFETY: the caller's promise.
+                // SAFETY: the caller upholds the contract of this function.
                 let made = unsafe { table.make::<H>(memory, S::GIVES_BACK) }?;
                 Shared::Table { table: made, entries: table.entries() }
             }

@@ -8,9 +8,9 @@ use lockyard::page_ref::{
 use lockyard::platform::HostWithSlots;
 use std::ptr::NonNull;
 
-/// A page reference count as the interpreter uses it.
+/// A page reference count as the interpreter sees it.
 pub(super) trait PageObject {
-    /// Takes a reference by the operation of the page's kind.
+    /// Takes a reference, with the operation of the page's kind.
     fn get(&self);
     /// Drops a reference.
     fn put(&self);
@@ -38,7 +38,7 @@ impl<V: Variant, H: HostWithSlots> PageObject for PageAt<V, H> {
         (self.get)(self.page());
     }
     fn put(&self) {
-        // This is never the last reference while the script keeps its own. `verify` would report
+        // This reference is never the last one, because the script keeps one. `verify` would report
         // it.
         let _ = self.page().put();
     }
@@ -55,7 +55,7 @@ impl<V: Variant, H: HostWithSlots> PageObject for PageAt<V, H> {
 
 /// Takes a reference unless the count is zero.
 fn get_not_zero<V: Conditional, H: HostWithSlots>(page: &PageRef<V, H>) {
-    // This does not fail while the script keeps a reference of its own. `verify` would report a
+    // The call does not fail, because the script keeps one reference. `verify` would report a
     // failure.
     let _ = page.get_not_zero();
 }
@@ -63,7 +63,7 @@ fn get_not_zero<V: Conditional, H: HostWithSlots>(page: &PageRef<V, H>) {
 macro_rules! page_kinds {
     ($($kind:ident: $get:expr;)*) => {
         impl PageKind {
-            /// Writes a count of this kind to `memory`, which has room for it.
+            /// Writes a count of this kind to `memory`.
             ///
             /// # Safety
             ///
@@ -77,7 +77,7 @@ macro_rules! page_kinds {
                 match self {
                     $(PageKind::$kind => {
                         let page = memory.cast::<PageRef<$kind, H>>();
-                        // SAFETY: the caller provides the room.
+                        // SAFETY: the caller provides memory for the count.
                         unsafe { page.write(PageRef::from_references(count)) };
                         Box::new(PageAt { page, get: $get })
                     })*

@@ -10,8 +10,8 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-/// A variant of a script, laid out in memory. Objects of one line lie one after another, and
-/// objects of different lines lie in different lines. All tasks of a run share it.
+/// A variant of a script, laid out in memory. Objects of one line are adjacent, and objects of
+/// different lines are in different lines. All tasks of a run share this value.
 pub struct Prepared<S: Stage> {
     // Dropped before `blocks`, because the objects point into them.
     pub(super) objects: Vec<Placed<S::Host>>,
@@ -26,7 +26,7 @@ pub struct Prepared<S: Stage> {
     blocks: Blocks<S>,
 }
 
-/// Blocks of memory, which go back to the host on drop.
+/// Blocks of memory, returned to the host on drop.
 struct Blocks<S: Stage> {
     blocks: Vec<(NonNull<u8>, Layout)>,
     _stage: PhantomData<fn() -> S>,
@@ -35,16 +35,16 @@ struct Blocks<S: Stage> {
 impl<S: Stage> Drop for Blocks<S> {
     fn drop(&mut self) {
         for &(memory, layout) in &self.blocks {
-            // SAFETY: allocated with this layout in `new`. The objects are no longer used. Those
-            // with a destructor, such as foreign locks and tables, were dropped before the blocks
-            // (order of the fields).
+            // SAFETY: the block was allocated with this layout in `new`. The objects are no longer
+            // used. Those with a destructor, such as foreign locks and tables, were dropped before
+            // the blocks (field order).
             unsafe { S::Host::deallocate(memory, layout) };
         }
     }
 }
 
 // SAFETY: the objects behind the pointers are words, cells, primitives and foreign locks, which are
-// `Send` and `Sync` themselves. Data is written only under a lock (the parser checks this).
+// `Send` and `Sync` themselves. Data is written only under a lock, which the parser checks.
 unsafe impl<S: Stage> Send for Prepared<S> {}
 // SAFETY: as above.
 unsafe impl<S: Stage> Sync for Prepared<S> {}
@@ -57,7 +57,7 @@ impl<S: Stage> Prepared<S> {
     ///
     /// # Panics
     ///
-    /// If the variant has a foreign lock or waits for others, and the stage does not support that.
+    /// If the variant has a foreign lock or waits for others, but the stage does not support that.
     pub fn new(
         variant: &Variant,
         line_bytes: usize,
@@ -87,8 +87,8 @@ impl<S: Stage> Prepared<S> {
             let object = &variant.objects[index];
             // SAFETY: the offset is within the block, by the layouts above.
             let memory = unsafe { blocks.blocks[line].0.add(offset) };
-            // SAFETY: the place has the object's layout, no other object is there, and the blocks
-            // live longer than the objects (order of the fields).
+            // SAFETY: the memory has the object's layout, and no other object is there. The blocks
+            // outlive the objects (field order).
             let shared = unsafe { Shared::make::<S>(object.kind, memory) }?;
             Some(Placed { name: object.name.clone(), kind: object.kind, shared })
         });

@@ -1,7 +1,7 @@
-//! Random numbers: the generator, and one stream of numbers for each thread of the host. The
-//! streams decide which operations perform a step with `one_in`.
+//! Random numbers: the generator, and one stream for each thread of the host. The streams decide
+//! which operations perform a step with `one_in`.
 //!
-//! The generator is written here, so that results do not change with a library's version.
+//! The generator is implemented here, so that results do not change with a library's version.
 
 use std::cell::Cell;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -27,7 +27,7 @@ impl SplitMix {
     }
 }
 
-/// Returns the initial state of a thread's stream. Each thread has its own stream.
+/// Returns the initial state of a thread's stream. Each thread has a different stream.
 fn begin() -> SplitMix {
     let mut hasher = DefaultHasher::new();
     std::thread::current().id().hash(&mut hasher);
@@ -38,8 +38,8 @@ std::thread_local! {
     static STATE: Cell<SplitMix> = Cell::new(begin());
 }
 
-/// Returns a number from 0 to `n - 1` from the stream of the running thread. Its quality does not
-/// matter.
+/// Returns a number from 0 to `n - 1` from the running thread's stream. The quality of these
+/// numbers does not matter.
 pub(super) fn below(n: u64) -> u64 {
     let mut state = STATE.get();
     let number = state.below(n);

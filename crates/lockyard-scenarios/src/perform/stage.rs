@@ -3,30 +3,30 @@
 use super::random;
 use lockyard::platform::{Activity, HostWithSlots, during};
 
-/// A back-end, as a scenario sees it. It has the host on which the primitives run, and functions
-/// that only the runner of a scenario can provide.
+/// A back-end, as a scenario sees it. It provides the host on which the primitives run, and
+/// functions that only the runner of a scenario can provide.
 pub trait Stage: 'static {
     /// The host on which the primitives run.
     type Host: HostWithSlots;
 
-    /// True if [foreign locks](crate::Foreign) run on this stage. They need threads of the
+    /// `true` if [foreign locks](crate::Foreign) can run on this stage. They need threads of the
     /// operating system.
     const FOREIGN_LOCKS: bool = false;
 
-    /// True if tasks can [wait for others](Self::wait_for_others) on this stage.
+    /// `true` if tasks can [wait for others](Self::wait_for_others) on this stage.
     const OTHERS: bool = false;
 
-    /// True if tables free their memory when a run's objects are dropped. A back-end that frees all
-    /// memory of a run at once sets this to false.
+    /// `true` if tables free their memory when a run's objects are dropped. A back-end that frees
+    /// all memory of a run together sets this to `false`.
     const GIVES_BACK: bool = true;
 
-    /// Interrupts all other tasks in the guest of the running task, and waits until each has
+    /// Interrupts all other tasks in the running task's guest, and waits until every one has
     /// answered.
     fn wait_for_others() {
         unreachable!("a variant that waits for others is not laid out on a stage without");
     }
 
-    /// Returns a random number of the running task, from 0 to `n - 1`; `n` is not 0.
+    /// Returns a random number for the running task, from 0 to `n - 1`; `n` is not 0.
     fn random_below(n: u64) -> u64 {
         random::below(n)
     }
@@ -34,37 +34,37 @@ pub trait Stage: 'static {
     /// Performs `nanoseconds` of local work, which touches no shared line.
     fn work(nanoseconds: f64);
 
-    /// Performs local work of the kind `activity`, by which the host may account for it.
+    /// Performs local work. The host may account for it under `activity`.
     #[inline(always)]
     fn work_in(activity: Activity, nanoseconds: f64) {
         during::<Self::Host, _>(activity, || Self::work(nanoseconds));
     }
 
-    /// Returns true if the run is over. Tasks call this between operations.
+    /// Returns `true` if the run is over. Tasks call this between operations.
     fn stopping() -> bool;
 
-    /// Notes that the running task has finished one operation.
+    /// Reports that the running task has finished one operation.
     fn operation_done();
 
-    /// Notes that the running task is about to take a lock, or to take or drop a reference.
+    /// Reports that the running task is about to take a lock, or to take or drop a reference.
     #[inline(always)]
     fn wait_begins() {}
 
-    /// Notes that the running task has the lock, or has taken or dropped the reference.
+    /// Reports that the running task has the lock, or has taken or dropped the reference.
     #[inline(always)]
     fn wait_ends() {}
 
-    /// Notes that the running task begins to wait for the lock of an object. Objects are numbered
+    /// Reports that the running task begins to wait for the lock of an object. Objects are numbered
     /// in the order of [`Prepared::places`](crate::Prepared::places).
     #[inline(always)]
     fn lock_wait_begins(_object: usize) {}
 
-    /// Notes that the running task has taken the lock of an object. Objects are numbered in the
+    /// Reports that the running task has taken the lock of an object. Objects are numbered in the
     /// order of [`Prepared::places`](crate::Prepared::places).
     #[inline(always)]
     fn hold_begins(_object: usize) {}
 
-    /// Notes that the running task is about to release the lock that it took last.
+    /// Reports that the running task is about to release the lock that it took last.
     #[inline(always)]
     fn hold_ends() {}
 }

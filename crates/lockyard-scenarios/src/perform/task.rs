@@ -1,4 +1,4 @@
-//! The private state of each task of a run.
+//! Private state of each task of a run.
 
 use super::work_variation::TaskNumbers;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub(super) struct Inserted {
     /// The table.
     pub(super) object: usize,
-    /// The value by which the table finds the entry; `None` if the insertion was refused.
+    /// Value with which the table finds the entry; `None` if the insertion was refused.
     pub(super) found_by: Option<u64>,
 }
 
@@ -22,8 +22,8 @@ pub(super) struct Task {
 }
 
 impl Task {
-    /// Returns the position of the entry that the task inserted last into a table, and the value by
-    /// which the table finds it.
+    /// Returns the position of the entry that the task inserted last into a table, and the value
+    /// with which the table finds it.
     pub(super) fn last_inserted(&self, table: usize) -> Option<(usize, Option<u64>)> {
         let last = self.inserted.iter().rposition(|inserted| inserted.object == table)?;
         Some((last, self.inserted[last].found_by))
@@ -35,7 +35,7 @@ impl Task {
 pub(super) struct Begun(AtomicU64);
 
 impl Begun {
-    /// Begins a task in a run with this seed. The task has at most `inserts` inserted entries at a
+    /// Begins a task in a run with this seed. The task has up to `inserts` inserted entries at a
     /// time.
     pub(super) fn task(&self, seed: u64, inserts: usize) -> Task {
         // Relaxed: tasks only need different numbers.

@@ -8,7 +8,7 @@ use crate::model::{KeyChoice, ObjectKind, Step, TableOperation};
 use lockyard::platform::{DataCell, Ordering, Word};
 use std::fmt;
 
-/// A condition that does not hold after a run, because the primitives did not do their work.
+/// A condition that is false after a run, because the primitives did not do their work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation(String);
 
@@ -22,12 +22,12 @@ impl std::error::Error for Violation {}
 
 impl<S: Stage> Prepared<S> {
     /// Checks that locks are free, that counts are as expected, and that no update of protected
-    /// data was lost. All tasks have finished, with `operations` operations in total. The check
-    /// adds no shared traffic to the run.
+    /// data was lost. All tasks must have finished, with `operations` operations in total. The
+    /// check adds no shared traffic to the run.
     ///
     /// # Errors
     ///
-    /// The condition that does not hold.
+    /// The condition that is false.
     pub fn verify(&self, operations: u64) -> Result<(), Violation> {
         for (index, object) in self.objects.iter().enumerate() {
             let checked = match &object.shared {
@@ -60,7 +60,7 @@ impl<S: Stage> Prepared<S> {
         Ok(())
     }
 
-    /// Checks that a count that began with `first` references is `found` after `operations`
+    /// Checks that a count that started with `first` references is `found` after `operations`
     /// operations.
     fn verify_count(
         &self,
@@ -94,7 +94,7 @@ impl<S: Stage> Prepared<S> {
         Ok(())
     }
 
-    /// Checks that data was changed once by each write.
+    /// Checks that each write changed the data exactly once.
     fn verify_data(&self, index: usize, operations: u64, value: u64) -> Result<(), String> {
         let expected = self.writes(index) * operations;
         if value != expected {
@@ -123,7 +123,7 @@ impl<S: Stage> Prepared<S> {
         })
     }
 
-    /// Returns the number of steps of an operation that write an object.
+    /// Returns the number of an operation's steps that write an object.
     fn writes(&self, index: usize) -> u64 {
         Step::sum(&self.steps, &|step| {
             u64::from(matches!(*step, Step::Write { object } if object == index))

@@ -1,8 +1,8 @@
-//! Random numbers of a task: the factors for the local work of its operations, and its random keys.
+//! Random numbers of a task: factors for the local work of its operations, and random keys.
 //!
-//! Tasks whose operations all take the same time fall into step. A lock that serves in the order of
-//! arrival then keeps the initial order of the tasks for ever. The distances of its hand-overs then
-//! reveal more about that order than about the lock.
+//! Tasks whose operations all take the same time fall into lockstep. A first-come, first-served
+//! lock then keeps the initial order of the tasks for ever. The distances of its hand-overs would
+//! say more about that order than about the lock.
 
 use super::random::SplitMix;
 
@@ -13,7 +13,7 @@ pub(super) struct TaskNumbers(SplitMix);
 impl TaskNumbers {
     /// Returns the random numbers of task `task` in a run with this seed.
     pub(super) fn new(seed: u64, task: u64) -> Self {
-        // Neighbouring seeds and tasks share no part of this state.
+        // Neighbouring seeds and tasks have unrelated states.
         let begin = SplitMix(seed).next();
         TaskNumbers(SplitMix(begin ^ task.wrapping_mul(0xd1b5_4a32_d192_ed03)))
     }

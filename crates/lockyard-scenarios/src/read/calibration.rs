@@ -1,4 +1,4 @@
-//! The section `[calibration]` of a script: a published cell, and the inputs that it gives.
+//! The section `[calibration]` of a script: a published cell, and the inputs that it provides.
 
 use super::names::Names;
 use super::source::{Result, Source};

@@ -1,11 +1,12 @@
-//! Checks the locks around data. Data that a step writes must have one lock that all its accesses
-//! hold.
+//! Checks the locks around data. If a step writes data, all accesses to it must hold one common
+//! lock.
 
 use super::names::Context;
 use super::source::Result;
 use crate::model::{ObjectKind, Step};
 
-/// Calls `see` for each access to `object`, with true for a write, and with the locks held.
+/// Calls `see` for each access to `object`. The arguments are `true` for a write, and the locks
+/// held.
 fn accesses(
     steps: &[Step],
     object: usize,

@@ -24,13 +24,13 @@ pub(super) struct DoubtfulEntry {
 
 /// The fields that define the metric.
 pub(super) struct MetricEntry<'a> {
-    /// Name of the metric; a throughput if the script names none.
+    /// Name of the metric. Without a name, the metric is a throughput.
     pub(super) metric: Option<&'a Spanned<String>>,
-    /// Unit of the metric; its first one if the script names none.
+    /// Unit of the metric. By default it is the metric's first unit.
     pub(super) unit: Option<&'a Spanned<String>>,
     pub(super) operations: Option<&'a Spanned<u64>>,
     pub(super) per_operation: Option<&'a Spanned<f64>>,
-    /// True if the calibration cell gives the amount of the unit per operation.
+    /// `true` if the calibration cell gives the amount of the unit per operation.
     pub(super) calibrated: bool,
 }
 
@@ -77,8 +77,8 @@ pub(super) fn metric(source: &Source, entry: &MetricEntry) -> Result<Metric> {
     }
 }
 
-/// Reads the unit of a throughput, with its amount per operation. The script gives the amount, or
-/// the calibration gives it later.
+/// Reads the unit of a throughput, and its amount per operation. The amount comes from the script,
+/// or later from the calibration.
 fn rate(source: &Source, rate: Rate, entry: &MetricEntry) -> Result<Rate> {
     let at = entry.unit.map_or(0..0, Spanned::span);
     let is_operations = rate == Rate::OPERATIONS;

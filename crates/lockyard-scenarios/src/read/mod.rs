@@ -1,4 +1,4 @@
-//! Strict reading of scripts. An error gives the place, the fault, and what is allowed.
+//! Strict reading of scripts. An error says where it is, what is wrong, and what is allowed.
 //!
 //! Each file reads and checks one kind of entry. `script.rs` combines the entries.
 

@@ -1,10 +1,10 @@
-//! Names that entries of a script may refer to: variants, objects, and parts of regions.
+//! Names to which entries of a script may refer: variants, objects, and parts of regions.
 
 use super::source::{Result, Source};
 use crate::model::{Object, RegionPart};
 use toml::Spanned;
 
-/// Names that entries of a script may refer to.
+/// Names to which entries of a script may refer.
 #[derive(Clone, Copy)]
 pub(super) struct Names<'a> {
     /// The names of the variants.
@@ -14,7 +14,7 @@ pub(super) struct Names<'a> {
 }
 
 impl Names<'_> {
-    /// Returns the name if a variant has it, or else an error.
+    /// Returns the name if a variant has it, otherwise an error.
     pub(super) fn variant(&self, source: &Source, found: &Spanned<String>) -> Result<String> {
         if self.variants.contains(found.get_ref()) {
             return Ok(found.get_ref().clone());
@@ -24,7 +24,7 @@ impl Names<'_> {
     }
 }
 
-/// The variant whose steps are read.
+/// The variant whose steps are being read.
 #[derive(Clone, Copy)]
 pub(super) struct Context<'a> {
     pub(super) source: &'a Source<'a>,

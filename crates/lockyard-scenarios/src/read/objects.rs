@@ -7,7 +7,7 @@ use serde::Deserialize;
 use std::ops::Range;
 use toml::Spanned;
 
-/// Maximum initial number of references, so that a run does not saturate a count.
+/// Maximum initial number of references, chosen so that a run does not saturate a count.
 const MAX_COUNT: u32 = 1 << 20;
 
 #[derive(Deserialize)]
@@ -36,7 +36,7 @@ pub(super) struct SetEntry {
     with: Option<Spanned<TableEntry>>,
 }
 
-/// Kinds of objects, with one kind for all tables.
+/// Kinds of objects. All tables have one common kind here.
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Lock,
@@ -59,7 +59,7 @@ impl Kind {
         }
     }
 
-    /// Returns true if an object of this kind has the field.
+    /// Returns `true` if an object of this kind has the field.
     fn has(self, field: &str) -> bool {
         match field {
             "with" => self == Kind::Table,
@@ -145,7 +145,7 @@ impl ObjectEntry {
         })
     }
 
-    /// Refuses the fields that a kind does not have.
+    /// Rejects fields that a kind does not have.
     fn check_fields(&self, source: &Source, kind: Kind) -> Result<()> {
         for (field, span) in [
             ("with", span(&self.with)),
@@ -187,7 +187,7 @@ impl ObjectEntry {
     }
 }
 
-/// Changes an object by an entry of a variant's `set`.
+/// Changes an object as an entry of a variant's `set` requests.
 pub(super) fn apply(source: &Source, set: &SetEntry, objects: &mut [Object]) -> Result<()> {
     let index = object_named(source, &set.object, objects)?;
     let object = &mut objects[index];
@@ -222,7 +222,7 @@ pub(super) fn apply(source: &Source, set: &SetEntry, objects: &mut [Object]) -> 
 }
 
 impl SetEntry {
-    /// Refuses the settings that an object does not have.
+    /// Rejects settings that an object does not have.
     fn check_fields(&self, source: &Source, object: &Object) -> Result<()> {
         let kind = Kind::of(object.kind);
         let has_settings = !matches!(kind, Kind::Word | Kind::Data);
@@ -233,7 +233,7 @@ impl SetEntry {
             ("pause", span(&self.pause)),
             ("trywait", span(&self.trywait)),
         ] {
-            // An object without settings is refused as a whole, by `apply`.
+            // `apply` rejects an object without settings as a whole.
             let refused = !kind.has(field) && (has_settings || matches!(field, "with" | "page"));
             if let Some(span) = span
                 && refused

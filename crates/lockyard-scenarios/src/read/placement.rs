@@ -1,4 +1,4 @@
-//! Places and start times of tasks: the sections `[placement]` and `[guests]`, and the field
+//! Placement and start times of tasks: the sections `[placement]` and `[guests]`, and the field
 //! `starts`.
 
 use super::source::{Result, Source};
@@ -6,7 +6,7 @@ use crate::model::{Order, Starts};
 use serde::Deserialize;
 use toml::Spanned;
 
-/// Highest socket number allowed as the objects' home.
+/// Highest socket number that is allowed as the objects' home.
 const MAX_HOME: u64 = 63;
 /// Maximum number of guests that share the CPUs.
 const MAX_GUESTS: u32 = 64;
@@ -31,7 +31,7 @@ pub(super) fn order(source: &Source, entry: &PlacementEntry) -> Result<Order> {
     found.map_or(Ok(Order::default()), |found| source.choose("placement order", found, &table))
 }
 
-/// Reads the socket whose memory the objects are in.
+/// Reads the socket whose memory has the objects.
 pub(super) fn home(source: &Source, entry: &PlacementEntry) -> Result<usize> {
     match &entry.home {
         Some(home) if *home.get_ref() > MAX_HOME => {

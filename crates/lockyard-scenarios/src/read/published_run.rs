@@ -65,7 +65,7 @@ fn positive(source: &Source, what: &str, found: &Option<Spanned<f64>>) -> Result
     found.as_ref().map(|found| source.positive(what, found, 1e15, "1e15")).transpose()
 }
 
-/// Reads the length of the run, which the script gives in at most one of three ways.
+/// Reads the length of the run, which a script may give in one of three ways.
 fn length(source: &Source, entry: &RunEntry) -> Result<Option<Length>> {
     let lengths = [
         positive(source, "operations", &entry.operations)?.map(Length::Operations),

@@ -1,4 +1,4 @@
-//! Regions, and parts of regions, that steps name.
+//! Regions and parts of regions, as steps name them.
 
 use super::source::{Result, Source};
 use super::step_entry::StepEntry;
@@ -9,13 +9,13 @@ use toml::Spanned;
 /// Maximum number of parts that a script may name.
 const MAX_PARTS: usize = 64;
 
-/// Reads the region in the entry of a step.
+/// Reads the region of a step's entry.
 pub(super) fn region(source: &Source, entry: &StepEntry) -> Result<Option<Region>> {
     let table = Region::ALL.map(|region| (region.name(), region));
     entry.region.as_ref().map(|region| source.choose("region", region, &table)).transpose()
 }
 
-/// Returns the region of a step that has a name and no region.
+/// Returns the default region of a step that has a name but no region.
 fn usual(entry: &StepEntry) -> Region {
     if entry.r#do.get_ref() == "lock" { Region::LockWait } else { Region::System }
 }
@@ -52,7 +52,7 @@ pub(super) fn parts<'a>(
     Ok(parts)
 }
 
-/// Returns the activity of a step that names one of `parts`, or `None` if it names none.
+/// Returns the activity of a step that names one of `parts`, or `None` if the step names none.
 pub(super) fn named(entry: &StepEntry, parts: &[RegionPart]) -> Option<Activity> {
     let name = entry.name.as_ref()?.get_ref();
     let number = parts.iter().position(|part| part.name == *name)?;

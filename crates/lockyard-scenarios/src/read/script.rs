@@ -1,4 +1,4 @@
-//! A script file: its sections, its limits, and the script made from it.
+//! A script file: its sections, its limits, and the script that results.
 
 use super::calibration::CalibrationEntry;
 use super::header::{DoubtfulEntry, LeftOutEntry, MetricEntry};
@@ -66,7 +66,8 @@ struct File {
     calibration: Option<Spanned<CalibrationEntry>>,
 }
 
-/// Default of `work_varies`. Operations of real programs differ, and equal ones march in step.
+/// Default of `work_varies`. Operations of real programs differ, and identical ones would run in
+/// lockstep.
 fn varies() -> bool {
     true
 }
@@ -76,7 +77,7 @@ impl Script {
     ///
     /// # Errors
     ///
-    /// One line with the place, the fault, and what is allowed.
+    /// One line that says where the error is, what is wrong, and what is allowed.
     pub fn parse(origin: &str, text: &str) -> Result<Script> {
         let source = Source { origin, text };
         let file = file(&source)?;

@@ -1,4 +1,4 @@
-//! The text of a script, and the errors that point into it.
+//! The text of a script, and errors with positions in it.
 
 use lockyard_support::InputError;
 use std::fmt::{self, Display};
@@ -32,7 +32,7 @@ pub(super) struct Source<'a> {
 }
 
 impl Source<'_> {
-    /// Returns an error at a place in the text.
+    /// Returns an error at a position in the text.
     pub(super) fn error(&self, span: Range<usize>, message: impl Display) -> ScriptError {
         let line = lockyard_support::line_of(self.text.as_bytes(), span.start);
         ScriptError(format!("{}:{line}: {message}", self.origin))
@@ -65,7 +65,7 @@ impl Source<'_> {
         })
     }
 
-    /// Checks and returns a line of text.
+    /// Checks and returns one line of text.
     pub(super) fn text(&self, what: &str, found: &Spanned<String>) -> Result<String> {
         let text = found.get_ref();
         if text.is_empty() || text.len() > 400 || text.contains(['\n', '\r']) {
@@ -75,7 +75,7 @@ impl Source<'_> {
         Ok(text.clone())
     }
 
-    /// Checks and returns a line of text that a script may leave out.
+    /// Checks and returns one line of text that a script may leave out.
     pub(super) fn text_or(
         &self,
         what: &str,

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use toml::Spanned;
 
-/// Maximum number of steps that the text of an operation names.
+/// Maximum number of steps in the description of an operation.
 const NAMED: usize = 12;
 
 #[derive(Deserialize)]
@@ -22,7 +22,7 @@ pub(super) struct StepEntry {
     pub(super) only: Option<Vec<Spanned<String>>>,
 }
 
-/// Returns the text of an operation for people, made from its steps.
+/// Returns a description of an operation for display, made from its steps.
 pub(super) fn operation(steps: &[Spanned<StepEntry>]) -> String {
     let names = steps.iter().map(|step| step.get_ref().r#do.get_ref().as_str());
     let mut names: Vec<&str> = names.take(NAMED).collect();

@@ -1,6 +1,6 @@
-//! The steps of one variant, from the entries of a script.
+//! Reads the steps of one variant from the entries of a script.
 //!
-//! They are checked: locks nest, objects are of the right kind, and each operation removes all
+//! Checks that locks nest, that objects are of the right kind, and that each operation removes all
 //! entries that it inserts into tables.
 
 use super::data_locks;
@@ -69,7 +69,7 @@ const PUT_OPERATIONS: [(&str, PutOperation); 3] = [
 ];
 
 impl Do {
-    /// Refuses the fields of an entry that its step does not have.
+    /// Rejects fields of an entry that its step does not have.
     fn check_fields(self, source: &Source, entry: &StepEntry) -> Result<()> {
         let work = self == Do::Work;
         let has_region = matches!(self, Do::Work | Do::Lock);
@@ -110,9 +110,9 @@ pub(super) fn build(context: Context, entries: &[Spanned<StepEntry>]) -> Result<
 struct Open {
     object: usize,
     at: Range<usize>,
-    /// The kind of waiting for it.
+    /// Kind of waiting for the lock.
     wait: Activity,
-    /// The steps before it was taken.
+    /// Steps before the lock was taken.
     before: Vec<Step>,
 }
 
@@ -126,14 +126,14 @@ struct Inserted {
 struct Used<'a> {
     object: usize,
     kind: ObjectKind,
-    /// Its name in the entry.
+    /// Name of the object in the entry.
     found: &'a Spanned<String>,
-    /// The name of the step in the entry.
+    /// Name of the step in the entry.
     step: &'a str,
 }
 
 impl Used<'_> {
-    /// Refuses an object of the wrong kind.
+    /// Rejects an object of the wrong kind.
     fn needs(&self, source: &Source, right: bool, what: &str) -> Result<()> {
         if right {
             return Ok(());
@@ -190,7 +190,7 @@ impl Builder<'_> {
         Ok(steps)
     }
 
-    /// Returns true if the variant has the step.
+    /// Returns `true` if the variant has the step.
     fn is_present(&self, entry: &StepEntry) -> Result<bool> {
         let Some(only) = &entry.only else { return Ok(true) };
         for name in only {
@@ -345,8 +345,8 @@ impl Builder<'_> {
         Err(self.source().error(used.found.span(), message))
     }
 
-    /// Checks that an object has references, and that the task does not hold its lock. Otherwise
-    /// the task would wait for itself.
+    /// Checks that an object has references, and that the task does not hold the object's lock.
+    /// Otherwise the task would wait for itself.
     fn check_reference(&self, used: &Used, entry: &StepEntry) -> Result<()> {
         let source = self.source();
         if let ObjectKind::Page { .. } = used.kind {
@@ -398,7 +398,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Refuses an operation that the table does not have.
+    /// Rejects an operation that the table does not have.
     fn check_operation(&self, used: &Used, table: Table, operation: TableOperation) -> Result<()> {
         if table.operations().contains(&operation) {
             return Ok(());
@@ -414,7 +414,7 @@ impl Builder<'_> {
         Err(self.source().error(used.found.span(), message))
     }
 
-    /// Builds a step that uses a table. Checks that the operation has inserted each entry that it
+    /// Builds a step that uses a table. Checks that the operation has inserted every entry that it
     /// removes or uses as `inserted`.
     fn table(
         &mut self,

@@ -1,6 +1,6 @@
 //! The settings of a table, checked against the settings of its kind.
 //!
-//! A script gives them in `with = { ... }`, so that a new kind of table needs no new field of
+//! A script gives the settings in `with = { ... }`, so a new kind of table needs no new field of
 //! objects.
 
 use super::source::{Result, Source};
@@ -21,7 +21,7 @@ pub(super) enum Value {
     Other(toml::Value),
 }
 
-/// Returns the table with the settings of a script.
+/// Returns the table with the settings that a script gives.
 pub(super) fn with(mut table: Table, source: &Source, entry: Option<&TableEntry>) -> Result<Table> {
     let settings = table.settings();
     let names: Vec<(&str, usize)> = settings.iter().enumerate().map(|(i, s)| (s.name, i)).collect();

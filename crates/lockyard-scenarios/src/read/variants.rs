@@ -19,12 +19,12 @@ pub(super) struct VariantEntry {
     set: Vec<Spanned<SetEntry>>,
 }
 
-/// The parts of a script that its variants have in common.
+/// The parts of a script that all variants share.
 pub(super) struct InCommon<'a> {
     /// The objects, before a variant changes them.
     pub(super) objects: &'a [Object],
     pub(super) names: Names<'a>,
-    /// All steps. A variant has some of them.
+    /// All steps. Each variant has some of them.
     pub(super) steps: &'a [Spanned<StepEntry>],
     pub(super) disturbances: &'a [Spanned<DisturbanceEntry>],
     pub(super) samples: Option<Samples>,

@@ -1,4 +1,4 @@
-//! Broken scripts. The error is one line with the place, the fault, and what is allowed.
+//! Broken scripts. The error is one line that says where it is, what is wrong, and what is allowed.
 
 use crate::support::scripts::{GOOD, LEAST, RUN, error_of, with_steps};
 use lockyard_scenarios::Script;
@@ -139,7 +139,7 @@ const PAGE: &str = include_str!("../../../../scenarios/page-ref.toml");
 const LOOP: &str = include_str!("../../../../scenarios/spin-loop-same-node-embedded.toml");
 const EXT4: &str = include_str!("../../../../scenarios/aim7-disk-ext4.toml");
 
-/// A valid script, a text in it, a replacement that breaks it, and a part of the error.
+/// A valid script, a part of its text, a replacement that breaks it, and a part of the error.
 type Broken = (&'static str, &'static str, &'static str, &'static str);
 
 fn check_errors(cases: &[Broken]) {

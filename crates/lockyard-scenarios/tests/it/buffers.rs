@@ -1,4 +1,4 @@
-//! Buffer caches in scripts. Both back-ends perform the same script with every combination of
+//! Buffer caches in scripts. Both back-ends perform the same script, with every combination of
 //! switches.
 
 use crate::support::{Run, Tasks, Threads};
@@ -53,7 +53,7 @@ const EVERYTHING: &str = r#"
 
 #[test]
 fn threads_find_what_is_there_and_leave_what_was_there() {
-    // Few tasks, because a run with more spinning threads than CPUs is slow.
+    // Few tasks, because a run is slow when more threads spin than there are CPUs.
     const TASKS: u64 = 2;
     const EACH: u64 = 100;
     for variant in &script(300, EVERYTHING).variants {

@@ -1,5 +1,5 @@
-//! Locks from outside the library, in place of a script's lock. They are made in place, used,
-//! dropped, and watched like the library's locks.
+//! Locks from outside the library, in place of a script's lock. The interpreter makes, uses, drops
+//! and observes them like the library's locks.
 
 use lockyard::Native;
 use lockyard_scenarios::{Foreign, ForeignLock, ObjectKind, Prepared, Script, Stage, Variant};
@@ -44,7 +44,7 @@ fn one_at_a_time() -> MutexGuard<'static, ()> {
     ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// The standard library's mutex, which records where it was made and dropped.
+/// The standard library's mutex. It records where it was made and dropped.
 struct Watched(Mutex<()>);
 
 impl Drop for Watched {
@@ -56,7 +56,7 @@ impl Drop for Watched {
 
 struct Row;
 
-// SAFETY: `make` returns its argument, initialised. The mutex excludes.
+// SAFETY: `make` returns its argument, initialised. The mutex provides mutual exclusion.
 unsafe impl Foreign for Row {
     type Lock = Watched;
     fn make(place: &mut MaybeUninit<Watched>) -> Option<&mut Watched> {

@@ -1,4 +1,4 @@
-//! Guests that share CPUs, and steps that wait for other processors, in scripts.
+//! Guests that share CPUs, and steps that wait for other processors.
 
 use lockyard_scenarios::{Script, Step};
 

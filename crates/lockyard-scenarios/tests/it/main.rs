@@ -1,4 +1,4 @@
-//! Tests of reading, rejecting and performing scripts, in one binary.
+//! Tests that read, reject and perform scripts, in one binary.
 
 mod bad_scripts;
 mod buffers;

@@ -55,9 +55,9 @@ fn a_step_is_of_a_region_and_a_named_one_is_a_part_of_it() {
     };
     assert_eq!((own, user), (&work(5.0, Region::System.into()), &work(1.0, Region::User.into())));
     assert_eq!((copies, *wait), (&work(1.0, copy), mutex));
-    // Work without a region counts as system work, or as holding the lock if it is under one.
+    // Work without a region counts as system work, or as `LockHold` if it is done under a lock.
     assert_eq!(steps[..], [work(2.0, Region::LockHold.into()), work(2.0, copy)]);
-    // A part has the same number in all variants, even those without a step of that name.
+    // A part has the same number in all variants, even in those without a step of that name.
     let Some(Step::Locked { steps, .. }) = w.steps.last() else { panic!("{:?}", w.steps) };
     assert_eq!(steps[1], work(2.0, Activity::part_of(Region::System, 3)));
     for (activity, name) in [

@@ -1,4 +1,4 @@
-//! Scripts performed on real threads. Afterwards the objects have the right state, and `verify`
+//! Scripts performed on real threads. Afterwards the objects are in the right state, and `verify`
 //! detects a wrong one.
 
 use lockyard::Native;
@@ -10,7 +10,7 @@ impl Stage for Threads {
     type Host = Native;
     const OTHERS: bool = true;
 
-    // The checks here do not depend on answers of other tasks.
+    // The tests here do not depend on answers of other tasks.
     fn wait_for_others() {
         std::thread::yield_now();
     }
@@ -27,8 +27,8 @@ impl Stage for Threads {
 
 /// Operations of each thread.
 const OPERATIONS: u64 = 2_000;
-/// Operations of each of four threads. With more threads than CPUs, the next thread in a spinning
-/// queue waits for a CPU each time.
+/// Operations of each of four threads. With more threads than CPUs, each hand-over in a spinning
+/// queue may have to wait for a CPU.
 const OPERATIONS_OF_FOUR: u64 = 100;
 
 fn operations(threads: u64) -> u64 {
@@ -62,7 +62,7 @@ fn every_variant_of_every_shipped_script_leaves_its_objects_as_they_ought_to_be(
     }
 }
 
-/// Returns a variant with a counter protected by a lock of this kind.
+/// Returns a variant with a counter that a lock of this kind protects.
 fn counter(kind: LockKind) -> Variant {
     let text = format!(
         r#"name = "counter"
@@ -111,7 +111,7 @@ fn a_reference_that_is_not_dropped_is_noticed() {
     let mut variant = script.variants[0].clone();
     variant.steps.retain(|step| !matches!(step, Step::Put { .. }));
     let prepared = perform(&variant, 1);
-    // The expected count follows from the steps. To make it wrong, `verify` gets one operation
+    // The expected count follows from the steps. To provoke an error, the test passes one operation
     // fewer than were done.
     assert_eq!(prepared.verify(OPERATIONS), Ok(()));
     let violation = prepared.verify(OPERATIONS - 1).expect_err("a reference too many").to_string();

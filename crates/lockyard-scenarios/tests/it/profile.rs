@@ -1,4 +1,4 @@
-//! Published profiles: the symbols in a script, and the figures that follow from them.
+//! Published profiles: symbols in a script, and the figures that follow from them.
 
 use lockyard_scenarios::{Figure, Script};
 
@@ -87,7 +87,7 @@ fn a_figure_of_a_profile_is_an_input_or_left_out_where_the_script_says_so() {
     for (variant, metric, input) in [
         ("before", "cpu-share:find (swapper)", true),
         ("after", "cpu-share:find (swapper)", false),
-        // The total of `before` is an input, and so is each symbol's part of it. The number of
+        // The total of `before` is an input, so each symbol's part of it is one too. The number for
         // `after` is a prediction.
         ("before", "samples:find (swapper)", true),
         ("after", "samples:find (swapper)", false),

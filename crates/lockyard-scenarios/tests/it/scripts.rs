@@ -1,4 +1,4 @@
-//! Reading of scripts. The shipped ones match the descriptions of the experiments.
+//! Reading of scripts. The shipped ones match the descriptions of their experiments.
 
 use crate::support::scripts::{GOOD, LEAST, error_of, with_steps};
 use lockyard_scenarios::{Gives, Metric, ObjectKind, Order, Region, Script, Step};
@@ -190,18 +190,18 @@ fn a_script_needs_a_name_and_variants_and_all_else_has_a_default() {
     assert_eq!((script.order, script.home), (Order::SiblingsLast, 0));
     let variant = &script.variants[0];
     assert_eq!((variant.title.as_str(), variant.work_varies), ("queued", true));
-    // Each object has a line of its own.
+    // By default, each object has a separate line.
     let word = "[[objects]]\nname = \"w\"\nkind = \"word\"\n[[steps]]\n";
     let two =
         Script::parse("two.toml", &LEAST.replacen("[[steps]]\n", word, 1)).expect("it is one");
     let lines: Vec<usize> = two.variants[0].objects.iter().map(|object| object.line).collect();
     assert_eq!(lines, [0, 1]);
-    // The metric decides on the unit.
+    // The metric determines the unit.
     let cpu = Script::parse("cpu.toml", &format!("metric = \"cpu\"{LEAST}")).expect("it is one");
     assert_eq!((cpu.metric, cpu.metric.unit()), (Metric::Cpu, "ns"));
     let elapsed = error_of(&format!("metric = \"elapsed\"{LEAST}"));
     assert!(elapsed.contains("the metric `elapsed` needs `operations`"), "{elapsed}");
-    // A socket can be named without an order.
+    // A script can name a socket without an order.
     let home = Script::parse("home.toml", &format!("{LEAST}[placement]\nhome = 1\n"));
     let home = home.expect("it is one");
     assert_eq!((home.order, home.home), (Order::SiblingsLast, 1));
@@ -223,7 +223,7 @@ fn the_text_of_a_long_operation_is_cut() {
 
 #[test]
 fn every_shipped_script_says_whether_its_work_varies() {
-    // The default changed once. A published row must not move when it does.
+    // The default has changed once. A published row must not change with it.
     let scenarios = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scenarios");
     let mut found = 0;
     for entry in std::fs::read_dir(scenarios).expect("the folder is there") {

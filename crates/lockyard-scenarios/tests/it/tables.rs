@@ -183,7 +183,7 @@ fn everything() -> Script {
 
 #[test]
 fn threads_find_what_is_there_and_lose_no_update() {
-    // Few tasks, because a run with more spinning threads than CPUs is slow.
+    // Few tasks, because a run is slow when more threads spin than there are CPUs.
     const TASKS: u64 = 2;
     const EACH: u64 = 100;
     for variant in &everything().variants {
@@ -241,8 +241,8 @@ fn longer_chains_take_longer_to_walk() {
         r#"{ object = "connections", with = { bits = 10 } }"#,
     ];
     let script = Script::parse("s.toml", &script(steps, &sets)).expect("it is valid");
-    // With this many operations, the first uses of lines take the smaller part of the time. On this
-    // machine a first use waits for idle sockets.
+    // With this many operations, first uses of lines take only a small part of the time. On this
+    // machine, a first use waits for idle sockets.
     let cycles = |variant| simulated(&script, variant, 1, 10_000, 1).cycles;
     let (long, short) = (cycles("v0"), cycles("v1"));
     println!("50 to a chain: {long} cycles, less than one: {short}");

@@ -4,10 +4,10 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Activity {
     Running,
-    /// The core belongs to its siblings. The thread waits for a line or for its store buffer,
-    /// sleeps in a waiting loop, is parked, or pauses.
+    /// The thread leaves the core to its siblings. It waits for a line or its store buffer, sleeps
+    /// in a waiting loop, is parked, or pauses.
     Yielding,
-    /// Its code has returned, and stores are still in its buffer.
+    /// The thread's code has returned, and stores are still in its buffer.
     Draining,
     Finished,
 }

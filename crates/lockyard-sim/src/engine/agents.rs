@@ -14,21 +14,21 @@
 //! ```
 //!
 //! The *ownership window* is the time in which the owner may operate again before the next snoop
-//! reaches it. It is not a timer of its own. The agent holds the line's entry until the requester's
-//! completion has come back, while the data travels directly.
+//! reaches it. It has no timer. It results because the agent holds the line's entry until the
+//! requester's completion arrives, while the data travels directly.
 //!
-//! A domain's own cores are served inside the domain while the domain has the line: ownership is
-//! sticky. A snoop from another domain counts as `snoop_weight` requests in the random draw,
-//! however many requests wait behind it in the domain that asks. An agent that waits for a grant
-//! serves only snoops. Otherwise two domains would wait for each other.
+//! While a domain has the line, the domain serves its own cores: ownership is sticky. A snoop from
+//! another domain counts as `snoop_weight` requests in the random draw, no matter how many requests
+//! wait behind it in the requesting domain. An agent that waits for a grant serves only snoops.
+//! Otherwise two domains could wait for each other.
 //!
-//! After the grant of an exclusive line the agent is busy until the home agent has been told and
-//! has answered. The mean of this time is `granted_legs` of the longest leg of the line's way. It
-//! varies uniformly by the share `granted_spread`: from nothing to a round trip if that is 1. (It
-//! does not depend on where the home is.) Meanwhile the first owner in the domain keeps the line.
-//! It does many operations where an owner within a domain does two.
+//! After the grant of an exclusive line, the agent stays busy until it has told the home agent and
+//! got an answer. The mean of this time is `granted_legs` of the longest leg of the line's way. The
+//! time varies uniformly by the share `granted_spread`; at 1 it is between nothing and a round
+//! trip. (It does not depend on where the home is.) Meanwhile the first owner in the domain keeps
+//! the line. That owner does many operations, while an owner within a domain does two.
 //!
-//! `home_agent.rs` has the level above.
+//! `home_agent.rs` has the upper level.
 
 use super::cycles::whole;
 use super::event::Event;
@@ -36,10 +36,11 @@ use super::line::{Miss, Request, State};
 use super::state::Engine;
 use crate::machine::description::ServiceOrder;
 
-/// Cycles after which a grant that met a busy agent comes again.
+/// Cycles until a grant that met a busy agent is tried again.
 const GRANT_RETRY: u64 = 4;
 
-/// Weight of a domain's own request in a draw: weights are whole numbers, hundredths of it.
+/// Weight of a domain's own request in a draw. Weights are whole numbers, in hundredths of a
+/// request.
 const WEIGHT: f64 = 100.0;
 
 impl Engine {
@@ -95,8 +96,8 @@ impl Engine {
         self.serve(line, domain, request, false);
     }
 
-    /// Draws one of the waiting requests. A domain's own requests weigh 1 each, another domain's
-    /// `snoop_weight`.
+    /// Draws one of the waiting requests. A domain's own requests have weight 1 each, another
+    /// domain's has `snoop_weight`.
     fn draw_request(&mut self, line: u32, domain: u16) -> usize {
         let agent = &self.lines[line as usize].agents[domain as usize];
         let waiting = agent.queue.len() as u64;
@@ -114,7 +115,7 @@ impl Engine {
         }
     }
 
-    /// Begins to serve `request`. `granted`: the home agent has just granted the line for it.
+    /// Starts to serve `request`. `granted`: the home agent has just granted the line for it.
     fn serve(&mut self, line: u32, domain: u16, request: Request, granted: bool) {
         match request {
             Request::Core { core_line, exclusive } => {
@@ -199,7 +200,8 @@ impl Engine {
         self.at(now + way, Event::Snoop { core_line: owner, exclusive });
     }
 
-    /// Serves a core's exclusive request for a line that no core has modified: the sharers lose it.
+    /// Serves a core's exclusive request for a line that no core has modified. The sharers lose the
+    /// line.
     fn supply_exclusive(
         &mut self,
         line: u32,
@@ -224,11 +226,11 @@ impl Engine {
         let data = now + if shared_already { dispatch } else { last_level + from_memory };
         let ready = invalidated.max(data);
         let jitter = self.jitter();
-        // Not before the others have lost it.
+        // The data cannot arrive before the sharers have lost the line.
         let rest = self.spend_head_start(core_line, ready + leg + jitter - now).max(way);
         self.at(now + rest, Event::Data { core_line, exclusive: true });
-        // No owner has to complete anything. The agent is free once the sharers have answered;
-        // after a grant, once the home agent has been told.
+        // No owner has to complete anything. So the agent is free once the sharers have answered.
+        // After a grant, it is free once it has told the home agent.
         let hold = if granted { self.draw_grant_hold(line, domain) } else { 0 };
         self.at(ready.max(now + dispatch) + hold, Event::AgentFree { line, domain });
     }
@@ -245,7 +247,7 @@ impl Engine {
         self.at(ready + shared_read, Event::AgentFree { line, domain });
     }
 
-    /// Draws the time that the agent of a domain is busy after this grant.
+    /// Draws the time for which the agent of a domain stays busy after this grant.
     fn draw_grant_hold(&mut self, line: u32, domain: u16) -> u64 {
         let n = self.machine.numbers();
         let leg = self.lines[line as usize].agents[domain as usize].granted_from as f64;
@@ -257,8 +259,8 @@ impl Engine {
         whole(mean) - spread + self.random.below(2 * spread + 1)
     }
 
-    /// Sends invalidations to the cores in `sharers`, in parallel. Returns when the last one has
-    /// answered.
+    /// Sends invalidations to the cores in `sharers`, in parallel. Returns the time of the last
+    /// answer.
     fn invalidate_all(&mut self, line: u32, domain: u16, mut sharers: u128, way: u64) -> u64 {
         let now = self.now();
         let n = self.machine.numbers();
@@ -277,7 +279,7 @@ impl Engine {
         now + way + leg + invalidate
     }
 
-    /// Answers a snoop: the owner gives the line up, or shares it.
+    /// Answers a snoop: the owner gives up the line, or shares it.
     pub(super) fn answer_snoop(&mut self, core_line: u32, exclusive: bool) {
         let now = self.now();
         let n = self.machine.numbers();
@@ -318,12 +320,12 @@ impl Engine {
             if cfg!(debug_assertions) {
                 self.check_sharers(line);
             }
-            // Loads that waited for a locked line can have the shared one.
+            // Loads that waited for a locked line can use the shared copy.
             self.run_waiters(core_line);
         }
     }
 
-    /// Spends a request's head start on a way of `cycles`. Returns the cycles that are left.
+    /// Uses a request's head start to shorten a way of `cycles`. Returns the remaining cycles.
     fn spend_head_start(&mut self, core_line: u32, cycles: u64) -> u64 {
         let cache = &mut self.core_lines[core_line as usize];
         let done = cycles.min(cache.head_start);
@@ -331,8 +333,9 @@ impl Engine {
         cycles - done
     }
 
-    /// Shortens the head start of a request by the time that it has waited: it would have waited as
-    /// long if it had begun earlier. Called when it is served, or when its snoop is answered.
+    /// Shortens a request's head start by the time that the request has waited, because an earlier
+    /// request would have waited here as well. Called when the request is served, or when its snoop
+    /// is answered.
     fn age_head_start(&mut self, core_line: u32) {
         let now = self.now();
         let cache = &mut self.core_lines[core_line as usize];
@@ -344,7 +347,7 @@ impl Engine {
         cache.asked_at = now;
     }
 
-    /// Serves the request of another domain.
+    /// Serves another domain's request.
     fn serve_domain_snoop(&mut self, line: u32, domain: u16, from: u16, exclusive: bool) {
         let now = self.now();
         let n = self.machine.numbers();
@@ -356,7 +359,7 @@ impl Engine {
         debug_assert!(agent.permission != State::Invalid, "a domain is asked for what it has");
         agent.permission = if exclusive { State::Invalid } else { State::Shared };
         if !exclusive && std::mem::take(&mut entry.dirty) {
-            // Memory has the value of a line that domains share.
+            // Domains share the line, so memory gets its value.
             self.statistics.memory_writes += 1;
         }
         if let Some(owner) = agent.owner.take() {
@@ -375,7 +378,7 @@ impl Engine {
         self.at(now + dispatch, Event::AgentFree { line, domain });
     }
 
-    /// Serves the request that waited for the grant, as soon as the agent is free.
+    /// Serves the request that waited for the grant, once the agent is free.
     pub(super) fn take_grant(&mut self, line: u32, domain: u16) {
         let agent = &mut self.lines[line as usize].agents[domain as usize];
         if agent.busy {

@@ -1,26 +1,27 @@
-//! Branch prediction: the outcomes that a core expects of compare-exchanges, and the cost of a
+//! Branch prediction: which outcomes a core expects of compare-exchanges, and the cost of a
 //! misprediction.
 //!
 //! Code branches on the result of a compare-exchange, or of a swap. (A swap fails if it finds its
-//! own value, as a test-and-set does.) A core runs ahead of the branch on the way that it predicts.
-//! At each place in the code it predicts what followed the same two last outcomes there. This is a
-//! two-level adaptive predictor with two outcomes of history and two-bit counters (T.-Y. Yeh and Y.
-//! N. Patt, "Two-level adaptive training branch prediction", MICRO-24, 1991), one for each thread.
-//! Later cores do better, but no better on loops as short as these. A misprediction discards the
-//! work that was done ahead, and the instructions on the right way come `redirect` cycles later.
+//! own value, as in a test-and-set.) A core runs ahead along the predicted path. For each place in
+//! the code, the predictor uses the last two outcomes there, and predicts what followed them
+//! before. This is a two-level adaptive predictor with two outcomes of history and two-bit counters
+//! (T.-Y. Yeh and Y. N. Patt, "Two-level adaptive training branch prediction", MICRO-24, 1991), one
+//! for each thread. Newer cores predict better, but not on loops as short as these. A misprediction
+//! discards the work that was done ahead, and the instructions of the right path arrive `redirect`
+//! cycles later.
 //!
-//! Code that ignores the outcome pays all the same for an unexpected one. No primitive or script
-//! does that where it counts. A swap is never mispredicted if its code branches on something else
-//! than a changed value, as the joins of MCS and CLH queues do.
+//! In the model, code that ignores the outcome also pays for an unexpected one. No primitive or
+//! script has such code where it matters. A swap is never mispredicted if its code branches on
+//! something other than a changed value. The joins of MCS and CLH queues are examples.
 
 use std::panic::Location;
 
-/// The prediction for one place in the code.
+/// Prediction for one place in the code.
 #[derive(Clone, Copy, Debug)]
 struct Guess {
-    /// The place.
+    /// Place in the source.
     location: &'static Location<'static>,
-    /// The last two outcomes; 1: success.
+    /// Last two outcomes; 1 is a success.
     history: u8,
     /// One counter for each history: 2 and 3 predict success.
     counters: [u8; 4],
@@ -31,7 +32,7 @@ impl Guess {
         Guess { location, history: 3, counters: [3; 4] }
     }
 
-    /// Learns the outcome. Returns `true` if it was predicted.
+    /// Learns an outcome. Returns `true` if it was predicted.
     fn learn(&mut self, success: bool) -> bool {
         let counter = &mut self.counters[usize::from(self.history)];
         let expected = (*counter >= 2) == success;
@@ -41,7 +42,7 @@ impl Guess {
     }
 }
 
-/// Predicts the outcomes of a thread's compare-exchanges and swaps, place by place in the code.
+/// Predictor of a thread's compare-exchanges and swaps, for each place in the code.
 #[derive(Debug, Default)]
 pub(super) struct Predictor(Vec<Guess>);
 
@@ -60,8 +61,8 @@ impl Predictor {
         !guess.learn(success)
     }
 
-    /// The guess for a place that is not found by its address. It is new, or it has another address
-    /// too: the text tells.
+    /// Returns the guess for a place that was not found by its address. The place is new, or it has
+    /// a second address. Comparing its text decides which.
     #[cold]
     fn named(&mut self, location: &'static Location<'static>) -> &mut Guess {
         let index = self.0.iter().position(|guess| guess.location == location);

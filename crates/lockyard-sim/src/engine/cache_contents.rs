@@ -1,12 +1,12 @@
-//! The caches of a machine, as sets of lines (see `capacity.rs` for what they do).
+//! The caches of a machine, as sets of lines (`capacity.rs` explains their rules).
 
 use crate::machine::description::Machine;
 use crate::random::Random;
 
-/// The lines of one cache, in any order. A last level has the lines' numbers, a core's levels have
-/// those of core lines.
+/// Lines of one cache, in any order. A last-level cache has numbers of lines, a core's caches have
+/// numbers of core lines.
 pub(super) struct Cache {
-    /// Number of lines that it holds.
+    /// Maximum number of lines.
     pub room: usize,
     pub lines: Vec<u32>,
 }
@@ -22,7 +22,7 @@ impl Cache {
         self.room == usize::MAX
     }
 
-    /// Takes `line` in; returns its place.
+    /// Adds `line`. Returns its place.
     pub(super) fn push(&mut self, line: u32) -> u32 {
         if self.holds_everything() {
             return 0;
@@ -31,7 +31,7 @@ impl Cache {
         (self.lines.len() - 1) as u32
     }
 
-    /// Removes the line at `place`. Returns the line that is there now, which was the last one.
+    /// Removes the line at `place`. Returns the line that is now there, which was the last one.
     pub(super) fn remove(&mut self, place: u32) -> Option<u32> {
         if self.holds_everything() {
             return None;
@@ -44,24 +44,24 @@ impl Cache {
 /// The last-level cache of a complex.
 pub(super) struct LastLevel {
     pub cache: Cache,
-    /// Lines that were laid out in this home before threads ran, and not touched since.
+    /// Number of lines that were laid out in this home before threads ran, and not touched since.
     pub untouched: u64,
-    /// Number of those that are in the cache.
+    /// Number of the untouched lines that are in the cache.
     pub cached: u64,
-    /// Number that was laid out when they were last counted.
+    /// Number of lines laid out in this home, at the last count.
     pub laid_out: u64,
 }
 
 /// The caches of the machine.
 pub(super) struct Capacity {
     pub random: Random,
-    /// Of each core.
+    /// First-level cache of each core.
     pub first: Vec<Cache>,
-    /// Of each core.
+    /// Second-level cache of each core.
     pub second: Vec<Cache>,
-    /// Of each complex.
+    /// Last-level cache of each complex.
     pub last: Vec<LastLevel>,
-    /// The last level has every line that its cores have.
+    /// `true` if the last level has every line that its cores have.
     pub inclusive: bool,
 }
 

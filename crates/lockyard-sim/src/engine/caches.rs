@@ -1,19 +1,20 @@
 //! The cores' caches: misses, fills, snoops, and the threads that wait for a line.
 //!
-//! Rules that must hold (without any one of them a curve is wrong):
-//! - A snoop that arrives before the data parks. The fill's first operation always completes before
-//!   the snoop is answered.
-//! - At the end of a locked operation a parked snoop wins over everything else on that core.
-//! - While a locked operation holds the line, a sibling's loads of it wait too. Read-modify-writes
+//! Rules of the model. Without any one of them, some predicted curve is wrong:
+//! - A snoop that arrives before the data parks. The first operation of the fill always completes
+//!   before the snoop is answered.
+//! - At the end of a locked operation, a parked snoop has priority over everything else on that
+//!   core.
+//! - While a locked operation holds the line, a sibling's loads of it also wait. Read-modify-writes
 //!   that wait for a fill go before loads.
-//! - Between the locked operations of two threads of a core lie `sibling_turn` cycles: what the
-//!   first one stored has to be in the cache before the second one may load it. Meanwhile the first
-//!   thread may go on, and a snoop is answered.
-//! - There is one miss per line and core: siblings' misses merge. A shared fill with a waiting
-//!   read-modify-write is issued again, as an upgrade.
-//! - If an invalidation overtakes a shared fill, the data is used once, then dropped.
-//! - A waiting thread sleeps until its line is taken away or changed. It looks again after the rest
-//!   of its running pause, which is uniform from 0 to the pause's length.
+//! - Between the locked operations of two threads of a core there are `sibling_turn` cycles. The
+//!   first thread's store has to be in the cache before the second thread may load it. Meanwhile
+//!   the first thread may go on, and snoops are answered.
+//! - There is one miss per line and core: misses of siblings merge. If a read-modify-write waits at
+//!   a shared fill, the core sends a second request, as an upgrade.
+//! - If an invalidation overtakes a shared fill, the data is used once and then dropped.
+//! - A waiting thread sleeps until its line is taken away or changed. It polls again after the rest
+//!   of the pause that was in progress, which is uniform from 0 to the pause's length.
 
 use super::event::Event;
 use super::line::{Miss, Request, State, Waiter};
@@ -21,7 +22,7 @@ use super::state::Engine;
 use crate::op::Op;
 
 impl Engine {
-    /// Makes `thread` wait for the line at its core. Begins a miss if none is under way.
+    /// Makes `thread` wait for the line at its core. Starts a miss if none is under way.
     pub(super) fn attach(&mut self, thread: u32, core_line: u32, exclusive: bool, store: bool) {
         let cache = &mut self.core_lines[core_line as usize];
         let line = cache.line;
@@ -34,7 +35,7 @@ impl Engine {
         }
     }
 
-    /// Sends a request for the line to the domain's agent, `head_start` cycles ago.
+    /// Sends a request for the line to the domain's agent, as if `head_start` cycles ago.
     #[inline(always)]
     pub(super) fn issue(&mut self, core_line: u32, exclusive: bool, head_start: u64) {
         let n = self.machine.numbers();
@@ -57,7 +58,7 @@ impl Engine {
             || matches!(self.threads[waiter.thread as usize].pending(), Some(Op::Rmw { .. }))
     }
 
-    /// Sends a new request for the waiters that are left, if none is under way.
+    /// Sends a new request for the remaining waiters, if none is under way.
     #[inline(always)]
     pub(super) fn issue_again(&mut self, core_line: u32) {
         if !self.core_lines[core_line as usize].waiters.is_empty() {
@@ -122,7 +123,8 @@ impl Engine {
         }
         let cache = &mut self.core_lines[core_line as usize];
         if cache.state == State::Modified && now >= cache.locked_until {
-            // No operation has locked the line (a load or a store was first): answer at once.
+            // The first operation was a load or a store, so none has locked the line: answer at
+            // once.
             if let Some(exclusive) = cache.parked_snoop.take() {
                 self.answer_snoop(core_line, exclusive);
             }
@@ -141,7 +143,7 @@ impl Engine {
         }
     }
 
-    /// Serves a line that a locked operation has released, or whose turn is over.
+    /// Serves a line after a locked operation has released it, or after a turn has ended.
     pub(super) fn serve_freed_line(&mut self, core_line: u32) {
         let now = self.now();
         let cache = &mut self.core_lines[core_line as usize];
@@ -154,14 +156,14 @@ impl Engine {
         }
     }
 
-    /// Returns `true` if a locked operation keeps `thread` from the line, which its core has.
-    /// Either the operation is going on, or it was a sibling's whose turn is not over. In the
-    /// latter case the end of that turn is scheduled.
+    /// Returns `true` if a locked operation keeps `thread` from the line, which its core has. The
+    /// operation is in progress, or it was a sibling's and its turn is not over. In the second case
+    /// the end of that turn is scheduled.
     #[inline(always)]
     pub(super) fn defer_to_holder(&mut self, thread: u32, core_line: u32, now: u64) -> bool {
         let turn = self.machine.numbers().sibling_turn;
         let cache = &mut self.core_lines[core_line as usize];
-        // Every store to a shared copy is in the cache already.
+        // Every store to a shared copy is already in the cache.
         let siblings = turn > 0
             && cache.state == State::Modified
             && cache.last_thread.is_some_and(|last| last != thread);
@@ -186,10 +188,10 @@ impl Engine {
         }
     }
 
-    /// Continues those of several waiting operations that can go on.
+    /// Continues waiting operations that can go on, when there are several.
     fn run_all(&mut self, core_line: u32) {
         if let [first, second] = self.core_lines[core_line as usize].waiters[..] {
-            // Most often the operations of two siblings.
+            // The common case: the operations of two siblings.
             self.core_lines[core_line as usize].waiters.clear();
             let in_order = self.rank(first) <= self.rank(second);
             let (first, second) = if in_order { (first, second) } else { (second, first) };
@@ -202,7 +204,7 @@ impl Engine {
         }
     }
 
-    /// Order in which waiters go: stores of the core, then its read-modify-writes, then loads.
+    /// Order of waiters: the core's stores, then its read-modify-writes, then loads.
     fn rank(&self, waiter: Waiter) -> u8 {
         2 * u8::from(!waiter.store) + u8::from(!self.wants_exclusive(waiter))
     }
@@ -220,7 +222,7 @@ impl Engine {
         self.issue_again(core_line);
     }
 
-    /// Continues a waiting operation, or lets it wait on.
+    /// Continues a waiting operation, or leaves it waiting.
     #[inline(always)]
     fn run_waiter(&mut self, core_line: u32, waiter: Waiter) {
         let now = self.now();
@@ -244,8 +246,8 @@ impl Engine {
         }
     }
 
-    /// Wakes the threads that spin on the line at this core: it was taken away, or changed by a
-    /// sibling.
+    /// Wakes the threads that spin on the line at this core, after the line was taken away or a
+    /// sibling changed it.
     #[inline(always)]
     pub(super) fn wake_sleepers(&mut self, core_line: u32, except: Option<u32>) {
         if !self.core_lines[core_line as usize].sleepers.is_empty() {

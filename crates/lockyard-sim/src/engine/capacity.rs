@@ -1,4 +1,4 @@
-//! The capacity of caches: which lines have room, which give way, and what is in memory only.
+//! The capacity of caches: which lines fit, which are evicted, and which are in memory only.
 //!
 //! ```text
 //!   core      first level  ⊆  second level     every valid line of a core is in its second level
@@ -7,35 +7,35 @@
 //!   machine   memory at the line's home        what no complex has
 //! ```
 //!
-//! Replacement is random, over the whole cache: a line that comes takes the place of a random other
-//! line. The draws have their own stream of random numbers. So a run whose lines all fit is the run
-//! of a machine whose caches hold everything.
+//! Replacement is random, over the whole cache: a new line evicts a random other line. The draws
+//! have a separate stream of random numbers. So when all lines fit, a run is the same as on a
+//! machine whose caches hold everything.
 //!
-//! A line that gives way is written back if it was modified, and its agent knows at once. The
-//! message costs no thread any time, as the core that evicts does not wait for it. A line at which
-//! something is under way (a miss, a locked operation, a snoop, an invalidation, a thread that
-//! waits) does not give way. If no other line does, the cache holds more for the moment, as fill
-//! buffers do.
+//! An evicted line is written back if it was modified, and its agent knows immediately. The message
+//! delays no thread, as the evicting core does not wait for it. A line is not evicted while
+//! something is under way there: a miss, a locked operation, a snoop, an invalidation, or a waiting
+//! thread. If no line can be evicted, the cache exceeds its capacity for the moment. Real fill
+//! buffers allow the same.
 //!
-//! A line that is taken from a core keeps its place there until it gives way: invalid places are
+//! A line that is taken from a core keeps its place there until it is evicted: invalid places are
 //! not preferred.
 //!
-//! Memory laid out before threads run was written by some processor: it is in its home's
-//! last-level cache, as far as that holds it. Which lines those are is drawn when they are first
-//! touched. Of `untouched` lines of a home `cached` are in its cache, so that a line is there with
-//! the probability `cached / untouched`. When another line needs room, the cache's own lines and
-//! those are drawn from together. So a million objects cost nothing until they are used. Memory
-//! that a running thread allocates is in no cache.
+//! Some processor wrote the memory that was laid out before threads run. So this memory is in its
+//! home's last-level cache, as far as it fits. The model draws at the first touch of a line whether
+//! the line is there. If `cached` of a home's `untouched` lines are in its cache, the probability
+//! is `cached / untouched`. When another line needs room, the victim is drawn from the cache's
+//! known lines and the untouched ones together. So a million objects cost nothing until they are
+//! used. Memory that a running thread allocates is in no cache.
 
 use super::cache_contents::{Cache, LastLevel};
 use super::line::{CoreLine, Miss, NOWHERE, State};
 use super::state::Engine;
 
-/// Number of draws of a line that may give way, before all lines are looked at.
+/// Number of random draws for a line to evict, before all lines are searched.
 const DRAWS: u32 = 8;
 
 impl Engine {
-    /// Makes room at a core for a line that comes to it.
+    /// Makes room at a core for a line that arrives there.
     #[inline]
     pub(super) fn make_room(&mut self, core_line: u32) {
         let cache = &self.core_lines[core_line as usize];
@@ -45,7 +45,7 @@ impl Engine {
     }
 
     /// Brings a line that its core has into the first level, for a load or a locked operation.
-    /// Returns the cycles that this costs beyond a hit.
+    /// Returns the extra cycles beyond a hit.
     #[inline]
     pub(super) fn promote(&mut self, core_line: u32) -> u64 {
         let is_near = self.core_lines[core_line as usize].first != NOWHERE;
@@ -60,7 +60,7 @@ impl Engine {
         n.second_load.saturating_sub(n.load)
     }
 
-    /// As [`promote`](Self::promote), for a line that the core may not have.
+    /// Does the same as [`promote`](Self::promote), for a line that the core may not have.
     pub(super) fn promote_if_here(&mut self, core_line: u32) -> u64 {
         let is_here = self.core_lines[core_line as usize].state == State::Modified;
         if is_here { self.promote(core_line) } else { 0 }
@@ -125,7 +125,7 @@ impl Engine {
         }
     }
 
-    /// Draws one of `lines` places at which `may_leave` holds.
+    /// Draws one of `lines` places for which `may_leave` returns `true`.
     fn draw(&mut self, lines: u64, may_leave: impl Fn(&Engine, u64) -> bool) -> Option<u64> {
         let mut place = 0;
         for _ in 0..DRAWS.min(lines as u32) {
@@ -137,7 +137,7 @@ impl Engine {
         (place..lines).chain(0..place).find(|&place| may_leave(self, place))
     }
 
-    /// Returns `true` if nothing is under way at the core that needs the line there.
+    /// Returns `true` if nothing is under way at the core that needs the line to stay there.
     pub(super) fn may_leave_core(&self, core_line: u32) -> bool {
         let cache = &self.core_lines[core_line as usize];
         if cache.miss != Miss::None || !cache.waiters.is_empty() {
@@ -151,13 +151,14 @@ impl Engine {
                 let agent = &self.lines[cache.line as usize].agents[domain as usize];
                 cache.parked_snoop.is_none()
                     && cache.locked_until <= self.now()
-                    // No snoop is on its way: the agent would note another owner, or none.
+                    // No snoop is on its way. Otherwise the agent would already record another
+                    // owner, or none.
                     && agent.owner == Some(cache.core)
             }
         }
     }
 
-    /// Evicts the line from the core: its agent has it from now on.
+    /// Evicts the line from the core. From now on its agent supplies it.
     fn evict_from_core(&mut self, core_line: u32) {
         let CoreLine { line, core, .. } = self.core_lines[core_line as usize];
         let domain = self.domain_of(core);
@@ -193,12 +194,12 @@ impl Engine {
         }
     }
 
-    /// Takes the line into the domain's last-level cache, if it is not there.
+    /// Adds the line to the domain's last-level cache, if it is not there.
     fn insert_into_last_level(&mut self, line: u32, domain: u16) {
         if self.lines[line as usize].agents[domain as usize].place != NOWHERE {
             return;
         }
-        // The line must not give way to itself.
+        // Make room first, so that the line cannot evict itself.
         self.shrink_last_level(domain, 1);
         let place = self.capacity.last[domain as usize].cache.push(line);
         self.lines[line as usize].agents[domain as usize].place = place;
@@ -212,7 +213,7 @@ impl Engine {
             if lines.saturating_add(cached).saturating_add(more as u64) <= cache.room as u64 {
                 return;
             }
-            // The lines that no thread has touched come first.
+            // Indices below `cached` are the lines that no thread has touched.
             let Some(place) = self.draw(cached + lines, |engine, place| {
                 place < cached || {
                     let lines = &engine.capacity.last[domain as usize].cache.lines;
@@ -237,7 +238,7 @@ impl Engine {
         let entry = &self.lines[line as usize];
         let agent = &entry.agents[domain as usize];
         if !self.capacity.inclusive && (agent.owner.is_some() || agent.sharers != 0) {
-            // The domain's cores keep it.
+            // The domain's cores keep the line.
             return true;
         }
         let idle = !entry.home_busy
@@ -248,7 +249,7 @@ impl Engine {
         idle && self.core_lines_in(line, domain).all(|core_line| self.may_leave_core(core_line))
     }
 
-    /// The core lines of the domain that have the line, or wait for it, or have a place for it.
+    /// Returns the domain's core lines that have the line, wait for it, or have a place for it.
     fn core_lines_in(&self, line: u32, domain: u16) -> impl Iterator<Item = u32> {
         self.lines[line as usize].known_core_lines().filter(move |&core_line| {
             let cache = &self.core_lines[core_line as usize];
@@ -301,8 +302,8 @@ impl Engine {
         last.cached = last.cached.saturating_add(more).min(room.max(last.cached));
     }
 
-    /// Draws whether a line of this home, which was laid out before threads ran and is first used
-    /// now, is in its home's cache.
+    /// Draws whether a line is in its home's cache. The line was laid out in `home` before threads
+    /// ran, and is used for the first time now.
     pub(super) fn draw_if_cached(&mut self, home: u16) -> bool {
         self.count_laid_out(home);
         let last = &mut self.capacity.last[home as usize];
@@ -317,8 +318,8 @@ impl Engine {
         is_cached
     }
 
-    /// Empties all caches of lines at which nothing is under way, and of lines that no thread has
-    /// touched.
+    /// Empties all caches, except of lines at which something is under way. This includes lines
+    /// that no thread has touched.
     pub(crate) fn empty_caches(&mut self) {
         for domain in 0..self.places.domains() as u16 {
             self.count_laid_out(domain);
@@ -343,7 +344,8 @@ impl Engine {
         }
     }
 
-    /// Evicts the lines beyond the caches' room. When nothing is under way, every line may leave.
+    /// Evicts the lines that exceed the caches' capacity. Every line may leave when nothing is
+    /// under way.
     pub(crate) fn settle_caches(&mut self) {
         for core in 0..self.capacity.second.len() as u16 {
             self.shrink_second(core, 0);

@@ -1,11 +1,11 @@
-//! Invariants of the caches: they and the lines agree, and no cache has more than it holds.
+//! Invariants of the caches: they agree with the state of the lines, and none exceeds its capacity.
 
 use super::line::{NOWHERE, State};
 use super::state::Engine;
 
 impl Engine {
     /// Checks that the caches and the lines agree on which core has which line, and that no cache
-    /// has more than it holds.
+    /// exceeds its capacity.
     ///
     /// # Errors
     ///

@@ -1,22 +1,21 @@
-//! The threads of one core, and the work that each is doing.
+//! The threads of one core, and each thread's current work.
 
 use super::activity::Activity;
 
-/// Work under way.
+/// Work in progress.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Work {
-    /// Cycles that were left at `since`, for a thread that is alone on its core.
+    /// Cycles of work left at `since`, at the pace of a thread that does not share its core.
     pub left: f64,
     pub since: u64,
-    /// Another thread of the core has competed since then.
+    /// `true` if another thread of the core has competed since then.
     pub slowed: bool,
-    /// Number of the planned end that counts, among all that were planned.
+    /// Number of the planned end that is valid. Ends that were planned earlier are ignored.
     pub plan: u32,
 }
 
 impl Work {
-    /// Cycles of it that are left at `now`. A competing sibling makes it take `slowdown` times as
-    /// long.
+    /// Cycles of work left at `now`. A competing sibling makes work take `slowdown` times as long.
     pub(super) fn left_at(self, now: u64, slowdown: f64) -> f64 {
         let pace = if self.slowed { slowdown } else { 1.0 };
         // (Signed numbers are converted faster, and no time reaches their sign bit.)
@@ -32,7 +31,7 @@ pub(super) struct CoreThreads {
     pub running: u32,
     /// Number of threads that have [`Work`].
     pub working: u32,
-    /// Cycles of work that each of them can run ahead (see `out_of_order.rs`).
+    /// Cycles of work that each of the threads can run ahead (see `out_of_order.rs`).
     pub reach: u64,
 }
 
@@ -43,7 +42,7 @@ impl CoreThreads {
         self.running > u32::from(activity == Activity::Running)
     }
 
-    /// Counts a change of one thread's activity: the thread may begin or cease to compete for the
+    /// Counts a change of one thread's activity: the thread may start or stop competing for the
     /// core. Returns `true` if the pace of another thread's work may have changed.
     #[inline(always)]
     pub(super) fn update_running(&mut self, before: Activity, now: Activity) -> bool {

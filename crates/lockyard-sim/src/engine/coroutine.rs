@@ -1,7 +1,7 @@
 //! The code of a simulated thread: a stackful coroutine that is suspended at each operation.
 //!
-//! A suspended coroutine is never dropped. Dropping would unwind it through guards, whose
-//! destructors are operations. A run that ends with threads inside leaks them.
+//! A suspended coroutine is never dropped. Dropping it would unwind through guards, and their
+//! destructors are operations. If a run ends while threads are suspended, their coroutines leak.
 
 use crate::shared::Shared;
 use corosensei::stack::DefaultStack;
@@ -12,8 +12,8 @@ use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::rc::Rc;
 
-/// Bytes of a stack: room for a panic's message and backtrace, beside the primitives. Only pages
-/// that are touched take memory.
+/// Size of a stack in bytes: room for the primitives, and for a panic's message and backtrace. Only
+/// pages that are touched take memory.
 const STACK_BYTES: usize = 256 * 1024;
 
 /// Number of stacks that are kept for the next run.
@@ -23,9 +23,9 @@ thread_local! {
     static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Progress of the code at a suspension.
+/// Progress of the code when it stops running.
 pub(super) enum Progress {
-    /// It asks for an operation.
+    /// The code asks for an operation.
     Suspended,
     Finished,
     Panicked(String),
@@ -34,7 +34,7 @@ pub(super) enum Progress {
 type Inner = Coroutine<u64, (), Result<(), String>, DefaultStack>;
 
 pub(super) struct SimulatedThread {
-    /// Dropped only through [`recycle`](Self::recycle), after the code has returned.
+    /// Dropped only by [`recycle`](Self::recycle), after the code has returned.
     inner: ManuallyDrop<Inner>,
 }
 
@@ -70,10 +70,10 @@ impl SimulatedThread {
         }
     }
 
-    /// Keeps the stack of a thread that has returned.
+    /// Keeps the stack of a thread that has returned, for reuse.
     pub(super) fn recycle(mut self) {
         debug_assert!(self.inner.done());
-        // SAFETY: `self` is consumed and has no destructor: `inner` is not used after this.
+        // SAFETY: `self` is consumed and has no destructor, so `inner` is not used after this.
         let inner = unsafe { ManuallyDrop::take(&mut self.inner) };
         let stack = inner.into_stack();
         STACKS.with_borrow_mut(|stacks| {

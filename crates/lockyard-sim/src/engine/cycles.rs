@@ -1,12 +1,12 @@
-//! Cycles: the last one that counts, and rounding to whole ones.
+//! Cycles: the end of simulated time, and rounding to whole cycles.
 
-/// Latest time of any event, in cycles (a century). Leaves room for sums.
+/// Latest time of any event, in cycles (a century). It leaves room for sums.
 pub(super) const END_OF_TIME: u64 = 1 << 63;
 
-/// Rounds `cycles`, which are not negative, to whole ones, a half up. (`f64::round` is a call on
-/// processors of the x86-64 baseline.)
+/// Rounds `cycles`, which must not be negative, to a whole number, halves up. (`f64::round` is a
+/// function call on baseline x86-64.)
 pub(super) fn whole(cycles: f64) -> u64 {
-    // (Signed numbers are converted faster.)
+    // (Signed numbers convert faster.)
     let below = cycles as i64;
     if below == i64::MAX {
         return cycles as u64;

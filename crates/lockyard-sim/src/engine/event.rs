@@ -1,13 +1,13 @@
-//! The events of the machine, and how the queue keeps them.
+//! The events of the machine, and their representation in the queue.
 //!
-//! Millions of events a second pass through the queue, most of them a few nanoseconds after they
-//! were made. An `enum` that is stored field by field and read back as a whole makes the host's
-//! processor wait until the stores are in its cache. So an event is packed into two words, in
-//! registers, where it is made.
+//! Millions of events per second pass through the queue, most of them a few simulated nanoseconds
+//! after they were made. An `enum` stored field by field and read back as a whole would stall the
+//! host's processor until the stores have reached its cache. So an event is packed into two words,
+//! in registers, where it is made.
 
 use super::line::Request;
 
-/// Something that will happen.
+/// Something that will happen at a known time.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Event {
     /// The thread's operation is complete.
@@ -15,23 +15,24 @@ pub(super) enum Event {
         thread: u32,
         value: u64,
     },
-    /// The thread's work is done, if the plan still counts.
+    /// The thread's work is done, if the plan is still valid.
     WorkEnd {
         thread: u32,
         plan: u32,
     },
-    /// The unlocked part of the thread's read-modify-write is done: it locks the line.
+    /// The unlocked part of the thread's read-modify-write is done. The operation now locks the
+    /// line.
     LineHeld {
         thread: u32,
-        /// Its core's copy of the line, if that was made.
+        /// Its core's copy of the line, if there is one.
         core_line: Option<u32>,
     },
-    /// A sleeper looks again, or a parked thread runs.
+    /// A sleeper polls again, or a parked thread runs.
     Wake {
         thread: u32,
         generation: u32,
     },
-    /// A sleeper's budget is spent, or the time of a parked thread is over.
+    /// A sleeper's budget is spent, or a parked thread's timeout expires.
     Deadline {
         thread: u32,
         generation: u32,
@@ -58,12 +59,12 @@ pub(super) enum Event {
         core_line: u32,
         exclusive: bool,
     },
-    /// The thread's locked operation frees its line, and then is complete.
+    /// The thread's locked operation releases its line, and then is complete.
     LineFreed {
         thread: u32,
         value: u64,
     },
-    /// The turn of the thread that had the line last is over.
+    /// The turn of the thread that last had the line is over.
     TurnEnd {
         core_line: u32,
     },
@@ -79,7 +80,7 @@ pub(super) enum Event {
         domain: u16,
         exclusive: bool,
     },
-    /// The grant comes again after it met a busy agent.
+    /// A grant that met a busy agent is tried again.
     TakeGrant {
         line: u32,
         domain: u16,
@@ -87,11 +88,11 @@ pub(super) enum Event {
     HomeFree {
         line: u32,
     },
-    /// A thread of a run with a scheduler begins.
+    /// A thread starts, in a run with a scheduler.
     Begin {
         thread: u32,
     },
-    /// The slice of the thread that has the CPU is over, if the plan still counts.
+    /// The slice of the CPU's running thread is over, if the plan is still valid.
     SliceEnd {
         cpu: u32,
         plan: u32,
@@ -100,12 +101,12 @@ pub(super) enum Event {
     Switched {
         cpu: u32,
     },
-    /// The host notices that a thread spins, if it still does.
+    /// The host notices that a thread spins, if it is still spinning.
     PauseExit {
         thread: u32,
         generation: u32,
     },
-    /// An interrupt of thread `from`, which waits for an answer, reaches the thread.
+    /// An interrupt reaches the thread. It comes from thread `from`, which waits for an answer.
     Interrupt {
         thread: u32,
         from: u32,
@@ -140,8 +141,8 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    /// The kind with this number. (The compiler sees that this is no operation; a table would be
-    /// looked up.)
+    /// Returns the kind with this number. (The compiler reduces this `match` to nothing. A table
+    /// would need a look-up.)
     #[inline(always)]
     fn numbered(number: u8) -> Kind {
         match number {
@@ -171,8 +172,8 @@ impl Kind {
     }
 }
 
-/// An event in two words. The first has 8 bits of kind, 8 bits of flags, 16 bits of a domain, and
-/// 32 bits of a thread, a CPU, a line or a core line. The second is a value.
+/// An event in two words. The first has 8 bits of kind, 8 bits of flags, 16 bits of domain, and 32
+/// bits for a thread, a CPU, a line or a core line. The second is a value.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packed {
     word: u64,
@@ -189,7 +190,7 @@ const EXCLUSIVE: u64 = 1;
 const SNOOP: u64 = 2;
 
 impl Packed {
-    /// In the place of an event.
+    /// Placeholder for an event.
     pub(super) const NOTHING: Packed = Packed { word: 0, value: 0 };
 }
 
@@ -252,7 +253,7 @@ impl Event {
     }
 }
 
-/// The fields of events. Each is meaningful only for the kinds that have it.
+/// Fields of events. Each is meaningful only for the kinds that have it.
 impl Packed {
     #[inline(always)]
     pub(super) fn kind(self) -> Kind {
@@ -267,7 +268,7 @@ impl Packed {
         (self.word >> INDEX) as u32
     }
 
-    /// The thread that interrupts.
+    /// The interrupting thread.
     pub(super) fn from(self) -> u32 {
         self.value as u32
     }
@@ -297,7 +298,7 @@ impl Packed {
         self.value
     }
 
-    /// Plan of the end of work or of a slice.
+    /// Number of the plan, for an end of work or of a slice.
     pub(super) fn plan(self) -> u32 {
         self.value as u32
     }

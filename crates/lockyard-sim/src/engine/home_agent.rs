@@ -1,12 +1,12 @@
 //! The directory's upper level: the home agents. Each grants its line to one domain at a time, and
-//! takes it from the others.
+//! takes it away from the others.
 //!
-//! Where all sockets are snooped, the home agent grants a line only when all have answered that
-//! they do not have it (any more). A socket to which no thread was ever given is asleep and answers
-//! late (`idle_answer`). So a line goes faster between sockets if all are awake. Only the home's
-//! own socket does not wait for answers, for a line of which the home agent knows that no other
-//! socket has it (Intel, *Xeon Processor E7-8800/4800/2800 Product Families, Datasheet*, volume 2,
-//! 5.2: Directory Assisted Snoopy).
+//! On machines that snoop all sockets, the home agent grants a line only after all sockets have
+//! answered that they do not have it (any more). A socket to which no thread was ever assigned is
+//! asleep and answers late (`idle_answer`). So lines move faster between sockets when all of them
+//! are awake. There is one exception: the home's own socket does not wait if the home agent knows
+//! that no other socket has the line (Intel, *Xeon Processor E7-8800/4800/2800 Product Families,
+//! Datasheet*, volume 2, 5.2: Directory Assisted Snoopy).
 
 use super::event::Event;
 use super::line::{HomeRequest, Line, Request, State};
@@ -41,7 +41,8 @@ impl Engine {
         let now = self.now();
         let n = self.machine.numbers();
         let (memory, directory) = (n.memory, if domain == home { n.directory } else { 0 });
-        // If no other socket has the line, the home's own socket does not wait for their answers.
+        // If no other socket has the line, the home's own socket does not wait for the others'
+        // answers.
         let asks = self.lines[line as usize].away || !self.places.same_socket(domain, home);
         let waits = self.idle_sockets != 0 && n.idle_answer != 0 && asks;
         self.lines[line as usize].settled_at = if waits { now + n.idle_answer } else { 0 };
@@ -52,11 +53,12 @@ impl Engine {
                 permission == State::Modified || (exclusive && permission == State::Shared)
             })
             .collect();
-        // The farthest one supplies the line: when its answer is back, the others have lost theirs.
+        // The farthest domain supplies the line. When its answer arrives, the other domains have
+        // lost theirs.
         victims.sort_by_key(|&victim| std::cmp::Reverse(self.between(home, victim)));
         let Some((&supplier, others)) = victims.split_first() else {
             let travel = self.between(home, domain);
-            // No other domain has it, and none has to be told: no hold after this grant.
+            // No other domain has the line, so none has to be told: no hold after this grant.
             let entry = &mut self.lines[line as usize];
             entry.agents[domain as usize].granted_from = 0;
             let at_home = std::mem::take(&mut entry.at_home);
@@ -78,7 +80,7 @@ impl Engine {
         let way = self.between(home, supplier).max(self.between(supplier, domain));
         let way = way.max(self.between(home, domain));
         self.lines[line as usize].agents[domain as usize].granted_from = way;
-        // The other sharing domains lose the line while the first one supplies it.
+        // The other sharing domains lose the line while the supplier sends it.
         for &other in others {
             self.invalidate_domain(line, home, other, directory);
         }
@@ -121,15 +123,15 @@ impl Engine {
         self.take_grant(line, domain);
     }
 
-    /// Grants the line to `domain`. The line comes at `time`; the grant does not come before the
-    /// home agent has heard from every socket.
+    /// Grants the line to `domain`. The line arrives at `time`. The grant is delayed until the home
+    /// agent has heard from every socket.
     pub(super) fn grant_at(&mut self, time: u64, line: u32, domain: u16, exclusive: bool) {
         let Line { home, settled_at, .. } = self.lines[line as usize];
         let settled = settled_at + self.between(home, domain);
         self.at(time.max(settled), Event::Grant { line, domain, exclusive });
     }
 
-    /// The travel time between two domains, one way.
+    /// One-way travel time between two domains.
     pub(super) fn between(&self, a: u16, b: u16) -> u64 {
         if a == b {
             return 0;

@@ -1,19 +1,18 @@
-//! Invariants of every line at every moment. Debug builds check them where a state changes; tests
-//! ask at the end of a run.
+//! Invariants of every line at every moment. Debug builds check them where state changes; tests
+//! check them at the end of a run.
 //!
-//! - At most one core has a line modified, and then no other core has it at all:
+//! - At most one core has a line modified. Then no other core has the line at all:
 //!   [`Engine::check_owner`], at every fill.
-//! - An agent knows every core of its domain that shares a line, or an invalidation is on its way
-//!   (no lost sharer): [`Engine::check_sharers`], at every fill and demotion.
-//! - Each answer is to a miss, and each miss is answered (requests are conserved):
+//! - An agent knows every core of its domain that shares a line, except while an invalidation is on
+//!   its way (no lost sharer): [`Engine::check_sharers`], at every fill and demotion.
+//! - Each answer belongs to a miss, and each miss is answered (requests are conserved):
 //!   [`Engine::check_answer`] at every fill, [`Engine::check_quiet`] at the end.
-//! - A line that a core has is in its second-level cache, and in its complex's last level if that
-//!   is inclusive. No cache has more than it holds once nothing is under way.
+//! - A line that a core has is in that core's second-level cache. It is also in the complex's last
+//!   level, if that is inclusive. No cache exceeds its capacity once nothing is under way.
 //!   [`Engine::check_caches`], at the end.
-//! - Time does not go back: the queue of events.
-//! - A CPU has one thread at a time, a thread is in one place, and no thread that could run is
-//!   forgotten: [`Engine::check_schedule`], whenever a CPU changes hands; with more than 32 threads
-//!   at one switch in 64.
+//! - Time never goes back: the queue of events.
+//! - A CPU has one thread at a time, a thread is in one place, and no runnable thread is lost:
+//!   [`Engine::check_schedule`], at every switch. With more than 32 threads, at one switch in 64.
 //! - A thread that has not finished waits for something that will happen: [`Engine::check_quiet`].
 //!   A run without events is reported as stuck.
 
@@ -22,7 +21,7 @@ use super::scheduler::Whereabouts;
 use super::state::Engine;
 
 impl Engine {
-    /// Checks that no other core has the line of `core_line`, which becomes modified there.
+    /// Checks that no other core has the line of `core_line`, which is about to be modified there.
     pub(super) fn check_owner(&self, core_line: u32) {
         let line = self.core_lines[core_line as usize].line;
         let mut core_lines = self.lines[line as usize].known_core_lines();
@@ -37,7 +36,7 @@ impl Engine {
         let entry = &self.lines[line as usize];
         for cache in entry.known_core_lines().map(|core_line| &self.core_lines[core_line as usize])
         {
-            // A core that has requested more than it has is noted as what it will be.
+            // If a core has requested a higher permission, the agent already records the new one.
             if cache.state == State::Invalid || cache.invalidations > 0 || cache.miss != Miss::None
             {
                 continue;
@@ -47,7 +46,7 @@ impl Engine {
             let known = agent.sharers & self.places.bit(core) != 0;
             match cache.state {
                 State::Shared => debug_assert!(known, "an agent has lost a sharer"),
-                // The next owner may be noted already, while the snoop is on its way.
+                // The agent may already record the next owner, while the snoop is on its way.
                 State::Modified => debug_assert!(
                     known || agent.owner == Some(core) || agent.busy,
                     "an agent has lost an owner"
@@ -57,13 +56,13 @@ impl Engine {
         }
     }
 
-    /// Checks that data that arrives was requested.
+    /// Checks that arriving data was requested.
     pub(super) fn check_answer(&self, core_line: u32) {
         let cache = &self.core_lines[core_line as usize];
         debug_assert!(cache.miss != Miss::None, "an answer to no request");
     }
 
-    /// Checks every CPU and thread, whenever a CPU changes hands.
+    /// Checks every CPU and thread. Called at every switch.
     pub(super) fn check_schedule(&self) {
         let Some(s) = &self.schedule else { return };
         let mut places = vec![0u32; s.tasks.len()];
@@ -97,7 +96,8 @@ impl Engine {
         }
     }
 
-    /// Checks that no request and no line is left half-way, after a run, when no event is left.
+    /// Checks that no request and no line is left half-way. Called after a run, when no event is
+    /// left.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! The state of one cache line: what each core has of it, and what its agents are doing.
+//! State of one cache line: each core's copy, and the activity of its agents.
 //!
 //! ```text
 //!   home agent of the line                one for the machine
@@ -8,7 +8,7 @@
 //!   core                                  Invalid, Shared or Modified
 //! ```
 
-/// The place of a line that is not in a cache.
+/// Place of a line that is not in a cache.
 pub(super) const NOWHERE: u32 = u32::MAX;
 
 /// Permission of a cache, or of a domain, for a line.
@@ -22,9 +22,9 @@ pub(super) enum State {
 /// A request that waits at an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Request {
-    /// A core of the domain wants the line, of which it has this copy.
+    /// A core of the domain wants the line. `core_line` is its copy.
     Core { core_line: u32, exclusive: bool },
-    /// Another domain wants it, through the home agent.
+    /// Another domain wants the line, through the home agent.
     Snoop { domain: u16, exclusive: bool },
 }
 
@@ -47,14 +47,13 @@ pub(super) enum Miss {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Waiter {
     pub thread: u32,
-    /// The head of the thread's store buffer waits, not its current operation.
+    /// `true` if the head of the thread's store buffer waits, not its current operation.
     pub store: bool,
 }
 
-/// A core's copy of a line and its pending miss. The core lines of all lines are in one table,
-/// `Engine::core_lines`, in the order in which they were made. They are known by their numbers: an
-/// event names its core line, and nothing is looked up. (Each fills two whole cache lines of the
-/// host.)
+/// A core's copy of a line, and its pending miss. The core lines of all lines are in one table,
+/// `Engine::core_lines`, in the order in which they were made. Events refer to core lines by
+/// number, so no look-up is needed. (Each fills two whole cache lines of the host.)
 #[repr(align(64))]
 pub(super) struct CoreLine {
     pub line: u32,
@@ -62,30 +61,31 @@ pub(super) struct CoreLine {
     pub state: State,
     /// A locked operation holds the line until this time.
     pub locked_until: u64,
-    /// The thread whose locked operation was the last one since the line came.
+    /// Thread whose locked operation was the last one since the line arrived.
     pub last_thread: Option<u32>,
-    /// Time at which the turn of another, waiting thread begins; 0 if none waits.
+    /// Time at which a waiting thread's turn begins; 0 if no other thread waits.
     pub turn_at: u64,
     pub miss: Miss,
-    /// Cycles by which the miss under way began before its request was simulated, less those that
-    /// the request has taken or waited.
+    /// Cycles by which the current miss began before its simulated request, minus the time that the
+    /// request has already taken or waited.
     pub head_start: u64,
-    /// When the request, or the snoop for it, arrived where it is served.
+    /// Time at which the request, or the snoop for it, arrived where it is served.
     pub asked_at: u64,
-    /// When the line last came, was taken away, or was made shared.
+    /// Time at which the line last arrived, was taken away, or was made shared.
     pub changed_at: u64,
-    /// An invalidation overtook the shared fill that is under way: use the data once, then drop it.
+    /// An invalidation overtook the shared fill that is under way. The data is used once and then
+    /// dropped.
     pub drop_fill: bool,
     /// Invalidations that are on their way.
     pub invalidations: u32,
-    /// A snoop that waits for the data or for the end of a locked operation; `true`: exclusive.
+    /// A snoop that waits for the data or for the end of a locked operation. `true`: exclusive.
     pub parked_snoop: Option<bool>,
-    /// Its place in the core's first-level cache.
+    /// Place in the core's first-level cache.
     pub first: u32,
-    /// Its place in the core's second-level cache. A line that was taken away keeps both.
+    /// Place in the core's second-level cache. A line that was taken away keeps both places.
     pub second: u32,
     pub waiters: Vec<Waiter>,
-    /// Threads that spin on the line. They sleep until it is taken away or changed.
+    /// Threads that spin on the line. They sleep until the line is taken away or changed.
     pub sleepers: Vec<u32>,
 }
 
@@ -113,36 +113,36 @@ impl CoreLine {
     }
 }
 
-/// A domain's agent, for one line.
+/// A domain's agent for one line.
 pub(super) struct Agent {
     pub queue: Vec<Request>,
-    /// Where in the queue another domain's request is: one at most, as the home agent serves one
-    /// domain at a time.
+    /// Position in the queue of another domain's request. There is at most one, as the home agent
+    /// serves one domain at a time.
     pub snoop: Option<usize>,
     pub busy: bool,
     /// Permission of the domain for the line.
     pub permission: State,
-    /// The core that has it modified.
+    /// The core that has the line modified.
     pub owner: Option<u16>,
-    /// The cores that may have it shared, as bits of the index within the domain.
+    /// Cores that may have the line shared, as bits by index within the domain.
     pub sharers: u128,
     pub current: Option<Request>,
     /// A request that waits for the home agent's grant.
     pub awaiting_grant: Option<Request>,
-    /// Its place in the domain's last-level cache.
+    /// Place in the domain's last-level cache.
     pub place: u32,
-    /// No cache has the line. Used only in a machine of one domain; in others the domain then has
-    /// no permission.
+    /// No cache has the line. Used only in a machine with one domain. With several domains, the
+    /// domain then has no permission.
     pub in_memory: bool,
-    /// Longest leg of the way on which the grant comes, in cycles.
+    /// Longest leg of the grant's way, in cycles.
     pub granted_from: u64,
 }
 
-/// In the place of a core line's number.
+/// Placeholder for a core line's number.
 pub(super) const NO_CORE_LINE: u32 = u32::MAX;
 
 impl Agent {
-    /// Takes the request at `index` out of the queue. The queue keeps its order, which
+    /// Removes the request at `index` from the queue. The queue keeps its order, which
     /// first-in-first-out service needs.
     pub(super) fn take(&mut self, index: usize) -> Request {
         self.snoop = match self.snoop {
@@ -159,27 +159,27 @@ pub(super) struct Line {
     /// The domain that is the line's home.
     pub home: u16,
     pub agents: Vec<Agent>,
-    /// Number of each core's core line; [`NO_CORE_LINE`], or nothing beyond the end, for cores that
-    /// never needed the line.
+    /// Number of each core's core line. Cores that never needed the line have [`NO_CORE_LINE`], or
+    /// no entry if they are beyond the end.
     pub core_lines: Vec<u32>,
     /// Domains that wait for the home agent.
     pub home_queue: Vec<HomeRequest>,
     pub home_busy: bool,
-    /// Until this time some idle socket has not answered that it does not have the line being
-    /// granted; 0: no answer is missing.
+    /// Time at which the last idle socket answers that it does not have the line being granted. 0:
+    /// no answer is missing.
     pub settled_at: u64,
-    /// The directory's note: another socket than the home's was granted the line, and the home's
-    /// own socket was not granted it exclusively since.
+    /// State of the directory: a socket other than the home's was granted the line, and since then
+    /// the home's own socket was not granted it exclusively.
     pub away: bool,
-    /// No domain has used it, and its home's last-level cache has it.
+    /// No domain has used the line, and its home's last-level cache has it.
     pub at_home: bool,
-    /// Memory has an older value.
+    /// The line's value in memory is out of date.
     pub dirty: bool,
 }
 
 impl Line {
-    /// A line that no core has, and that its home's last-level cache may have. In a machine of one
-    /// domain no permission has to be requested.
+    /// Returns a line that no core has, and that its home's last-level cache may have. In a machine
+    /// with one domain, no permission has to be requested.
     pub(super) fn new(home: u16, domains: usize, at_home: bool) -> Self {
         let permission = if domains == 1 { State::Modified } else { State::Invalid };
         let agent = || Agent {
@@ -214,7 +214,7 @@ impl Line {
         self.core_lines.get(core as usize).copied().filter(|&core_line| core_line != NO_CORE_LINE)
     }
 
-    /// Numbers of the core lines that were made, by ascending cores.
+    /// Returns the numbers of the core lines that exist, in order of cores.
     pub(super) fn known_core_lines(&self) -> impl Iterator<Item = u32> {
         self.core_lines.iter().copied().filter(|&core_line| core_line != NO_CORE_LINE)
     }

@@ -1,11 +1,11 @@
-//! Finding the state of a line, and of a core's copy of it. Both are made at their first use.
+//! Finding the state of a line, and of a core's copy of it. Both are created at first use.
 
 use super::accounting::line_trace::LineTrace;
 use super::line::{CoreLine, Line, NO_CORE_LINE};
 use super::state::Engine;
 
 impl Engine {
-    /// Number of a core's copy of a line, made at its first use.
+    /// Number of a core's copy of a line, created at first use.
     #[inline(always)]
     pub(super) fn core_line(&mut self, line: u32, core: u16) -> u32 {
         match self.lines[line as usize].core_line(core) {
@@ -21,7 +21,7 @@ impl Engine {
         self.core_lines.push(CoreLine::new(line, core));
         let core_lines = &mut self.lines[line as usize].core_lines;
         if core_lines.len() <= core as usize {
-            // Of a million lines most are used by one core.
+            // Of a million lines, most are used by only one core.
             core_lines.reserve_exact(core as usize + 1 - core_lines.len());
             core_lines.resize(core as usize + 1, NO_CORE_LINE);
         }
@@ -29,15 +29,15 @@ impl Engine {
         core_line
     }
 
-    /// A core's copy of the line of `address`, if that was used before. Only then does the line
-    /// cost more than its miss.
+    /// A core's copy of the line of `address`, if the core has used it before. Only then can the
+    /// line cost more than its miss.
     pub(super) fn core_line_if_used(&self, address: usize, core: u16) -> Option<u32> {
         let line = self.places.line(address - self.arena.base());
         let line = self.line_of.get(line).filter(|&&line| line != u32::MAX);
         line.and_then(|&line| self.lines[line as usize].core_line(core))
     }
 
-    /// Index of a line's state, made at its first use.
+    /// Index of a line's state, created at first use.
     pub(super) fn line_index(&mut self, address: usize) -> u32 {
         let line = self.places.line(address - self.arena.base());
         match self.line_of.get(line) {
@@ -47,7 +47,7 @@ impl Engine {
     }
 
     /// Number of compare-exchanges of the line at `address` that succeeded after 0, 1, ... failures
-    /// in a row; empty if the line was not used.
+    /// in a row. Empty if the line was not used.
     pub(crate) fn failure_streaks(&self, address: usize) -> Vec<u64> {
         let line = self.line_of.get(self.places.line(address.wrapping_sub(self.arena.base())));
         let trace = line.and_then(|&line| self.traces.get(line as usize));

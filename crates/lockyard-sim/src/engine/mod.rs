@@ -1,4 +1,4 @@
-//! The engine: simulated time, and what happens in it. This file holds the event loop.
+//! The engine: simulated time and its events. This file holds the event loop.
 //!
 //! | file | contents |
 //! | --- | --- |
@@ -98,7 +98,7 @@ impl Engine {
         thread
     }
 
-    /// Gives `core` a thread that begins, or that has left another core.
+    /// Assigns a thread to `core`. The thread begins, or comes from another core.
     pub(super) fn give(&mut self, core: u16, thread: u32) {
         self.idle_sockets &= !(1 << self.places.socket_of(core));
         self.cores[core as usize].threads.push(thread);
@@ -110,8 +110,8 @@ impl Engine {
         self.schedule = Some(Box::new(Scheduler::new(&self.machine)));
     }
 
-    /// Announces the next thread of a run whose threads share CPUs: it is for hardware thread
-    /// `place`, and of `group`.
+    /// Announces the next thread of a run whose threads share CPUs. The thread is for hardware
+    /// thread `place`, and in `group`.
     pub(crate) fn announce(&mut self, place: usize, group: u32) {
         if let Some(schedule) = &mut self.schedule {
             schedule.add(place, group);
@@ -127,7 +127,7 @@ impl Engine {
         self.schedule.is_some()
     }
 
-    /// Handles at most `events` events that are not after `until`. Stops when all threads have
+    /// Handles up to `events` events that are not later than `until`. Stops when all threads have
     /// finished or one cannot go on. Returns `false` if no such event is left.
     pub(crate) fn run(&mut self, until: u64, events: u64) -> bool {
         let last = self.statistics.events.saturating_add(events);
@@ -142,7 +142,7 @@ impl Engine {
         true
     }
 
-    /// Handles an event. The code of a thread runs here and no deeper: a processor that has
+    /// Handles an event. The code of a thread runs here and no deeper. A processor that has
     /// switched stacks mispredicts the target of each return until it is back in a loop.
     #[inline(always)]
     fn handle(&mut self, event: Packed) {

@@ -1,4 +1,4 @@
-//! Telling an observer about a run. Most runs have none.
+//! Reports to a run's observer. Most runs have none.
 
 use super::accounting::phase::CyclePhase;
 use super::line::State;
@@ -6,8 +6,8 @@ use super::observer::{LineHolder, Observer};
 use super::state::Engine;
 
 impl Engine {
-    /// Tells `observer` about all changes from now on. It is told the present state of threads and
-    /// lines first.
+    /// Tells `observer` about all changes from now on, after the present state of threads and
+    /// lines.
     pub(crate) fn observe(&mut self, mut observer: Box<dyn Observer>) {
         let now = self.now();
         for cache in &self.core_lines {
@@ -34,7 +34,7 @@ impl Engine {
         }
     }
 
-    /// Tells about a line whose state at a core has changed from or to exclusive.
+    /// Reports a line whose state at a core has changed from or to exclusive.
     #[cold]
     #[inline(never)]
     pub(super) fn tell_line_of(&mut self, core_line: u32) {

@@ -1,33 +1,33 @@
-//! Out-of-order execution: work that a core does while an earlier operation is not complete.
+//! Out-of-order execution: work that a core does before an earlier operation is complete.
 //!
 //! Work that does not need the result of a load or of a read-modify-write goes on while that
 //! operation waits for its line. It goes on as far as the core's reorder buffer reaches
-//! (`run_ahead`, in cycles of work). The threads of one core share the buffer in equal parts while
-//! they exist. So a transfer hides behind the work that follows it, and the next read-modify-write
-//! of the line finds its own work done.
+//! (`run_ahead`, in cycles of work). The threads of a core divide the buffer equally while they
+//! exist. So a transfer is hidden by the work that follows it, and the next read-modify-write of
+//! the line finds its own work already done.
 //!
 //! The outcome of a compare-exchange, or of a swap, is predicted (`branch_prediction.rs`). A
 //! misprediction discards the work that was done ahead. So do the end of a waiting loop, a pause, a
-//! fence, a park, and an entry into the kernel or an exit from it. This was measured on an Emerald
-//! Rapids: two CPUs that add to a word and then call the kernel take as long with a fence before
-//! the call as without. Read-modify-writes themselves complete in order.
+//! fence, a park, and a kernel entry or exit. The last was measured on an Emerald Rapids. Two CPUs
+//! that add to a word and then call the kernel take equally long with and without a fence before
+//! the call. Read-modify-writes themselves complete in order.
 //!
-//! Some cores (`exclusive_loads`) already request the line of a read-modify-write that stands
-//! behind a load in the reorder buffer. If both use one line, it comes exclusively, once, instead
-//! of shared and then again. A simulated core does not see what its code will do next. It expects
-//! of a load what followed the last load at the same place in the code.
+//! Some cores (`exclusive_loads`) already request the line of a read-modify-write that is behind a
+//! load in the reorder buffer. If both use one line, it arrives once, exclusive, instead of first
+//! shared and then again. A simulated core cannot see what its code will do next. It predicts that
+//! a load is followed by the same operation as the last load at this place in the code.
 //!
-//! On other cores (`early_loads`) a load executes although a locked operation on its line is not
+//! On other cores (`early_loads`), a load executes before a locked operation on its line is
 //! complete. If that operation was not mispredicted, the next load of the line returns the value
-//! that memory has when the load begins. That is at most a few cycles after the operation's end. It
-//! does so even if the line has gone meanwhile.
+//! that memory has when the load begins. The load begins at most a few cycles after the operation's
+//! end. It succeeds even if the line has left in the meantime.
 //!
 //! Some cores (`early_stores`) request the line of a store as soon as the store's address is known.
-//! They do so beside earlier stores whose lines have not come, and under an earlier
-//! compare-exchange that waits. The request is simulated when the thread comes to the store, with a
-//! *head start* of the time that the compare-exchange took. There is no early request under a load
-//! that waits, nor under another locked operation: what they bring may be the address. Stores reach
-//! the cache in order all the same.
+//! They do so even if lines of earlier stores have not arrived, or an earlier compare-exchange is
+//! still waiting. The request is simulated when the thread reaches the store, with a *head start*
+//! equal to the time that the compare-exchange took. There is no early request during a load that
+//! waits, or during another locked operation: they may bring the store's address. Stores still
+//! reach the cache in order.
 
 use super::activity::Activity;
 use super::reorder_buffer::{CodePlace, CompleteRmw, Followed, RunAhead};
@@ -46,7 +46,7 @@ impl Engine {
         let lends = entry.doing.region == Region::LockWait;
         let ahead = &mut entry.ahead;
         let took = end - ahead.since;
-        // An operation that waited may have brought the address of the next store.
+        // An operation that waited may have brought the next store's address.
         let most_early = ahead.early.max(most);
         ahead.early = if took <= load { (ahead.early + took).min(most_early) } else { 0 };
         ahead.earn(took, most, lends);
@@ -62,19 +62,18 @@ impl Engine {
         }
     }
 
-    /// Returns `true` if a load of `line`, which begins now, has executed before the
-    /// read-modify-write in front of it was complete. Then the load has its value, even if the line
-    /// has gone.
+    /// Returns `true` if a load of `line`, which begins now, has executed before the preceding
+    /// read-modify-write was complete. Then the load has its value, even if the line has left.
     pub(super) fn take_early_load(&mut self, thread: u32, line: u32) -> bool {
         let (now, n) = (self.now(), self.machine.numbers());
         let just = |rmw: &CompleteRmw| rmw.line == line && now <= rmw.end + n.load;
-        // Only one load: later ones take their time.
+        // This applies to one load only. Later loads take their full time.
         let rmw = &mut self.threads[thread as usize].ahead.rmw;
         n.early_loads > 0 && rmw.take_if(|rmw| just(rmw)).is_some()
     }
 
-    /// Completes a compare-exchange of `line` at `end`. What the thread does after it was known
-    /// before, unless it was mispredicted.
+    /// Completes a compare-exchange of `line` at `end`. Unless it was mispredicted, the thread's
+    /// next actions were known before `end`.
     pub(super) fn complete_compare_exchange(
         &mut self,
         thread: u32,
@@ -86,13 +85,13 @@ impl Engine {
         self.complete_rmw(thread, line, end, mispredicted);
         if !mispredicted {
             let entry = &mut self.threads[thread as usize];
-            // Operations further back have left the reorder buffer.
+            // Operations further back have already left the reorder buffer.
             let reach = self.cores[entry.core as usize].reach;
             entry.ahead.early = early.min(reach) + (end - since);
         }
     }
 
-    /// Shares the core's reorder buffer among its threads, after threads have come or left.
+    /// Divides the core's reorder buffer among its threads. Called when threads come or leave.
     pub(super) fn share_reorder_buffer(&mut self, core: u16) {
         let n = self.machine.numbers();
         let core = &mut self.cores[core as usize];
@@ -107,7 +106,7 @@ impl Engine {
         self.threads[thread as usize].ahead.discard();
     }
 
-    /// Spends the work done ahead on `cycles` of work. Returns the cycles that are left.
+    /// Uses work that was done ahead to shorten `cycles` of work. Returns the cycles that are left.
     pub(super) fn spend_run_ahead(&mut self, thread: u32, cycles: u64) -> u64 {
         let ahead = &mut self.threads[thread as usize].ahead;
         let done = ahead.spend(cycles);
@@ -115,8 +114,8 @@ impl Engine {
         cycles - done
     }
 
-    /// Records whether the thread's last load is followed by a read-modify-write of the same line:
-    /// the thread asks for its next operation.
+    /// Records whether the thread's last load is followed by a read-modify-write of the same line.
+    /// Called when the thread requests its next operation.
     pub(super) fn learn_follower(&mut self, thread: u32) {
         let op = self.threads[thread as usize].op.get();
         let Some(last) = self.threads[thread as usize].last_load else { return };

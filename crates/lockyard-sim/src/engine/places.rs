@@ -1,28 +1,28 @@
-//! The places of cores, domains and sockets. They are tables, because an operation asks several
-//! times and a division is slow.
+//! Positions of cores, domains and sockets. They are in tables, because each operation needs
+//! several of them and a division is slow.
 
 use super::accounting::distance::LineDistance;
 use crate::machine::description::Machine;
 
-/// Place of a core.
+/// Position of a core.
 #[derive(Clone, Copy, Debug)]
 struct Core {
     domain: u16,
     socket: u16,
-    /// Its index within the domain.
+    /// Index of the core within its domain.
     within: u8,
 }
 
-/// Places of the whole machine.
+/// Positions in the whole machine.
 #[derive(Debug)]
 pub(super) struct Places {
     cores: Vec<Core>,
     /// The socket of each domain.
     sockets: Vec<u16>,
     cores_per_domain: usize,
-    /// The binary logarithm of a line's bytes.
+    /// Binary logarithm of the line size in bytes.
     line_shift: u32,
-    /// The bits of a byte's offset within its line.
+    /// Mask of a byte's offset within its line.
     within_line: usize,
 }
 
@@ -58,22 +58,22 @@ impl Places {
         self.cores[core as usize].socket
     }
 
-    /// The bit of a core in its domain's set of sharers.
+    /// Bit of a core in its domain's set of sharers.
     pub(super) fn bit(&self, core: u16) -> u128 {
         1 << self.cores[core as usize].within
     }
 
-    /// The core of `domain` that has bit number `within`.
+    /// Core of `domain` that has bit number `within` in the domain's set of sharers.
     pub(super) fn core(&self, domain: u16, within: u32) -> u16 {
         domain * self.cores_per_domain as u16 + within as u16
     }
 
-    /// The line of a byte of the arena.
+    /// Number of the line of a byte of the arena.
     pub(super) fn line(&self, offset: usize) -> usize {
         offset >> self.line_shift
     }
 
-    /// The 64-bit unit, within its line, of a byte of the arena.
+    /// Index of a byte's 64-bit unit within its line.
     pub(super) fn unit(&self, offset: usize) -> usize {
         (offset & self.within_line) / 8
     }
@@ -82,8 +82,8 @@ impl Places {
         self.sockets[a as usize] == self.sockets[b as usize]
     }
 
-    /// Distance from core `a` to core `b`. Computed without jumps: which core had a line last is
-    /// random.
+    /// Distance from core `a` to core `b`. Computed without branches, because the core that last
+    /// had a line is random.
     #[inline(always)]
     pub(super) fn distance(&self, a: u16, b: u16) -> LineDistance {
         let (at, to) = (self.cores[a as usize], self.cores[b as usize]);

@@ -1,39 +1,39 @@
-//! State of a thread's out-of-order execution (see `out_of_order.rs`).
+//! State of one thread's out-of-order execution (see `out_of_order.rs`).
 
 /// A read-modify-write that was not mispredicted.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct CompleteRmw {
     pub line: u32,
-    /// When it was complete.
+    /// Time at which it was complete.
     pub end: u64,
 }
 
 /// The work that a thread has done ahead.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct RunAhead {
-    /// Cycles of work that the thread could have done under operations that are complete now.
+    /// Cycles of work that the thread could have done during operations that are now complete.
     credit: u64,
-    /// The part of the credit that only waiting for locks has given.
+    /// Part of the credit that comes only from waiting for locks.
     lent: u64,
-    /// Cycles of work that were done on lent credit so far.
+    /// Cycles of work done on lent credit so far.
     hidden: u64,
-    /// The next store could have been executed this many cycles ago, if the core executes stores
-    /// early.
+    /// Number of cycles ago at which the next store could have executed, if the core executes
+    /// stores early.
     pub early: u64,
-    /// When the operation under way began.
+    /// Time at which the operation under way began.
     pub since: u64,
     /// The last read-modify-write that was not mispredicted.
     pub rmw: Option<CompleteRmw>,
 }
 
 impl RunAhead {
-    /// Begins an operation that the thread may run ahead of.
+    /// Starts an operation during which the thread may run ahead.
     pub(super) fn begin(&mut self, now: u64) {
         self.since = now;
     }
 
-    /// Adds the credit of an operation that took `took` cycles. `lends`: the operation waited for a
-    /// lock.
+    /// Adds the credit of an operation that took `took` cycles. `lends`: the operation was part of
+    /// waiting for a lock.
     #[inline(always)]
     pub(super) fn earn(&mut self, took: u64, most: u64, lends: bool) {
         let own = (self.credit - self.lent + if lends { 0 } else { took }).min(most);
@@ -41,7 +41,7 @@ impl RunAhead {
         self.lent = self.credit.saturating_sub(own);
     }
 
-    /// Spends credit on `cycles` of work, own credit first. Returns the cycles that are done.
+    /// Spends credit on `cycles` of work, lent credit last. Returns the cycles that are covered.
     #[inline(always)]
     pub(super) fn spend(&mut self, cycles: u64) -> u64 {
         let done = cycles.min(self.credit);
@@ -52,13 +52,13 @@ impl RunAhead {
         done
     }
 
-    /// Cycles of work that the thread has done while it waited for locks, so far. With locks that
-    /// are free at once it does this work afterwards.
+    /// Cycles of work so far that the thread has done while it waited for locks. If locks are free
+    /// at once, it does this work afterwards.
     pub(super) fn hidden(&self) -> u64 {
         self.hidden
     }
 
-    /// Discards what was done ahead.
+    /// Discards the work that was done ahead.
     pub(super) fn discard(&mut self) {
         (self.credit, self.lent) = (0, 0);
         self.rmw = None;
@@ -66,7 +66,8 @@ impl RunAhead {
     }
 }
 
-/// A place in the code. It is compared by its text, because a place may have several addresses.
+/// A place in the code. Places are compared by their text, because one place may have several
+/// addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct CodePlace {
     pub line: u32,

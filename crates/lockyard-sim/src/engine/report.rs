@@ -2,7 +2,7 @@
 
 use std::panic::Location;
 
-/// How a run ended before its time.
+/// A run that ended early, and why.
 #[derive(Clone, Debug)]
 pub(crate) enum Fate {
     Panicked { thread: u32, message: String },
@@ -14,8 +14,8 @@ pub(crate) enum Fate {
 pub struct ThreadReport {
     /// Number of the hardware thread.
     pub thread: usize,
-    /// Description of its last operation.
+    /// Description of the operation.
     pub operation: String,
-    /// Place in the source that asked for it.
+    /// Source location of the operation.
     pub location: Option<&'static Location<'static>>,
 }

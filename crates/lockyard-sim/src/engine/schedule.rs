@@ -1,27 +1,30 @@
-//! Scheduling of threads on shared CPUs: virtual CPUs of guests on those of their host.
+//! Scheduling of threads on shared CPUs, as a host schedules the virtual CPUs of its guests.
 //!
-//! - **Queues.** Each CPU has the threads that could run there. The one that has run least is next;
-//!   of equals, the one that has waited longest.
-//! - **Slices.** A thread runs for `period` divided by the number of threads of its CPU, and at
-//!   least for `granularity`. Then the next one has its turn.
-//! - **Leaving.** A thread leaves its CPU between two operations. It leaves at once when it works,
-//!   spins asleep or waits for answers.
-//! - **Parked threads.** A parked thread gives its CPU up. When woken, it goes to an idle CPU, and
-//!   goes before a thread that has run more than `lead` longer.
+//! - **Queues.** Each CPU has a queue of runnable threads. The thread with the least run time is
+//!   next; of equal ones, the thread that has waited longest.
+//! - **Slices.** A thread runs for `period` divided by the number of threads of its CPU, but at
+//!   least for `granularity`. Then the next thread runs.
+//! - **Leaving.** A thread leaves its CPU between two operations. It leaves immediately if it
+//!   works, sleeps while it spins, or waits for answers.
+//! - **Parked threads.** A parked thread gives up its CPU. When woken, it goes to an idle CPU. It
+//!   pre-empts a thread whose run time is longer by more than `lead`.
 //! - **Idle CPUs.** A CPU that becomes idle takes the next thread of the fullest queue.
-//! - **Pause loops.** A thread that spins for `pause_window` leaves its CPU, for a thread that has
-//!   run at most `lead` longer. With directed yields it leaves for another preempted thread of its
-//!   own group, wherever that is queued. That thread did not itself leave while it spun, or was
-//!   passed over since (`yields.rs`).
-//! - **Answers.** A running thread answers others of its group after `interrupt`. A thread that is
-//!   off its CPU answers when it runs next, and a parked thread is woken for it (`shootdown.rs`).
+//! - **Pause loops.** A thread that spins for `pause_window` leaves its CPU to a thread whose run
+//!   time is longer by at most `lead`. With directed yields, it leaves to another pre-empted thread
+//!   of its own group, in any CPU's queue. That thread must not have left while it spun itself, or
+//!   must have been passed over since (`yields.rs`).
+//! - **Answers.** A running thread answers other threads of its group after `interrupt`. A thread
+//!   that is off its CPU answers when it next runs, and a parked thread is woken to answer
+//!   (`shootdown.rs`).
 //!
-//! A waiting loop that sleeps until its line moves is a spinning thread: it has the CPU. A thread
-//! that is off its CPU sleeps on no line, and looks when it runs again. The rules are those of a
-//! fair scheduler that keeps run times (Linux from 2.6.23 to 6.5), as its documentation and tuning
-//! guides describe it. Weights are left out, and so is balancing of queues of which none is empty.
+//! A waiting loop that sleeps until its line moves stands for a spinning thread, which has the CPU.
+//! A thread that is off its CPU sleeps on no line, and polls when it runs again. The rules are
+//! those of a fair scheduler that keeps run times (Linux from 2.6.23 to 6.5), as its documentation
+//! and tuning guides describe it. Weights are left out. So is load balancing between queues that
+//! all have threads.
 //!
-//! In a run without a scheduler each thread has its hardware thread, and none of this applies.
+//! In a run without a scheduler, each thread has its own hardware thread, and these rules do not
+//! apply.
 
 use super::accounting::phase::CyclePhase;
 use super::event::Event;
@@ -31,20 +34,20 @@ use crate::op::Op;
 use crate::shared::LOOK_AGAIN;
 
 impl Engine {
-    /// The scheduler of a run that has one.
+    /// The run's scheduler. The run must have one.
     pub(super) fn scheduler(&mut self) -> &mut Scheduler {
         self.schedule.as_mut().expect("the run has a scheduler")
     }
 
-    /// Returns `true` if the thread, whose operation is complete with `value`, goes on now.
-    /// Otherwise the thread is put off.
+    /// Returns `true` if the thread goes on now, after its operation has completed with `value`.
+    /// Otherwise the thread goes on later.
     pub(super) fn continue_or_leave(&mut self, thread: u32, value: u64) -> bool {
         let now = self.now();
         let s = self.scheduler();
         let task = &mut s.tasks[thread as usize];
         debug_assert_eq!(task.whereabouts, Whereabouts::Running, "only a running thread goes on");
         if task.debt > 0 {
-            // It answers others first.
+            // The thread answers others first.
             let debt = std::mem::take(&mut task.debt);
             self.at(now + debt, Event::Resume { thread, value });
             return false;
@@ -57,7 +60,7 @@ impl Engine {
         true
     }
 
-    /// Queues a thread that has begun, or was woken, for a CPU.
+    /// Queues a thread for a CPU, after it has begun or was woken.
     pub(super) fn make_runnable(&mut self, thread: u32, value: u64, woken: bool) {
         let now = self.now();
         let drained = self.threads[thread as usize].stores.is_empty();
@@ -108,7 +111,8 @@ impl Engine {
         self.switch_to_next(cpu, None);
     }
 
-    /// Takes the running thread off its CPU for the next one. It will go on with `held`.
+    /// Takes the running thread off its CPU, which goes to the next thread. When the first one runs
+    /// again, it continues with `held`.
     pub(super) fn leave_cpu(&mut self, thread: u32, held: Held, yields: bool) {
         let now = self.now();
         let s = self.scheduler();
@@ -124,7 +128,7 @@ impl Engine {
         self.switch_to_next(cpu, yields.then_some(thread));
     }
 
-    /// Takes the running thread off the CPU: now if that is possible, or else at the end of its
+    /// Takes the running thread off the CPU, immediately if possible, otherwise at the end of its
     /// operation.
     pub(super) fn preempt(&mut self, cpu: u32) {
         let Some(thread) = self.scheduler().cpu(cpu).running else { return };
@@ -135,8 +139,8 @@ impl Engine {
         }
     }
 
-    /// Stops a thread in the middle of an operation that can be stopped. Returns what is left of
-    /// it.
+    /// Interrupts a thread in the middle of an operation, if the operation allows it. Returns the
+    /// rest of the operation.
     pub(super) fn interrupt_operation(&mut self, thread: u32) -> Option<Held> {
         let now = self.now();
         if let Some(work) = self.drop_work(thread) {
@@ -163,7 +167,8 @@ impl Engine {
         }
     }
 
-    /// Switches a free CPU to the next thread, from another CPU's queue if its own is empty.
+    /// Switches a free CPU to the next thread. Takes one from another CPU's queue if its own is
+    /// empty.
     fn switch_to_next(&mut self, cpu: u32, yielded: Option<u32>) {
         let now = self.now();
         let s = self.scheduler();
@@ -197,7 +202,7 @@ impl Engine {
         self.statistics.switches += u64::from(!same);
         self.move_to_core(next, core);
         self.at(now + cost, Event::Switched { cpu });
-        // With many threads a check of all of them takes longer than the switch.
+        // With many threads, checking all of them takes longer than the switch.
         let few = self.threads.len() <= 32 || self.statistics.switches.is_multiple_of(64);
         if cfg!(debug_assertions) && few {
             self.check_schedule();
@@ -209,7 +214,7 @@ impl Engine {
         let threads = &self.threads;
         let s = self.schedule.as_ref().expect("the run has a scheduler");
         let fullest = s.cpus.iter().max_by_key(|cpu| cpu.queue.len())?;
-        // Stores in its buffer are on their way to its core's cache.
+        // A thread must not move while its buffered stores are on their way to its core's cache.
         let can_go = |&&t: &&u32| threads[t as usize].stores.is_empty();
         fullest.queue.iter().filter(can_go).copied().min_by_key(|&t| s.tasks[t as usize].ran)
     }
@@ -227,7 +232,7 @@ impl Engine {
         self.give(core, thread);
     }
 
-    /// Ends a switch: the thread that comes runs.
+    /// Ends a switch: the next thread runs.
     pub(super) fn finish_switch(&mut self, cpu: u32) {
         let now = self.now();
         let s = self.scheduler();
@@ -248,8 +253,8 @@ impl Engine {
         }
     }
 
-    /// Plans the end of the slice of the CPU's running thread, if another waits and none is
-    /// planned.
+    /// Plans the end of the slice of the CPU's running thread, if another thread waits and no end
+    /// is planned.
     fn plan_slice(&mut self, cpu: u32) {
         let now = self.now();
         let s = self.scheduler();
@@ -268,8 +273,8 @@ impl Engine {
         self.at((since + length).max(now), Event::SliceEnd { cpu, plan });
     }
 
-    /// Handles the planned end of a slice. The plan no longer counts if threads have come or gone
-    /// meanwhile.
+    /// Handles the planned end of a slice. The plan is no longer valid if threads have come or gone
+    /// since.
     pub(super) fn end_slice(&mut self, cpu: u32, plan: u32) {
         let s = self.scheduler();
         let entry = s.cpu(cpu);

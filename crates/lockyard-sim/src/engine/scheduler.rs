@@ -2,29 +2,29 @@
 
 use crate::machine::description::Machine;
 
-/// State of a thread for the scheduler.
+/// State of a thread in the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Whereabouts {
-    /// It has not begun.
+    /// The thread has not begun.
     New,
-    /// It could run, and waits for a CPU.
+    /// The thread is runnable, and waits for a CPU.
     Queued,
-    /// Its CPU is switching to it.
+    /// A CPU is switching to the thread.
     Coming,
     Running,
-    /// Parked.
+    /// The thread is parked.
     Blocked,
     Gone,
 }
 
-/// Continuation of a thread when it runs next.
+/// Continuation of a thread when it next runs.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Held {
-    /// Its operation is complete, with this value.
+    /// The operation is complete, with this value.
     Value(u64),
     /// This many cycles of work are left.
     Work(f64),
-    /// It waits for the answers of others.
+    /// The thread waits for answers of others.
     Answers,
 }
 
@@ -33,20 +33,20 @@ pub(super) struct Task {
     pub cpu: u32,
     pub group: u32,
     pub whereabouts: Whereabouts,
-    /// Cycles that it has run, on its CPU's scale.
+    /// Run time of the thread in cycles, on its CPU's scale.
     pub ran: u64,
-    /// When it began to run, or to wait for a CPU.
+    /// Time at which the thread began to run, or to wait for a CPU.
     pub since: u64,
     pub held: Held,
-    /// Cycles that answers to others still take from it.
+    /// Cycles that the thread still has to spend on answers to others.
     pub debt: u64,
-    /// Threads that wait for its answer.
+    /// Threads that wait for this one's answer.
     pub owed: Vec<u32>,
-    /// Answers that it waits for.
+    /// Number of answers for which the thread waits.
     pub missing: u32,
-    /// It left its CPU while it spun.
+    /// `true` if the thread left its CPU while it spun.
     pub spun: bool,
-    /// After that, it was passed over once in the search for a thread to yield to.
+    /// `true` if a search for a thread to yield to has passed it over once since then.
     pub passed_over: bool,
 }
 
@@ -56,22 +56,23 @@ pub(super) struct Cpu {
     pub core: u16,
     pub running: Option<u32>,
     pub coming: Option<u32>,
-    /// Threads that could run, in the order in which they came.
+    /// Runnable threads, in order of arrival.
     pub queue: Vec<u32>,
-    /// Another thread gave its turn to this one.
+    /// Thread to which another one gave its turn.
     pub favoured: Option<u32>,
-    /// The running thread is to leave at the end of its operation.
+    /// `true` if the running thread has to leave at the end of its operation.
     pub leave: bool,
-    /// Number of the planned end of slice that counts, among all that were planned.
+    /// Number of the planned end of slice that is valid. Ends that were planned earlier are
+    /// ignored.
     pub plan: u32,
-    /// An end of the slice is planned.
+    /// `true` if an end of the slice is planned.
     pub armed: bool,
-    /// Its first slice has begun. It begins in the middle of a slice, so that not all CPUs begin at
-    /// once.
+    /// `true` once the CPU's first slice has begun. That slice begins partway through, so that
+    /// slices do not end on all CPUs at the same time.
     pub begun: bool,
     /// The thread that ran last.
     pub last: Option<u32>,
-    /// Least run time of a thread of the queue; it does not go back.
+    /// Least run time of the CPU's threads. It never goes back.
     pub floor: u64,
 }
 
@@ -84,14 +85,14 @@ pub(super) struct Scheduler {
     pub lead: u64,
     pub switch: u64,
     pub pause_exit: u64,
-    /// A thread that spins this long is noticed; `None`: never.
+    /// Time after which the host notices a spinning thread; `None`: never.
     pub pause_window: Option<u64>,
     pub directed: bool,
     pub interrupt: u64,
     pub interrupt_work: u64,
     /// Cycles in which CPUs had threads.
     pub busy: u64,
-    /// The thread at which the search for one to yield to continues.
+    /// Thread at which the search for a thread to yield to continues.
     pub search: u32,
 }
 
@@ -100,7 +101,8 @@ impl Scheduler {
         let n = machine.numbers();
         let cycles = |microseconds: f64| machine.cycles(microseconds * 1e3);
         let cpu = |place| Cpu { core: machine.place(place).core as u16, ..Cpu::default() };
-        // A waiting loop whose round takes longer than the gap is not noticed.
+        // If one round of a waiting loop takes longer than the gap, the host does not notice the
+        // loop.
         let noticed = n.pause_window > 0 && n.pause + n.poll <= n.pause_gap;
         Scheduler {
             cpus: (0..machine.hardware_threads()).map(cpu).collect(),
@@ -119,7 +121,7 @@ impl Scheduler {
         }
     }
 
-    /// Adds the next thread, for CPU `cpu` and of group `group`.
+    /// Adds the next thread, for CPU `cpu` and in `group`.
     pub(super) fn add(&mut self, cpu: usize, group: u32) {
         self.tasks.push(Task {
             cpu: cpu as u32,
@@ -144,20 +146,20 @@ impl Scheduler {
         &mut self.cpus[cpu as usize]
     }
 
-    /// Run time of a CPU's running thread by `now`.
+    /// Run time of a CPU's running thread at `now`.
     pub(super) fn run_time(&self, cpu: u32, now: u64) -> Option<u64> {
         let task = &self.tasks[self.cpus[cpu as usize].running? as usize];
         Some(task.ran + (now - task.since))
     }
 
-    /// The thread of the queue that has run least, except `but`.
+    /// The queue's thread with the least run time, except `but`.
     pub(super) fn least(&self, cpu: u32, but: Option<u32>) -> Option<u32> {
         let queue = self.cpus[cpu as usize].queue.iter().copied();
         queue.filter(|&thread| Some(thread) != but).min_by_key(|&t| self.tasks[t as usize].ran)
     }
 
-    /// The next thread on a CPU. `yielded` gives its turn away, if another has run at most `lead`
-    /// longer.
+    /// The next thread for a CPU. Thread `yielded` gives away its turn, if another one's run time
+    /// is longer by at most `lead`.
     pub(super) fn next(&self, cpu: u32, yielded: Option<u32>) -> Option<u32> {
         let ran = |thread: u32| self.tasks[thread as usize].ran;
         let least = self.least(cpu, None)?;
@@ -170,7 +172,7 @@ impl Scheduler {
         Some(if yielded == Some(least) { other.unwrap_or(least) } else { least })
     }
 
-    /// Stops the clock of a running thread.
+    /// Adds up the run time of a running thread, up to `now`.
     pub(super) fn stop_running(&mut self, thread: u32, now: u64) {
         let task = &mut self.tasks[thread as usize];
         let ran = now - task.since;
@@ -178,7 +180,7 @@ impl Scheduler {
         self.busy += ran;
     }
 
-    /// Cycles in which CPUs had threads, up to `now`, without switches.
+    /// Cycles up to `now` in which CPUs had threads, without switches.
     pub(super) fn busy(&self, now: u64) -> u64 {
         let running = self.cpus.iter().filter_map(|cpu| cpu.running);
         self.busy + running.map(|t| now - self.tasks[t as usize].since).sum::<u64>()
@@ -189,7 +191,7 @@ impl Scheduler {
         cpu.running.is_none() && cpu.coming.is_none()
     }
 
-    /// Length of a slice on a CPU now.
+    /// Present length of a slice on a CPU.
     pub(super) fn slice(&self, cpu: u32) -> u64 {
         let threads = self.cpus[cpu as usize].queue.len() as u64 + 1;
         (self.period / threads).max(self.granularity)
@@ -203,8 +205,8 @@ impl Scheduler {
         cpu.floor = cpu.floor.max(least.unwrap_or(0));
     }
 
-    /// Gives the next turn of a CPU to a queued thread, if that has run at most `lead` longer than
-    /// the others. Returns `true` if a running thread has to leave for it.
+    /// Gives a CPU's next turn to a queued thread, if its run time exceeds the least one by at most
+    /// `lead`. Returns `true` if a running thread has to leave first.
     pub(super) fn favour(&mut self, cpu: u32, thread: u32, now: u64) -> bool {
         let ran = |t: u32| self.tasks[t as usize].ran;
         let least = self.least(cpu, None).map(ran).into_iter();
@@ -216,7 +218,7 @@ impl Scheduler {
         self.cpu(cpu).running.is_some()
     }
 
-    /// Moves a queued thread to another CPU and its scale of run times.
+    /// Moves a queued thread to another CPU, and adjusts its run time to that CPU's scale.
     pub(super) fn bring(&mut self, thread: u32, to: u32) {
         let from = self.tasks[thread as usize].cpu;
         self.cpu(from).queue.retain(|&t| t != thread);
@@ -231,7 +233,7 @@ impl Scheduler {
 }
 
 impl Cpu {
-    /// Returns `true` if no thread waits for it.
+    /// Returns `true` if no thread waits for the CPU.
     pub(super) fn is_alone(&self) -> bool {
         self.queue.is_empty()
     }

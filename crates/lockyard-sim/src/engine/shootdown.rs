@@ -1,10 +1,10 @@
-//! TLB shootdowns: a thread interrupts all other processors of its group and goes on when each has
+//! TLB shootdowns: a thread interrupts all other processors of its group, and goes on when all have
 //! answered.
 //!
-//! A running thread answers after the interrupt's way, which lengthens what it was doing. A thread
-//! that is off its CPU answers when it runs next: that makes overcommitment expensive. A parked
-//! thread is woken to answer, and then looks again. The thread that waits spins, and answers others
-//! meanwhile.
+//! A running thread answers when the interrupt arrives, which prolongs its current operation. A
+//! thread that is off its CPU answers only when it next runs, which makes overcommitment expensive.
+//! A parked thread is woken to answer, and then checks its word again. The thread that waits for
+//! answers spins, and answers others meanwhile.
 
 use super::accounting::phase::CyclePhase;
 use super::event::Event;
@@ -14,7 +14,7 @@ use super::state::Engine;
 use crate::op::Op;
 
 impl Engine {
-    /// Interrupts all other threads of the thread's group.
+    /// Interrupts all other threads of this thread's group.
     pub(super) fn wait_for_others(&mut self, thread: u32) {
         let now = self.now();
         if self.schedule.is_none() {
@@ -38,7 +38,7 @@ impl Engine {
         self.keep_waiting(thread, now);
     }
 
-    /// Makes the running thread wait, from `now` on, for missing answers.
+    /// Makes the running thread wait for missing answers, from `now` on.
     pub(super) fn keep_waiting(&mut self, thread: u32, now: u64) {
         self.start_waiting(thread, CyclePhase::Answers, None);
         if self.scheduler().task(thread).missing == 0 {
@@ -72,7 +72,7 @@ impl Engine {
         }
     }
 
-    /// Wakes a parked thread, if it is not on its way already.
+    /// Wakes a parked thread, unless it is already waking up.
     fn wake_to_answer(&mut self, thread: u32) {
         let now = self.now();
         let Some(index) = self.parked.iter().position(|parked| parked.thread == thread) else {
@@ -84,7 +84,8 @@ impl Engine {
         self.at(now + wakeup, Event::Wake { thread, generation });
     }
 
-    /// Answers all threads that wait for this one, which runs again or will never run.
+    /// Answers all threads that wait for this one. Called when this thread runs again, or will
+    /// never run again.
     pub(super) fn answer_all(&mut self, thread: u32) {
         let s = self.scheduler();
         let work = s.interrupt_work;
@@ -99,7 +100,8 @@ impl Engine {
         }
     }
 
-    /// Gives `thread` one more answer. It goes on if that was the last one and it runs.
+    /// Gives `thread` one more answer. The thread goes on if that was the last one and it has a
+    /// CPU.
     fn answer(&mut self, thread: u32) {
         let now = self.now();
         let task = self.scheduler().task(thread);

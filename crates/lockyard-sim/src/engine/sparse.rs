@@ -1,25 +1,25 @@
-//! A table with an entry for each thread, of which few are used.
+//! A table with an entry for each thread, of which only a few are used.
 //!
-//! A queue node's line is used by two threads out of thousands. Entries are made at their first
-//! change. Until then they read as the blank one.
+//! Of thousands of threads, only two use a queue node's line. Entries are created at their first
+//! change. Until then they read as the blank entry.
 
 use std::ops::{Index, IndexMut};
 
-/// Stands for an entry that was not made.
+/// Marks an entry that does not exist.
 const NONE: u16 = u16::MAX;
 
-/// Entries by index, made at their first change. At most 65 534 can be made; a machine has at most
-/// 4096 hardware threads.
+/// Entries by index, created at their first change. At most 65 534 entries can exist; a machine has
+/// at most 4096 hardware threads.
 #[derive(Clone, Debug)]
 pub(super) struct Sparse<T> {
-    /// Index in `made` of each entry; nothing beyond the end.
+    /// Index in `made` of each entry. Entries beyond the end do not exist.
     places: Vec<u16>,
     made: Vec<T>,
     blank: T,
 }
 
 impl<T: Clone> Sparse<T> {
-    /// A table of which all entries are `blank`.
+    /// Returns a table in which all entries are `blank`.
     pub(super) fn new(blank: T) -> Self {
         Sparse { places: Vec::new(), made: Vec::new(), blank }
     }
@@ -32,7 +32,7 @@ impl<T: Clone> Sparse<T> {
         let place = self.made.len() as u16;
         assert!(place != NONE, "no machine has this many hardware threads");
         if place == 0 {
-            // Most of a million lines are used by one thread.
+            // Of a million lines, most are used by only one thread.
             self.made.reserve_exact(1);
         }
         self.made.push(self.blank.clone());

@@ -1,7 +1,7 @@
-//! The engine's state, and the few operations on it that every other file uses.
+//! State of the engine, and the few operations on it that every other file uses.
 //!
-//! The other files of this folder add the behaviour: each one is an `impl Engine`, and none imports
-//! another of them. They meet here and in the leaves that hold shared types.
+//! The other files of this folder add the behaviour. Each is an `impl Engine`, and none imports
+//! another. They share only this file, and the files that define common types.
 
 use super::accounting::line_trace::LineTrace;
 use super::accounting::regions::Regions;
@@ -26,12 +26,12 @@ use std::rc::Rc;
 /// A parked thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Parked {
-    /// Address of the word on which it waits.
+    /// Address of the word on which the thread waits.
     pub word: usize,
     pub thread: u32,
 }
 
-/// Simulated time, and what happens in it.
+/// Simulated time, and the state that changes with it.
 pub(crate) struct Engine {
     pub(super) machine: Rc<Machine>,
     pub(crate) shared: Rc<Shared>,
@@ -41,9 +41,9 @@ pub(crate) struct Engine {
     pub(super) random: Random,
     pub(super) capacity: Capacity,
     pub(super) lines: Vec<Line>,
-    /// Each core's copy of each line that it has used.
+    /// Each core's copies of the lines that it has used.
     pub(super) core_lines: Vec<CoreLine>,
-    /// The counts of each line.
+    /// Counts of each line.
     pub(super) traces: Vec<LineTrace>,
     /// Cycles of all threads, by region and phase.
     pub(super) regions: Regions,
@@ -52,9 +52,9 @@ pub(crate) struct Engine {
     pub(super) threads: Vec<Thread>,
     /// The threads of each core.
     pub(super) cores: Vec<CoreThreads>,
-    /// Sockets to which no thread was ever given, as bits.
+    /// Sockets to which no thread was ever assigned, as bits.
     pub(super) idle_sockets: u8,
-    /// A running thread slows its siblings' work.
+    /// `true` if a running thread slows down its siblings' work.
     pub(super) siblings_slow: bool,
     /// Empty lists, kept for reuse.
     pub(super) spare_waiters: Vec<Waiter>,
@@ -63,12 +63,12 @@ pub(crate) struct Engine {
     pub(super) parked: Vec<Parked>,
     /// The scheduler of a run whose threads share CPUs.
     pub(super) schedule: Option<Box<Scheduler>>,
-    /// The operations that followed loads, by the loads' places in the code.
+    /// Operations that followed loads, by the loads' places in the code.
     pub(super) followed: Vec<Followed>,
     /// The observer of the run, if it has one.
     pub(super) observer: Option<Box<dyn Observer>>,
     pub(super) live: usize,
-    /// No thread is left, or one cannot go on.
+    /// `true` if no thread is left, or one cannot go on.
     pub(super) over: bool,
     pub(crate) fate: Option<Fate>,
     pub(crate) statistics: RunStatistics,
@@ -117,7 +117,7 @@ impl Engine {
         self.live
     }
 
-    /// Ends the run: a thread cannot go on.
+    /// Ends the run, because a thread cannot go on.
     #[cold]
     pub(super) fn fail(&mut self, fate: Fate) {
         self.fate.get_or_insert(fate);
@@ -134,7 +134,7 @@ impl Engine {
         self.wheel.is_empty()
     }
 
-    /// Queues `event` for `time`, or for the end of time.
+    /// Queues `event` for `time`, at most the end of time.
     #[inline(always)]
     pub(super) fn at(&mut self, time: u64, event: Event) {
         self.wheel.push(time, event.pack());

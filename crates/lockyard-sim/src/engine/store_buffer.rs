@@ -1,4 +1,4 @@
-//! The store buffer: stores wait there for their lines, and reach the cache in order.
+//! The store buffer. Stores wait in it for their lines, and reach the cache in order.
 
 use super::activity::Activity;
 use super::event::Event;
@@ -26,7 +26,8 @@ impl Engine {
         self.drain(thread);
     }
 
-    /// The unit at `address` as the thread sees it: memory with its own buffered stores.
+    /// The unit at `address` as the thread sees it: memory, updated with the thread's own buffered
+    /// stores.
     pub(super) fn value(&self, thread: u32, address: usize) -> u64 {
         let mut value = self.arena.read(address);
         for store in &self.threads[thread as usize].stores {
@@ -37,8 +38,8 @@ impl Engine {
         value
     }
 
-    /// Commits buffered stores in order, as long as their lines are here. Then lets an operation
-    /// that waited for the buffer go on.
+    /// Commits buffered stores in order, as long as their lines are at the core. Then continues an
+    /// operation that waited for the buffer.
     pub(super) fn drain(&mut self, thread: u32) {
         let index = thread as usize;
         while !self.threads[index].store_waits {
@@ -56,7 +57,7 @@ impl Engine {
                 self.threads[index].store_waits = true;
             } else {
                 self.threads[index].stores.pop_front();
-                // The thread does not wait while the line moves to the first level.
+                // The thread does not wait while the line is brought into the first level.
                 self.promote(core_line);
                 self.count_touch(thread, line, address);
                 let old = self.arena.read(address);
@@ -92,8 +93,8 @@ impl Engine {
     }
 
     /// Requests the line of a store to `address` that enters the buffer. The request counts from
-    /// the time at which the store could have been executed. Another core may take the line before
-    /// the store's turn has come. Then it is requested again.
+    /// the time at which the store could have executed. If another core takes the line before the
+    /// store's turn, it is requested again.
     pub(super) fn request_early(&mut self, thread: u32, address: usize) {
         let now = self.now();
         let entry = &self.threads[thread as usize];
@@ -104,7 +105,7 @@ impl Engine {
         if cache.state == State::Modified || cache.miss != Miss::None {
             return;
         }
-        // Nothing had to be requested while the line was here or on its way.
+        // While the line was here or on its way, no request was needed.
         let head_start = early.min(now - cache.changed_at);
         self.issue(core_line, true, head_start);
     }

@@ -1,4 +1,4 @@
-//! The state of one simulated hardware thread.
+//! State of one simulated hardware thread.
 
 use super::accounting::failure_streaks::Streak;
 use super::accounting::regions::Spent;
@@ -17,7 +17,7 @@ use std::panic::Location;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BufferedStore {
     pub address: usize,
-    /// The bits that are written.
+    /// Mask of the bits that are written.
     pub mask: u64,
     pub value: u64,
 }
@@ -25,7 +25,7 @@ pub(super) struct BufferedStore {
 /// The last load of a thread.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LastLoad {
-    /// Its index in [`Engine::followed`](super::state::Engine::followed).
+    /// Index in [`Engine::followed`](super::state::Engine::followed).
     pub followed: u32,
     pub line: u32,
 }
@@ -34,40 +34,40 @@ pub(super) struct LastLoad {
 pub(super) struct Thread {
     pub core: u16,
     pub coroutine: Option<SimulatedThread>,
-    /// The last operation that the thread asked for. Its code writes it here, and it stays here: a
-    /// copy of something written just now makes the host's processor wait until that is in its
-    /// cache.
+    /// Last operation that the thread requested. Its code writes the operation here, and the engine
+    /// uses it in place. A copy of a value that was just written would stall the host's processor
+    /// until the value has reached its cache.
     pub op: Cell<Op>,
-    /// Place in the source that asked for it; `None` before the first operation.
+    /// Source location of the operation; `None` before the first one.
     pub location: Option<&'static Location<'static>>,
-    /// The operation waits for a line, for its turn, or for a wake-up.
+    /// `true` while the operation waits for a line, for its turn, or for a wake-up.
     pub pending: bool,
-    /// The operation waits for the store buffer.
+    /// `true` while the operation waits for the store buffer.
     pub stalled: bool,
     /// The store buffer, oldest first.
     pub stores: VecDeque<BufferedStore>,
-    /// The oldest store waits for its line.
+    /// `true` while the oldest store waits for its line.
     pub store_waits: bool,
     /// The core line that the locked operation under way holds.
     pub held_line: u32,
     /// Predicts the outcomes of compare-exchanges and swaps.
     pub predictor: Predictor,
-    /// Cycles that follow the locked operation under way, because its outcome was mispredicted.
+    /// Delay after the current locked operation, because its outcome was mispredicted, in cycles.
     pub redirect: u64,
-    /// Number of sleeps, so that an old wake-up does not end a new sleep.
+    /// Number of sleeps so far. It keeps an old wake-up from ending a new sleep.
     pub generation: u32,
     pub activity: Activity,
-    /// The region or part of the program that its code is in.
+    /// Region or part of the program that the thread's code is in.
     pub doing: lockyard::platform::Activity,
     pub work: Option<Work>,
     pub ahead: RunAhead,
     pub streak: Streak,
     pub last_load: Option<LastLoad>,
     pub spending: Spending,
-    /// Cycles in which its operations waited for lines or for the store buffer.
+    /// Cycles for which the thread's operations waited for lines or for the store buffer.
     pub waited: u64,
     pub spent: Spent,
-    /// Number of work ends that were planned.
+    /// Number of ends of work that were planned so far.
     pub work_plans: u32,
 }
 
@@ -100,7 +100,7 @@ impl Thread {
         }
     }
 
-    /// The operation that waits for a line, for its turn, or for a wake-up.
+    /// The operation, if it waits for a line, for its turn, or for a wake-up.
     #[inline(always)]
     pub(super) fn pending(&self) -> Option<Op> {
         self.pending.then(|| self.op.get())

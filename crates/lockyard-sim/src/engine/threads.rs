@@ -1,4 +1,4 @@
-//! The threads: what each operation does at its core.
+//! The threads: the effect of each operation at its core.
 
 use super::accounting::phase::CyclePhase;
 use super::activity::Activity;
@@ -12,7 +12,7 @@ use super::thread::Thread;
 use crate::op::{Noted, Op, Pause, Rmw};
 
 impl Engine {
-    /// Lets the thread's code run until its next operation.
+    /// Runs the thread's code until its next operation.
     #[inline(always)]
     pub(super) fn resume(&mut self, thread: u32, value: u64) {
         if self.schedule.is_some() && !self.continue_or_leave(thread, value) {
@@ -67,7 +67,7 @@ impl Engine {
         }
     }
 
-    /// Counts the operation that the thread has just asked for, and mixes it into the run's hash.
+    /// Counts the operation that the thread has just requested, and adds it to the run's hash.
     #[inline(always)]
     fn note(&mut self, thread: u32) {
         let Noted { kind, place, value } = self.shared.noted();
@@ -78,8 +78,8 @@ impl Engine {
         }
     }
 
-    /// Begins an operation, or continues one that waited. (Each operation has a function of its
-    /// own, so that it keeps no more than it needs on the stack.)
+    /// Begins an operation, or continues one that waited. (Each operation has a separate function,
+    /// so each needs only its own stack.)
     pub(super) fn execute(&mut self, thread: u32) {
         match self.threads[thread as usize].op.get() {
             Op::Load { address, mask, poll } => self.load(thread, address, mask, poll),
@@ -113,7 +113,7 @@ impl Engine {
         self.at(self.now() + cycles, Event::Resume { thread, value: 0 });
     }
 
-    /// Begins an operation of a kind that is rare in a run.
+    /// Begins an operation of a rare kind.
     #[inline(never)]
     fn execute_other(&mut self, thread: u32) {
         let now = self.now();
@@ -129,7 +129,7 @@ impl Engine {
             Op::Fence => {
                 self.discard_run_ahead(thread);
                 if self.threads[index].stores.is_empty() {
-                    // About the cost of a locked operation that has its line.
+                    // About the cost of a locked operation whose line is present.
                     let n = self.machine.numbers();
                     let cost = n.rmw_before_lock + n.rmw_lock;
                     self.at(now + cost, Event::Resume { thread, value: 0 });
@@ -142,7 +142,8 @@ impl Engine {
                 self.discard_run_ahead(thread);
                 self.sleep(thread, address, mask, seen, deadline);
             }
-            // The host's locks are read-modify-writes: the thread's stores are in memory first.
+            // On a real host these calls take locks, which are read-modify-writes. So the thread's
+            // stores reach memory first.
             Op::Park { .. } | Op::Unpark { .. } | Op::WaitForOthers
                 if !self.threads[index].stores.is_empty() =>
             {
@@ -174,7 +175,7 @@ impl Engine {
             .filter(|store| store.address == address)
             .fold(0, |all, store| all | store.mask);
         if mask != 0 && buffered & mask == mask {
-            // Forwarded from the store buffer: the line is not needed.
+            // The value is forwarded from the store buffer, so the line is not needed.
             let value = self.value(thread, address);
             self.complete_load(thread, now + cost, poll);
             self.at(now + cost, Event::Resume { thread, value });
@@ -196,7 +197,8 @@ impl Engine {
             self.threads[thread as usize].pending = true;
             self.attach(thread, core_line, exclusive, false);
         } else if self.defer_to_holder(thread, core_line, now) {
-            // A sibling's locked operation holds the line, or the turn after one does.
+            // A sibling's locked operation holds the line, or the turn after such an operation is
+            // not over.
             self.core_lines[core_line as usize].waiters.push(Waiter { thread, store: false });
             self.threads[thread as usize].pending = true;
             self.wait_for_line(thread, line);
@@ -209,7 +211,7 @@ impl Engine {
         }
     }
 
-    /// A load completes at `end`.
+    /// Completes a load at `end`.
     fn complete_load(&mut self, thread: u32, end: u64, poll: bool) {
         if poll { self.discard_run_ahead(thread) } else { self.earn_run_ahead(thread, end) }
     }
@@ -235,8 +237,8 @@ impl Engine {
         }
     }
 
-    /// Ends the unlocked part of a read-modify-write. `core_line` is its core's copy of the line,
-    /// if that was made.
+    /// Ends the unlocked part of a read-modify-write. `core_line` is the core's copy of the line,
+    /// if there is one.
     pub(super) fn hold_line(&mut self, thread: u32, core_line: Option<u32>) {
         let now = self.now();
         let core_line = match core_line {
@@ -258,7 +260,7 @@ impl Engine {
         }
     }
 
-    /// The core line that the thread's read-modify-write needs.
+    /// Core line that the thread's read-modify-write needs.
     #[cold]
     fn core_line_for_rmw(&mut self, thread: u32) -> u32 {
         let Thread { op, core, .. } = &self.threads[thread as usize];
@@ -268,7 +270,7 @@ impl Engine {
         self.core_line(line, core)
     }
 
-    /// Performs the read-modify-write: the line is here, exclusively, and free.
+    /// Performs the read-modify-write. The line is present, exclusive and free.
     pub(super) fn do_rmw(&mut self, thread: u32, core_line: u32) {
         let line = self.core_lines[core_line as usize].line;
         let Op::Rmw { address, rmw } = self.threads[thread as usize].op.get() else { return };
@@ -309,7 +311,7 @@ impl Engine {
         }
         let cache = &mut self.core_lines[core_line as usize];
         cache.locked_until = end;
-        // A turn that is over was not used: a thread that waited for it would have gone first.
+        // A turn that is over was not used, because a thread waiting for it would already have run.
         if cache.last_thread != Some(thread) || cache.turn_at <= now {
             cache.last_thread = Some(thread);
             cache.turn_at = 0;
@@ -324,13 +326,13 @@ impl Engine {
         self.at(end, Event::LineFreed { thread, value: old });
     }
 
-    /// Ends a thread's locked operation, after which the thread goes on with `value`. The line is
-    /// served first: a parked snoop wins over the thread's next operation.
+    /// Ends a thread's locked operation. The thread goes on with `value`. The line is served first,
+    /// so a parked snoop has priority over the thread's next operation.
     pub(super) fn free_line(&mut self, thread: u32, value: u64) -> Option<u64> {
         let Thread { held_line, redirect, .. } = &mut self.threads[thread as usize];
         let (held_line, redirect) = (*held_line, std::mem::take(redirect));
         self.serve_freed_line(held_line);
-        // The line is free: only the thread waits for its instructions.
+        // The line is free. The thread still waits for its instructions.
         if redirect > 0 && !self.over {
             let now = self.now();
             self.at(now + redirect, Event::Resume { thread, value });

@@ -9,8 +9,8 @@ use crate::op::Op;
 use crate::shared;
 
 impl Engine {
-    /// Continues a waiting loop that saw `seen` and waits for another value: the thread sleeps
-    /// until the line is taken away or changed.
+    /// Continues a waiting loop whose poll saw `seen`, and which waits for another value. The
+    /// thread sleeps until the line is taken away or changed.
     pub(super) fn sleep(
         &mut self,
         thread: u32,
@@ -52,8 +52,8 @@ impl Engine {
         }
     }
 
-    /// Wakes a sleeper whose line was taken away: it looks again. Returns the value that it resumes
-    /// with, if it resumes now.
+    /// Wakes a sleeper to poll again, after its line was taken away. Returns the value with which
+    /// it resumes, if it resumes now.
     pub(super) fn wake(&mut self, thread: u32, generation: u32) -> Option<u64> {
         let entry = &mut self.threads[thread as usize];
         if entry.generation != generation
@@ -66,7 +66,7 @@ impl Engine {
         self.resume_woken(thread, parked, shared::LOOK_AGAIN)
     }
 
-    /// Resumes a thread with `value` that slept in a waiting loop or was parked. A parked thread
+    /// Resumes a thread with `value`, after a sleep in a waiting loop or a park. A parked thread
     /// resumes when it has a CPU.
     fn resume_woken(&mut self, thread: u32, parked: bool, value: u64) -> Option<u64> {
         if parked && self.schedule.is_some() {
@@ -76,8 +76,8 @@ impl Engine {
         Some(value)
     }
 
-    /// Ends a sleep whose budget is spent, or a park whose time is over. Returns the value that the
-    /// thread resumes with, if it resumes now.
+    /// Ends a sleep whose budget is spent, or a park whose timeout expires. Returns the value with
+    /// which the thread resumes, if it resumes now.
     pub(super) fn reach_deadline(&mut self, thread: u32, generation: u32) -> Option<u64> {
         let entry = &mut self.threads[thread as usize];
         if entry.generation != generation {
@@ -101,8 +101,8 @@ impl Engine {
         }
     }
 
-    /// Parks the thread. The host compares and blocks in one step (the cost of its own lock is not
-    /// modelled).
+    /// Parks the thread. The host compares and blocks in one step (the cost of its internal lock is
+    /// not modelled).
     pub(super) fn park(&mut self, thread: u32, word: usize, expected: u32, timeout: Option<u64>) {
         let now = self.now();
         let shift = (word % 8) * 8;

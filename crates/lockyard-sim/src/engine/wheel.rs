@@ -1,36 +1,37 @@
-//! The queue of coming events: a timing wheel of one-cycle slots for a block of cycles, a wheel of
-//! coming blocks, and a heap beyond (G. Varghese and T. Lauck, *Hashed and Hierarchical Timing
-//! Wheels*, SOSP 1987).
+//! The queue of future events: a timing wheel with one-cycle slots for the current block of cycles,
+//! a wheel of later blocks, and a heap for the rest (G. Varghese and T. Lauck, *Hashed and
+//! Hierarchical Timing Wheels*, SOSP 1987).
 //!
-//! Events at the same time are handled in the order in which they were queued. That order is part
-//! of the physics: a snoop that waits for the end of a locked operation is answered before the
-//! thread goes on. It also makes a run deterministic. So a block keeps the events of one time in
-//! that order. When time enters the block, all of them go to their slots before any other event
+//! Events at the same time are handled in the order in which they were queued. The physics needs
+//! that order: a snoop that waits for the end of a locked operation is answered before the thread
+//! goes on. The order also makes a run deterministic. So a block keeps events of one time in that
+//! order. When time enters the block, all its events move to their slots before any other event
 //! can.
 //!
-//! A slot contains its first event itself: few slots have a second one. The next slot is looked up
-//! when the event before it is popped, not when its turn comes. The handling of an event is a jump
-//! that a processor cannot predict, and it stops there until the event has arrived. Nor can it
-//! predict how far the next event is. So the next 64 cycles are searched without a jump.
+//! A slot contains its first event itself, because few slots have a second one. The search for the
+//! next slot runs when the previous event is popped, not when the next one is due. Handling an
+//! event is a jump that a processor cannot predict, and it stalls there until the event is known.
+//! The distance to the next event is not predictable either. So the next 64 cycles are searched
+//! without a branch.
 
 use super::cycles::END_OF_TIME;
 use super::event::Packed;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Cycles of a block.
+/// Cycles per block.
 const SLOTS: usize = 4096;
 const WORDS: usize = SLOTS / 64;
-/// Blocks of the wheel of blocks.
+/// Number of blocks in the wheel of blocks.
 const BLOCKS: usize = 1024;
 const NONE: u32 = u32::MAX;
 
-/// A cycle's events.
+/// Events of one cycle.
 #[derive(Clone, Copy)]
 struct Slot {
-    /// The first one, if there is any.
+    /// First event, if there is one.
     event: Packed,
-    /// The others.
+    /// Later events.
     more: List,
 }
 
@@ -38,7 +39,7 @@ impl Slot {
     const EMPTY: Slot = Slot { event: Packed::NOTHING, more: List::EMPTY };
 }
 
-/// A coming block's events. Events of one time are in the order in which they were queued.
+/// Events of a later block. Those of one time are in the order in which they were queued.
 #[derive(Clone, Copy)]
 struct Block {
     /// Time of the first event.
@@ -53,16 +54,16 @@ impl Block {
 /// A list of events in nodes.
 #[derive(Clone, Copy)]
 struct List {
-    /// The first one; `NONE` if there is none.
+    /// First node; `NONE` if the list is empty.
     first: u32,
-    /// The last one, if there is any.
+    /// Last node, if there is one.
     last: u32,
 }
 
 impl List {
     const EMPTY: List = List { first: NONE, last: NONE };
 
-    /// Adds a node that has no next one.
+    /// Appends a node that has no successor.
     fn append(&mut self, node: u32, nodes: &mut [Node]) {
         if self.first == NONE {
             self.first = node;
@@ -73,16 +74,16 @@ impl List {
     }
 }
 
-/// An event that is not the first one of its slot, or that is of a coming block.
+/// An event that is not the first of its slot, or that is in a later block.
 #[derive(Clone, Copy)]
 struct Node {
     time: u64,
     event: Packed,
-    /// The next event of the slot or of the block, or the next free node.
+    /// Next event of the slot or of the block, or next free node.
     next: u32,
 }
 
-/// An event beyond the wheels, ordered by time, then by when it was queued.
+/// An event beyond the wheels, ordered by time, then by queueing order.
 struct Far {
     time: u64,
     sequence: u64,
@@ -109,27 +110,27 @@ impl Ord for Far {
 /// The queue. Time never goes back: [`pop`](Wheel::pop) returns events in order of time.
 pub(super) struct Wheel {
     now: u64,
-    /// Time of the first event. If there is none: the greatest number, which is after the end of
-    /// time.
+    /// Time of the first event. If there is none, the greatest number, which is later than the end
+    /// of time.
     first_time: u64,
-    /// Number of the block that `now` is in. Its events are in the slots.
+    /// Number of the block that contains `now`. The block's events are in the slots.
     block: u64,
     slots: Box<[Slot; SLOTS]>,
-    /// The slots that have events, as bits, and an empty word behind the last.
+    /// Bits of the slots that have events, and an empty word after the last.
     occupied: [u64; WORDS + 1],
-    /// The blocks after it, by their numbers.
+    /// Later blocks, by number.
     blocks: Box<[Block; BLOCKS]>,
-    /// Those that have events, as bits.
+    /// Bits of the later blocks that have events.
     coming: [u64; BLOCKS / 64],
     nodes: Vec<Node>,
     free: u32,
-    /// The events of blocks that the wheel of blocks does not reach.
+    /// Events of blocks that are beyond the wheel of blocks.
     far: BinaryHeap<Reverse<Far>>,
     sequence: u64,
     queued: usize,
 }
 
-/// Number of the block that a time is in.
+/// Number of the block that contains `time`.
 fn block_of(time: u64) -> u64 {
     time / SLOTS as u64
 }
@@ -166,7 +167,7 @@ impl Wheel {
         self.queued == 0
     }
 
-    /// Queues `event` for `time`, which is not in the past, or for the end of time.
+    /// Queues `event` for `time`, which is not in the past, but at most for the end of time.
     #[inline(never)]
     pub(super) fn push(&mut self, time: u64, event: Packed) {
         debug_assert!(time >= self.now, "an event in the past");
@@ -201,7 +202,7 @@ impl Wheel {
         self.slots[time as usize % SLOTS].more.append(node, &mut self.nodes);
     }
 
-    /// Puts an event into a node. Returns the node.
+    /// Puts an event into a node. Returns the node's index.
     fn node(&mut self, time: u64, event: Packed) -> u32 {
         let node = self.free;
         let entry = Node { time, event, next: NONE };
@@ -230,7 +231,8 @@ impl Wheel {
         block.list.append(node, &mut self.nodes);
     }
 
-    /// Returns the next event, if it is not after `until`. Its time is then [`now`](Self::now).
+    /// Returns the next event, if it is not later than `until`. [`now`](Self::now) is then the
+    /// event's time.
     #[inline(always)]
     pub(super) fn pop(&mut self, until: u64) -> Option<Packed> {
         let time = self.first_time;
@@ -250,7 +252,8 @@ impl Wheel {
             let (word, bit) = (number / 64, number % 64);
             let left = self.occupied[word] & !(1 << bit);
             self.occupied[word] = left;
-            // The next 64 cycles most often have another event: a jump that a processor predicts.
+            // The next 64 cycles usually have another event, so a processor predicts the branch
+            // below.
             let soon = left >> bit | self.occupied[word + 1] << 1 << (63 - bit);
             self.first_time = match soon {
                 0 => self.next_later(),
@@ -273,13 +276,13 @@ impl Wheel {
         self.free = node;
     }
 
-    /// Enters a block: its events go to their slots. All slots are free, because their events were
-    /// before.
+    /// Enters a block: its events move to their slots. All slots are free, because events of
+    /// earlier blocks are gone.
     #[inline(never)]
     fn enter(&mut self, number: u64) {
         self.block = number;
-        // First the events that were too far: they were queued before any event that could be
-        // pushed for their blocks from now on.
+        // First move the events that were too far away. They were queued before any event that can
+        // be pushed for their blocks from now on.
         while let Some(Reverse(far)) = self.far.peek()
             && block_of(far.time) - number < BLOCKS as u64
             && let Some(Reverse(far)) = self.far.pop()
@@ -298,7 +301,7 @@ impl Wheel {
         }
     }
 
-    /// Time of the first event, which is not within 64 cycles; the greatest number if there is
+    /// Time of the first event, which is more than 64 cycles away; the greatest number if there is
     /// none.
     #[inline(never)]
     fn next_later(&self) -> u64 {
@@ -319,7 +322,7 @@ impl Wheel {
         let after = (self.block as usize + 1) % BLOCKS;
         let (first, bit) = (after / 64, after % 64);
         let words = self.coming.len();
-        // After a whole turn the first word is searched again, for the blocks below.
+        // After a whole turn, search the first word again, for blocks with lower numbers.
         (0..=words).find_map(|step| {
             let index = (first + step) % words;
             let word = match step {
@@ -400,7 +403,7 @@ mod tests {
             let mut wheel = Wheel::new();
             let mut time = 0;
             for i in 0..200 {
-                // One event that is there already, and one that comes while nothing else is queued.
+                // One event is already queued, and another arrives while nothing else is queued.
                 wheel.push(time + gap, Event::LineHeld { thread: i, core_line: None }.pack());
                 wheel.push(time, Event::LineHeld { thread: 1000, core_line: None }.pack());
                 let (now, next) = (wheel.pop(u64::MAX), wheel.pop(u64::MAX));
@@ -414,8 +417,8 @@ mod tests {
 
     #[test]
     fn events_come_in_order_from_wherever_they_were_queued() {
-        // Times that are often equal, near, in coming blocks, on their bounds, and beyond the
-        // wheels. They are queued while time goes on.
+        // Times that are often equal: near, in later blocks, on block boundaries, and beyond the
+        // wheels. Events are queued while time goes on.
         let (block, wheels) = (SLOTS as u64, (SLOTS * BLOCKS) as u64);
         let (half, most) = (wheels / 2, 2 * wheels);
         let gaps = [0, 1, 100, block - 1, block, 3 * block, half, wheels - 1, wheels, most];
@@ -426,7 +429,7 @@ mod tests {
         for _ in 0..20_000 {
             while queued < 100_000 && (expected.len() < 50 || random.below(2) == 0) {
                 let gap = gaps[random.below(gaps.len() as u64) as usize];
-                // The farther, the rounder.
+                // Round more coarsely for longer gaps, so that times coincide.
                 let step = (gap / 4).max(1 + 50 * random.below(2)).next_power_of_two();
                 let time = (wheel.now() + gap).next_multiple_of(step);
                 wheel.push(time, Event::LineHeld { thread: queued, core_line: None }.pack());
@@ -450,7 +453,7 @@ mod tests {
             }
             for i in 0..5 {
                 assert_eq!(wheel.pop(u64::MAX).map(Packed::thread), Some(i));
-                // Events that come meanwhile come last.
+                // Events that arrive meanwhile come last.
                 if i < 2 {
                     let event = Event::LineHeld { thread: i + 5, core_line: None }.pack();
                     wheel.push(round * 100 + 70, event);

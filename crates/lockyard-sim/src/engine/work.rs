@@ -1,9 +1,9 @@
-//! Local work, and the slowdown of SMT siblings.
+//! Local work, and the slowdown from SMT siblings.
 //!
 //! Work takes its cycles while no other thread of the core competes, and `smt_slowdown` times as
 //! long while one does. A thread competes while it runs. A thread that waits for a line, sleeps in
-//! a waiting loop, pauses or is parked leaves the core to the others. When that changes, the rest
-//! of a sibling's work is timed anew.
+//! a waiting loop, pauses or is parked leaves the core to its siblings. When this changes, the rest
+//! of each sibling's work is timed anew.
 
 use super::activity::Activity;
 use super::core_threads::Work;
@@ -13,8 +13,8 @@ use super::state::Engine;
 use super::thread::Thread;
 
 impl Thread {
-    /// Plans the end of `left` cycles of work of this thread, which begin `now`. Returns that time,
-    /// and the event for it.
+    /// Plans the end of `left` cycles of this thread's work, which start `now`. Returns the time of
+    /// the end, and the event for it.
     #[inline(always)]
     fn plan_end(
         &mut self,
@@ -43,7 +43,7 @@ impl Engine {
         self.continue_work(thread, cycles as f64);
     }
 
-    /// Continues work of which `left` cycles are left.
+    /// Continues work that has `left` cycles left.
     pub(super) fn continue_work(&mut self, thread: u32, left: f64) {
         let now = self.now();
         let slowdown = self.machine.numbers().smt_slowdown;
@@ -55,7 +55,7 @@ impl Engine {
         self.at(end, event);
     }
 
-    /// Takes the thread's work away: it is done, or interrupted.
+    /// Takes away the thread's work, because it is done or interrupted.
     #[inline]
     pub(super) fn drop_work(&mut self, thread: u32) -> Option<Work> {
         let entry = &mut self.threads[thread as usize];
@@ -64,8 +64,8 @@ impl Engine {
         Some(work)
     }
 
-    /// Handles the planned end of a thread's work. Returns the value that the thread resumes with,
-    /// if the plan still counts.
+    /// Handles the planned end of a thread's work. If the plan is still valid, returns the value
+    /// with which the thread resumes.
     pub(super) fn end_work(&mut self, thread: u32, plan: u32) -> Option<u64> {
         let counts =
             self.threads[thread as usize].work.as_ref().is_some_and(|work| work.plan == plan);
@@ -75,7 +75,7 @@ impl Engine {
         })
     }
 
-    /// Changes the thread's activity, which may change the pace of its siblings' work.
+    /// Changes the thread's activity, which may change the speed of its siblings' work.
     pub(super) fn set_activity(&mut self, thread: u32, activity: Activity) {
         let entry = &mut self.threads[thread as usize];
         let before = std::mem::replace(&mut entry.activity, activity);
@@ -85,7 +85,7 @@ impl Engine {
         }
     }
 
-    /// Times the rest of the siblings' work anew, if their pace has changed.
+    /// Times the rest of the siblings' work anew, if their speed has changed.
     #[inline(never)]
     pub(super) fn pace_siblings(&mut self, thread: u32, core: u16) {
         let now = self.now();
@@ -103,8 +103,8 @@ impl Engine {
         }
     }
 
-    /// Returns `true` if no other thread can make a difference: none on the core, and none that
-    /// wants the CPU.
+    /// Returns `true` if no other thread can affect this one: no sibling slows it, and no other
+    /// thread can take its CPU.
     fn is_alone(&self, thread: u32) -> bool {
         let core = self.threads[thread as usize].core as usize;
         let siblings = self.siblings_slow && self.cores[core].threads.len() > 1;

@@ -1,13 +1,14 @@
-//! Threads that give their turn away, because the host noticed that they spin, or by a yield.
+//! Threads that give away their turn, because the host noticed that they spin, or by an explicit
+//! yield.
 //!
-//! A processor notices a loop of pause instructions: pauses that follow each other within a gap,
+//! A processor detects a loop of pause instructions: pauses that follow each other within a gap,
 //! for longer than a window. (Intel's manual calls this "pause-loop exiting"; the numbers are the
 //! hypervisor's parameters.) A poll of a line that has moved takes longer than the gap, and so
-//! begins a new loop. Here a loop is one sleep of a waiting loop.
+//! starts a new loop. In the model, a loop is one sleep of a waiting loop.
 //!
 //! The thread to yield to is chosen as the authors of directed yields describe. It is another
-//! virtual CPU of the same guest that could run and does not, preferably one that did not spin when
-//! it left.
+//! virtual CPU of the same guest that is runnable but has no CPU. A virtual CPU that was not
+//! spinning when it left is preferred.
 
 use super::event::Event;
 use super::scheduler::{Held, Whereabouts};
@@ -16,7 +17,7 @@ use crate::op::Op;
 use crate::shared::LOOK_AGAIN;
 
 impl Engine {
-    /// Schedules the moment at which the host notices a thread that spins asleep.
+    /// Schedules the moment at which the host notices that a sleeping thread spins.
     pub(super) fn plan_pause_exit(&mut self, thread: u32, now: u64) {
         if let Some(window) = self.scheduler().pause_window {
             let generation = self.threads[thread as usize].generation;
@@ -24,7 +25,7 @@ impl Engine {
         }
     }
 
-    /// Handles a thread that has spun for the window.
+    /// Handles a thread that has spun for the whole window.
     pub(super) fn exit_pause_loop(&mut self, thread: u32, generation: u32) {
         let entry = &self.threads[thread as usize];
         let spins = matches!(entry.pending(), Some(Op::Sleep { .. } | Op::WaitForOthers));
@@ -62,8 +63,8 @@ impl Engine {
         }
     }
 
-    /// Finds another thread of the group that could run: one that did not spin when it left, or was
-    /// passed over for that once.
+    /// Finds another runnable thread of the group. It must not have spun when it left, or must have
+    /// been passed over once for that reason.
     fn find_thread_to_yield_to(&mut self, thread: u32) -> Option<u32> {
         let s = self.scheduler();
         let group = s.task(thread).group;
@@ -85,7 +86,7 @@ impl Engine {
         None
     }
 
-    /// Gives a queued thread the next turn of its CPU, if that is fair. A thread that has the CPU
+    /// Gives a queued thread its CPU's next turn, if that is fair. The thread that has the CPU
     /// leaves it now.
     fn favour_thread(&mut self, thread: u32) {
         let now = self.now();
@@ -96,7 +97,7 @@ impl Engine {
         }
     }
 
-    /// Yields the running thread's CPU. Returns `false` if no other thread waits for it.
+    /// Yields the running thread's CPU. Returns `false` if no other thread waits for the CPU.
     pub(super) fn yield_cpu(&mut self, thread: u32) -> bool {
         let s = self.scheduler();
         let cpu = s.task(thread).cpu;

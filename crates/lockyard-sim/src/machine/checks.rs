@@ -1,7 +1,7 @@
 //! Names of the figures that a machine file's `[checks]` may have. A misspelt name is an error: its
 //! figure would never be compared.
 
-/// The names, beside `walk_N_kib` (a random walk over N KiB). The two `calibration_cell_*` are
+/// The names, except `walk_N_kib` (a random walk over N KiB). The two `calibration_cell_*` are
 /// figures of a publication that are not simulated.
 pub const CHECK_NAMES: &[&str] = &[
     "atomic_add_uncontended",
@@ -28,12 +28,12 @@ pub const CHECK_NAMES: &[&str] = &[
     "calibration_cell_different_nodes",
 ];
 
-/// The KiB of a figure `walk_N_kib`.
+/// Returns the N of a figure `walk_N_kib`.
 pub fn walked_kib(name: &str) -> Option<usize> {
     name.strip_prefix("walk_")?.strip_suffix("_kib")?.parse().ok()
 }
 
-/// Returns the hint for a name that does not exist; `None` for one that does.
+/// Returns a hint if the name does not exist; `None` if it does.
 pub(super) fn unknown(name: &str) -> Option<String> {
     if CHECK_NAMES.contains(&name) || walked_kib(name).is_some() {
         return None;

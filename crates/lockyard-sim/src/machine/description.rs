@@ -5,9 +5,9 @@ use super::parameters::{self, Numbers, Parameter, Value};
 /// The order in which a home agent serves the requests that wait for a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServiceOrder {
-    /// A random one of the waiting requests: requests that conflict are rejected and retried.
+    /// Random order, because conflicting requests are rejected and retried.
     Random,
-    /// The oldest request.
+    /// Oldest request first.
     Fifo,
 }
 
@@ -46,12 +46,12 @@ impl Machine {
         &self.name
     }
 
-    /// The family whose numbers it takes over.
+    /// Name of the family from which the machine takes numbers.
     pub fn family(&self) -> Option<&str> {
         self.family.as_deref()
     }
 
-    /// Title of the machine, for people.
+    /// Title of the machine, for display.
     pub fn title(&self) -> &str {
         &self.title
     }
@@ -61,22 +61,22 @@ impl Machine {
         &self.parameters
     }
 
-    /// The number with this name, as `cycles.leg`.
+    /// The number with this name, for example `cycles.leg`.
     pub fn parameter(&self, name: &str) -> Option<&Parameter> {
         self.parameters.iter().find(|parameter| parameter.name == name)
     }
 
-    /// Figures to compare with. Those that are not inputs are the model's test.
+    /// Measured figures to compare with. Those that are not inputs test the model.
     pub fn checks(&self) -> &[Parameter] {
         &self.checks
     }
 
-    /// Notes in the file for a reader of any figure of this machine.
+    /// Notes of the file, for readers of any figure of this machine.
     pub fn notes(&self) -> &[String] {
         &self.notes
     }
 
-    /// The share of the parameters that are assumed rather than sourced, 0 to 1.
+    /// Share of the parameters that are assumed rather than sourced, from 0 to 1.
     pub fn assumed_share(&self) -> f64 {
         let assumed = self.parameters.iter().filter(|p| p.assumed.is_some()).count();
         assumed as f64 / self.parameters.len() as f64
@@ -87,7 +87,7 @@ impl Machine {
         self.order
     }
 
-    /// The same machine with another service order: for ablations.
+    /// Returns the same machine with another service order, for ablations.
     #[must_use]
     pub fn with_order(mut self, order: ServiceOrder) -> Machine {
         self.order = order;
@@ -95,10 +95,10 @@ impl Machine {
     }
 
     /// Returns the same machine with another value of the number `name` (`section.name`), for
-    /// fitting and for what-if questions. The new value is rounded if the number is whole, and kept
-    /// within the range that a file may use. The number's source does not change.
+    /// fitting and for what-if questions. A whole number is rounded, and the value is limited to
+    /// the range that a file may use. The number's source does not change.
     ///
-    /// `None` if a machine has no such number, or `value` is not a number.
+    /// Returns `None` if machines have no such number, or `value` is not a number.
     #[must_use]
     pub fn with(mut self, name: &str, value: f64) -> Option<Machine> {
         if value.is_nan() {
@@ -110,7 +110,7 @@ impl Machine {
         let value = parameters::set(&mut self.numbers, name, value)?;
         let scale = self.scale();
         if !self.parameters.iter().any(|p| p.name == name) {
-            // It is in a section that the file leaves out.
+            // The number is in a section that the file leaves out.
             self.parameters.push(parameters::not_in_the_file(name, value)?);
             return Some(self);
         }
@@ -127,7 +127,7 @@ impl Machine {
         self.parameters.iter().find(|p| p.name == "family.scale")?.value.number()
     }
 
-    /// Sets all latencies that come from the family to another scale.
+    /// Sets all latencies from the family to another scale.
     fn with_scale(mut self, scale: f64) -> Option<Machine> {
         self.parameters.iter_mut().find(|p| p.name == "family.scale")?.value = Value::Real(scale);
         for parameter in &mut self.parameters {
@@ -172,17 +172,17 @@ impl Machine {
         self.cores() * self.threads_per_core()
     }
 
-    /// The size of a cache line, in bytes.
+    /// Size of a cache line, in bytes.
     pub fn line_bytes(&self) -> usize {
         self.numbers.line_bytes as usize
     }
 
-    /// Cycles in `nanoseconds`, rounded.
+    /// Converts nanoseconds to cycles, rounded.
     pub fn cycles(&self, nanoseconds: f64) -> u64 {
         (nanoseconds * self.numbers.ghz).round() as u64
     }
 
-    /// Nanoseconds in `cycles`.
+    /// Converts cycles to nanoseconds.
     pub fn nanoseconds(&self, cycles: u64) -> f64 {
         cycles as f64 / self.numbers.ghz
     }

@@ -1,9 +1,9 @@
 //! Families: the numbers of a coherence protocol, fitted once for the processors that share it.
 //!
-//! A family is a TOML file (`machines/families/`; in the binary too) with the entries of `[cycles]`
-//! and `[protocol]` that its members share. A machine names its family, and the factor by which the
-//! family's latencies are multiplied. A number in the machine's own file takes precedence. So a
-//! machine file holds only what differs.
+//! A family is a TOML file (in `machines/families/`, and in the binary). It has the entries of
+//! `[cycles]` and `[protocol]` that its members share. A machine names its family, and the factor
+//! by which the family's latencies are multiplied. A number in the machine's own file takes
+//! precedence. So a machine file holds only the differences.
 
 use super::parameters::{Field, SCALED, SPECS, Spec, scaled};
 use super::source::{
@@ -21,10 +21,10 @@ const SHIPPED: &[(&str, &str)] = &[
     ("intel-ring", include_str!("../../../../machines/families/intel-ring.toml")),
 ];
 
-/// The numbers that a machine takes over from its family.
+/// Numbers that a machine takes from its family.
 #[derive(Debug, Default)]
 pub(super) struct Inherited {
-    /// By `section.name`.
+    /// The numbers, by `section.name`.
     numbers: BTreeMap<String, Number>,
 }
 
@@ -33,7 +33,7 @@ pub(super) struct Inherited {
 pub(super) struct Number {
     /// The number as a machine file would have it.
     pub text: String,
-    /// Of a latency: its value at scale 1.
+    /// Value at scale 1, for a latency.
     pub at_scale_1: Option<f64>,
     pub source: Option<String>,
     pub assumed: Option<String>,
@@ -45,7 +45,7 @@ impl Inherited {
     }
 }
 
-/// The text of the family `name`: a shipped one, or a file beside the machine's.
+/// Text of the family `name`: a shipped one, or a file in the machine's directory.
 fn text(name: &str, beside: Option<&Path>) -> std::result::Result<(String, String), String> {
     if let Some((name, text)) = SHIPPED.iter().find(|(shipped, _)| *shipped == name) {
         return Ok((format!("families/{name}.toml"), (*text).to_owned()));
@@ -67,7 +67,7 @@ fn text(name: &str, beside: Option<&Path>) -> std::result::Result<(String, Strin
 ///
 /// # Errors
 ///
-/// A message of what is wrong, without a place if the family does not exist.
+/// A message that says what is wrong. It has no position if the family does not exist.
 pub(super) fn inherit(
     name: &str,
     scale: f64,
@@ -115,7 +115,7 @@ fn one(
     };
     let found = number(entry.value.get_ref());
     let is_scaled = SCALED.contains(&name);
-    // NaN is in no range.
+    // NaN is outside every range.
     let is_allowed = match (&spec.field, found) {
         (Field::Order, _) => matches!(entry.value.get_ref().as_str(), Some("random" | "fifo")),
         (Field::Whole { min, max, .. }, Some(found)) => {

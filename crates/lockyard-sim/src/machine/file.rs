@@ -1,5 +1,5 @@
-//! Reading a machine file, and the numbers that it takes over from its family. Reading is strict:
-//! an error says where it is, what is wrong, and what is allowed.
+//! Reading a machine file, and the numbers that it takes from its family. Reading is strict: an
+//! error says where it is, what is wrong, and what is allowed.
 
 use super::checks::unknown;
 use super::description::{Machine, ServiceOrder};
@@ -22,7 +22,7 @@ pub(super) fn load(path: &std::path::Path) -> Result<Machine> {
     parse(&path.display().to_string(), &text, path.parent())
 }
 
-/// Parses a machine file. `beside` is the directory in which a family's file may be.
+/// Parses a machine file. `beside` is the directory in which to look for a family's file.
 pub(super) fn parse(origin: &str, text: &str, beside: Option<&std::path::Path>) -> Result<Machine> {
     let source = Source { origin, text };
     if text.len() as u64 > MAX_FILE_BYTES {
@@ -80,14 +80,14 @@ pub(super) fn parse(origin: &str, text: &str, beside: Option<&std::path::Path>) 
     Ok(Machine { name, title, family, numbers, order, parameters, checks, notes })
 }
 
-/// The numbers that were read so far.
+/// The numbers read so far.
 struct Found {
     numbers: Numbers,
     order: ServiceOrder,
     parameters: Vec<Parameter>,
 }
 
-/// Reads the sections of numbers, and takes over the numbers that the file leaves to its family.
+/// Reads the sections of numbers. Takes those that the file leaves out from its family.
 fn read_sections(
     source: &Source,
     top: &DeTable,
@@ -149,7 +149,7 @@ fn notes(source: &Source, top: &DeTable) -> Result<Vec<String>> {
     list.ok_or_else(|| refuse(value.span()))?.iter().map(note).collect()
 }
 
-/// The name of the family, and the factor on its latencies.
+/// Returns the name of the family, and the factor on its latencies.
 fn family_of(source: &Source, top: &DeTable) -> Result<Option<(String, Parameter)>> {
     if !top.contains_key("family") {
         if let Some(scale) = top.get("scale") {
@@ -184,7 +184,7 @@ fn family_of(source: &Source, top: &DeTable) -> Result<Option<(String, Parameter
     }
 }
 
-/// A number that the family gives.
+/// Returns a number that comes from the family.
 fn inherited_parameter(
     source: &Source,
     spec: &Spec,

@@ -1,8 +1,8 @@
-//! Machines: descriptions of real machines for the simulated one.
+//! Machines: descriptions of real machines, for the simulated one.
 //!
-//! A machine is a TOML file (see `machines/` for the shipped ones, which are in the binary too).
-//! Every number in it carries its source, or says that it is assumed and from what. The code knows
-//! nothing about a particular processor.
+//! A machine is a TOML file. The shipped ones are in `machines/`, and also in the binary. Every
+//! number in a file has its source, or says that it is assumed and why. The code knows nothing
+//! about a particular processor.
 //!
 //! | file | contents |
 //! | --- | --- |

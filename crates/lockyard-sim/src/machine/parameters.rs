@@ -1,6 +1,6 @@
-//! The table of all numbers of a machine: the place of each in the file, its meaning, and the
-//! allowed values. It drives the parser, the errors and `machines show`. So a new number is one
-//! field and one line here.
+//! The table of all numbers of a machine: position in the file, meaning, and allowed values. It
+//! drives the parser, the errors and `machines show`. So a new number is one field and one line
+//! here.
 
 /// The numbers of a machine. Times are in cycles; the scheduler's numbers of type `f64` are in
 /// microseconds.
@@ -63,15 +63,15 @@ pub(crate) struct Numbers {
     pub dram: u64,
 }
 
-/// The sections that a machine file may leave out. Only runs whose threads share CPUs use
-/// `scheduler`. Without `caches` every cache holds everything.
+/// The sections that a machine file may leave out. `scheduler` is used only when threads share
+/// CPUs. Without `caches`, every cache holds everything.
 pub(super) const OPTIONAL: &[&str] = &["caches", "scheduler"];
 
 impl Numbers {
-    /// Numbers of a file without `[caches]` (sizes of 0: the caches hold everything) and without
-    /// `[scheduler]`. All those of the scheduler are assumed. Time slices are the defaults of Linux
-    /// 2.6.23 to 6.5 on 8 CPUs and more. The window and the gap are KVM's first ones. The costs are
-    /// of the order of a system call or two.
+    /// Numbers of a file without `[caches]` and without `[scheduler]`. Cache sizes of 0 mean that
+    /// the caches hold everything. All numbers of the scheduler are assumed. Time slices are the
+    /// defaults of Linux 2.6.23 to 6.5 on 8 or more CPUs. The window and the gap are KVM's first
+    /// values. The costs are of the order of one or two system calls.
     pub(super) fn before_the_file() -> Numbers {
         Numbers {
             period: 24_000.0,
@@ -94,7 +94,7 @@ impl Numbers {
 pub enum Value {
     /// A whole number.
     Whole(u64),
-    /// A number.
+    /// A real number.
     Real(f64),
     /// A word.
     Word(String),
@@ -124,7 +124,7 @@ impl std::fmt::Display for Value {
 /// One number of a machine file, with its source.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Parameter {
-    /// `section.name`.
+    /// The name, as `section.name`.
     pub name: String,
     /// Its value.
     pub value: Value,
@@ -136,7 +136,7 @@ pub struct Parameter {
     pub assumed: Option<String>,
     /// Its meaning.
     pub meaning: &'static str,
-    /// True if this figure to compare with set a number of the file.
+    /// `true` for a check figure from which a number of the file was set.
     pub is_input: bool,
     /// Value at scale 1, not rounded, for a latency of the machine's family.
     pub at_scale_1: Option<f64>,
@@ -188,7 +188,7 @@ macro_rules! real {
     };
 }
 
-/// The latencies of a family that a machine's `scale` multiplies.
+/// Latencies of a family, to which a machine's `scale` applies.
 pub(super) const SCALED: &[&str] = &[
     "cycles.miss",
     "cycles.leg",
@@ -203,16 +203,17 @@ pub(super) const SCALED: &[&str] = &[
     "cycles.memory",
 ];
 
-/// Returns a latency of a family at another scale: in whole cycles, and at least 1 if it was.
+/// Returns a latency of a family at another scale, in whole cycles. A latency of at least 1 stays
+/// at least 1.
 pub(super) fn scaled(latency: f64, scale: f64) -> f64 {
     (latency * scale).round().max(latency.min(1.0))
 }
 
-/// The sections, in order.
+/// The sections, in their order in the format.
 pub(super) const SECTIONS: &[&str] =
     &["topology", "clock", "cycles", "protocol", "caches", "scheduler", "checks"];
 
-/// The table. The section `checks` is free-form and not in it.
+/// The table. The section `checks` is not in it, because its names are free.
 #[rustfmt::skip]
 pub(super) const SPECS: &[Spec] = &[
     whole!("topology", sockets, "", 1..=8, "sockets, each a NUMA node"),
@@ -316,8 +317,8 @@ pub(super) const SPECS: &[Spec] = &[
         "time that an interrupt takes from the answering thread"),
 ];
 
-/// Sets the number `name` (`section.name`), rounded and limited to the allowed range. Returns the
-/// new value.
+/// Sets the number `name` (`section.name`). The value is rounded if the number is whole, and
+/// limited to the allowed range. Returns the new value.
 pub(super) fn set(numbers: &mut Numbers, name: &str, value: f64) -> Option<Value> {
     let (section, name) = name.split_once('.')?;
     let spec = SPECS.iter().find(|s| s.section == section && s.name == name)?;
@@ -336,7 +337,7 @@ pub(super) fn set(numbers: &mut Numbers, name: &str, value: f64) -> Option<Value
     }
 }
 
-/// A number that was set later, of a section that the file left out.
+/// Returns the parameter for a number that was set later, in a section that the file left out.
 pub(super) fn not_in_the_file(name: &str, value: Value) -> Option<Parameter> {
     let (section, field) = name.split_once('.')?;
     let spec = SPECS.iter().find(|s| s.section == section && s.name == field)?;

@@ -1,4 +1,4 @@
-//! The machines that are in the binary, and reading others from files.
+//! The machines in the binary, and reading others from files.
 
 use super::description::Machine;
 use super::file;
@@ -25,7 +25,7 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// One line that says where it is, what is wrong, and what is allowed.
+    /// One line that says where the error is, what is wrong, and what is allowed.
     pub fn parse(origin: &str, text: &str) -> Result<Machine, MachineError> {
         file::parse(origin, text, None)
     }
@@ -45,11 +45,11 @@ impl Machine {
         SHIPPED.iter().map(|(name, _)| *name)
     }
 
-    /// A shipped machine.
+    /// Returns a shipped machine.
     ///
     /// # Panics
     ///
-    /// If the shipped file is broken; a test reads them all.
+    /// If the shipped file is broken. A test reads all of them.
     pub fn shipped(name: &str) -> Option<Machine> {
         let (name, text) = SHIPPED.iter().find(|(shipped, _)| *shipped == name)?;
         Some(Machine::parse(&format!("{name}.toml"), text).expect("a shipped machine is valid"))

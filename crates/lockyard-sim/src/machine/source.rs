@@ -1,4 +1,4 @@
-//! The text of a machine file or of a family: its entries, and errors that name their line.
+//! The text of a machine file or of a family: its entries, and errors that name a line.
 
 use super::parameters::{Field, Spec};
 use std::ops::Range;
@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 /// Maximum size of a machine file, in bytes.
 pub const MAX_FILE_BYTES: u64 = 256 * 1024;
 
-/// An error in a machine file, in one line.
+/// An error in a machine file, as one line of text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineError(pub(super) String);
 
@@ -28,7 +28,7 @@ impl From<MachineError> for lockyard_support::InputError {
 
 pub(super) type Result<T> = std::result::Result<T, MachineError>;
 
-/// The text that errors refer to.
+/// A text to which errors refer.
 pub(super) struct Source<'a> {
     pub origin: &'a str,
     pub text: &'a str,
@@ -44,7 +44,7 @@ impl Source<'_> {
         MachineError(format!("{}:{line}: {message}", self.origin))
     }
 
-    /// An error about the whole file.
+    /// Returns an error about the whole file.
     pub(super) fn whole_file_error(&self, message: impl std::fmt::Display) -> MachineError {
         MachineError(format!("{}: {message}", self.origin))
     }
@@ -181,7 +181,7 @@ pub(super) fn entry_table<'t, 'i>(
     Ok(Entry { value, source: from, assumed, unit, is_input })
 }
 
-/// A value as errors show it: a number as it is written, for anything else its kind.
+/// Returns a value as errors show it: a number as written, otherwise the kind of value.
 pub(super) fn shown(source: &Source, value: &Spanned<DeValue>) -> String {
     match number(value.get_ref()) {
         Some(_) => written(source, &value.span()).to_owned(),

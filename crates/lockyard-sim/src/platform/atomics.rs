@@ -1,4 +1,4 @@
-//! The memory of a simulated machine, as the library's platform sees it.
+//! The memory of a simulated machine, as the library's platform trait.
 
 use super::cell::SimulatedCell;
 use super::perform::perform;
@@ -12,8 +12,8 @@ pub struct SimulatedAtomics(());
 
 // SAFETY: the engine applies each operation at one instant of simulated time, in a single order.
 // Stores of a thread are committed in order, and before its read-modify-writes. This is total store
-// order, which is stronger than any ordering that is asked for. A store of a part goes through the
-// store buffer under a mask, so it changes nothing else.
+// order, which is stronger than any requested ordering. A store of a part goes through the store
+// buffer under a mask, so it changes nothing else.
 unsafe impl Atomics for SimulatedAtomics {
     type U16 = SimulatedU16;
     type U32 = SimulatedU32;
@@ -21,7 +21,7 @@ unsafe impl Atomics for SimulatedAtomics {
     type Cell<T: Send> = SimulatedCell<T>;
 
     fn fence(order: Ordering) {
-        // On x86-64 only the sequentially consistent fence is an instruction.
+        // On x86-64, only a sequentially consistent fence needs an instruction.
         if order == Ordering::SeqCst {
             perform(Op::Fence);
         }

@@ -1,4 +1,5 @@
-//! Calls of a simulated thread's code beside the platform's traits: work, time, random numbers.
+//! Functions for a simulated thread's code that the platform's traits do not have: work, time,
+//! random numbers.
 
 use super::perform::perform;
 use crate::op::Op;
@@ -9,8 +10,8 @@ fn me() -> Rc<PerThread> {
     Shared::with(Shared::me)
 }
 
-/// Local work of a simulated thread, in nanoseconds (rounded to cycles). It touches no shared line,
-/// and takes longer while another thread of the core is active. It is free in setup code.
+/// Does local work for a number of nanoseconds (rounded to cycles). The work touches no shared
+/// line, and takes longer while another thread of the core is active. It is free in setup code.
 ///
 /// # Panics
 ///
@@ -23,8 +24,8 @@ pub fn work(nanoseconds: f64) {
     }
 }
 
-/// Local work as [`work`], but behind an entry into the kernel or an exit from it. A processor
-/// completes everything before such an instruction first, so none of this work is done ahead.
+/// Does local work as [`work`] does, but after a kernel entry or exit. A processor completes
+/// everything before such an instruction, so none of this work is done ahead.
 ///
 /// # Panics
 ///
@@ -37,12 +38,12 @@ pub fn work_behind_entry(nanoseconds: f64) {
     }
 }
 
-/// Interrupts all other threads of the running thread's group, and waits until each has answered,
-/// as a TLB shootdown does. A thread that is off its CPU answers when it runs next. Does nothing in
-/// setup code.
+/// Interrupts all other threads of the running thread's group, and waits until every one has
+/// answered, as a TLB shootdown does. A thread that is off its CPU answers when it next runs. Does
+/// nothing in setup code.
 ///
-/// It ends the run of a simulation whose threads do not [share
-/// CPUs](crate::Simulation::share_cpus).
+/// If the simulation's threads do not [share CPUs](crate::Simulation::share_cpus), the call ends
+/// the run.
 ///
 /// # Panics
 ///
@@ -51,8 +52,8 @@ pub fn wait_for_others() {
     perform(Op::WaitForOthers);
 }
 
-/// Counts one finished operation of the running thread. It takes no simulated time, except after an
-/// operation that took none itself: then it takes a cycle, so that a loop of such operations ends.
+/// Counts one finished operation of the running thread. Takes no simulated time if the operation
+/// took some. Otherwise it takes one cycle, so that a loop of such operations ends.
 ///
 /// # Panics
 ///
@@ -66,7 +67,7 @@ pub fn operation_done() {
     me.operations.set(me.operations.get() + 1);
 }
 
-/// Returns `true` if the run is over. Threads that check it between their operations finish.
+/// Returns `true` once the run is over. Threads check this between operations, and then finish.
 ///
 /// # Panics
 ///
@@ -76,7 +77,7 @@ pub fn stop_requested() -> bool {
     Shared::with(Shared::stop_requested)
 }
 
-/// Simulated time, in cycles, at which the running thread's last operation was complete.
+/// Simulated time, in cycles, at which the running thread's last operation completed.
 ///
 /// # Panics
 ///
@@ -103,7 +104,7 @@ pub fn thread_index() -> usize {
     Shared::with(Shared::thread_index)
 }
 
-/// Nanoseconds in `cycles` of the running machine.
+/// Converts cycles of the running machine to nanoseconds.
 ///
 /// # Panics
 ///
@@ -112,7 +113,7 @@ pub fn nanoseconds(cycles: u64) -> f64 {
     Shared::with(|shared| shared.machine().nanoseconds(cycles))
 }
 
-/// Cycles so far in which the running thread could run and another had its CPU.
+/// Cycles so far in which the running thread could run but another thread had its CPU.
 ///
 /// # Panics
 ///
@@ -131,9 +132,9 @@ pub fn stalled() -> u64 {
     Shared::with(Shared::stalled)
 }
 
-/// Cycles of work that the running thread has done so far while it waited for locks: its core
-/// executes ahead of the operation that takes a lock. Behind a lock that is free at once this work
-/// takes its time.
+/// Cycles of work that the running thread has done so far while it waited for locks. Its core
+/// executes this work ahead, during the operation that takes a lock. If the lock is free at once,
+/// the same work takes its full time.
 ///
 /// # Panics
 ///

@@ -1,4 +1,4 @@
-//! Data of simulated memory that is not atomic.
+//! Non-atomic data in simulated memory.
 
 use super::perform::perform;
 use crate::op::Op;
@@ -6,14 +6,14 @@ use crate::shared::Shared;
 use lockyard::platform::DataCell;
 use std::cell::UnsafeCell;
 
-/// A cell of simulated memory. For each line that it covers, reading costs a load and writing a
-/// store.
+/// A cell of simulated memory. Reading costs one load, and writing one store, for each line that
+/// the cell covers.
 #[repr(transparent)]
 #[derive(Debug)]
 pub struct SimulatedCell<T>(UnsafeCell<T>);
 
-// SAFETY: the cell only hands out raw pointers. Code that dereferences them argues exclusion (see
-// `DataCell`).
+// SAFETY: the cell only hands out raw pointers. Code that dereferences them proves exclusive access
+// (see `DataCell`).
 unsafe impl<T: Send> Sync for SimulatedCell<T> {}
 
 impl<T> SimulatedCell<T> {

@@ -1,4 +1,4 @@
-//! The host that a simulated machine is.
+//! A simulated machine as the primitives' host.
 
 use super::atomics::SimulatedAtomics;
 use super::perform::perform;
@@ -12,22 +12,22 @@ use std::alloc::Layout;
 use std::ptr::NonNull;
 use std::time::Duration;
 
-/// The host that a simulated machine is: hardware threads are slots, sockets are NUMA nodes.
+/// A simulated machine as host: hardware threads are slots, sockets are NUMA nodes.
 #[derive(Debug)]
 pub struct Simulated(());
 
-// SAFETY: slots are unique: a hardware thread runs one simulated thread (`Simulation::spawn`
-// refuses a second one), or those that share it have slots beyond the hardware threads. Queue nodes
-// are made once for each slot and level, in the arena, which outlives the threads. `allocate` hands
-// out each byte of the arena once.
+// SAFETY: slots are unique. A hardware thread runs one simulated thread (`Simulation::spawn`
+// refuses a second one). Threads that share a hardware thread have slots beyond the hardware
+// threads. Queue nodes are made once for each slot and level, in the arena, which outlives the
+// threads. `allocate` hands out each byte of the arena once.
 unsafe impl Host for Simulated {
     type Atomics = SimulatedAtomics;
     const SLOTS: u32 = SLOTS as u32;
-    /// The slots belong to a run's threads.
+    /// Slots belong to the threads of a run.
     const GIVES_SLOTS_BACK: bool = false;
 
     fn slot() -> Option<Slot> {
-        // Setup code has none.
+        // Setup code has no slot.
         Shared::with(|s| s.in_thread().then(|| Slot(s.me().slot as u32)))
     }
     fn numa_node() -> u32 {
@@ -54,7 +54,7 @@ unsafe impl Host for Simulated {
         let bits = word.bits();
         let word = bits.address + (bits.shift / 8) as usize;
         let timeout = timeout.map(|t| Shared::with(|s| s.machine().cycles(t.as_nanos() as f64)));
-        // The engine's value says why the park ended; the trait does not ask.
+        // The engine's value says why the park ended. The trait does not need it.
         perform(Op::Park { word, expected, timeout });
     }
     fn unpark(word: *const SimulatedU32, count: u32) {
@@ -64,8 +64,7 @@ unsafe impl Host for Simulated {
         Shared::with(|s| if s.take_allocation_failure() { None } else { s.allocate(layout, node) })
     }
     unsafe fn deallocate(memory: NonNull<u8>, layout: Layout) {
-        // Objects that are dropped when no simulation runs are in an arena that is freed as a
-        // whole.
+        // Objects that are dropped outside a simulation are in an arena that is freed as a whole.
         let _ = Shared::try_with(|s| s.deallocate(memory, layout));
     }
     #[inline]
@@ -88,7 +87,7 @@ unsafe impl Host for Simulated {
 
 impl HostWithSlots for Simulated {}
 
-/// A queue node of a slot. All nodes of a slot share lines.
+/// Returns a queue node of a slot. All nodes of a slot share lines.
 fn queue_node_of(
     shared: &Shared,
     slot: usize,
@@ -98,14 +97,14 @@ fn queue_node_of(
     let nodes = Layout::new::<[QueueNode<SimulatedAtomics>; NEST_LEVELS as usize]>();
     let first = shared.queue_nodes(slot, nodes).cast::<QueueNode<SimulatedAtomics>>();
     // SAFETY: the memory is for `NEST_LEVELS` nodes and aligned for them, and `level` is below
-    // that. All zero, as it is at first, is a node that no one uses. It is in the arena, which
-    // lives as long as the simulation. No thread of the simulation runs longer than that, which is
-    // what the lifetime of a queue node means.
+    // that. The memory is zero at first, which is a valid unused node. It is in the arena, which
+    // lives as long as the simulation. No thread of the simulation runs longer than that, and the
+    // lifetime of a queue node means exactly this.
     unsafe { first.add(level).as_ref() }
 }
 
-/// A line of the table of waiters that park, for the lock at address `lock`. The line depends on
-/// the lock's offset in the arena, so that a run does not depend on the arena's address.
+/// Returns a line of the table of parking waiters, for the lock at address `lock`. The line depends
+/// on the lock's offset in the arena, so a run does not depend on the arena's address.
 fn announcements_of(
     shared: &Shared,
     lock: usize,
@@ -115,8 +114,8 @@ fn announcements_of(
     let words = shared.machine().line_bytes() / size_of::<Announcement<SimulatedAtomics>>();
     let place = lock - shared.arena().base();
     let first = spread(place, turn) as usize % ANNOUNCEMENT_LINES * words;
-    // SAFETY: the table has `ANNOUNCEMENT_LINES` lines, aligned to lines. It is all zero at first,
-    // which is a place in which no waiter has announced itself. It lies in the arena, which lives
+    // SAFETY: the table has `ANNOUNCEMENT_LINES` lines, aligned to lines. It is zero at first,
+    // which is a place where no waiter has announced itself. The table is in the arena, which lives
     // as long as simulated threads do (`Host`, *Safety*: as long as a thread runs).
     unsafe { std::slice::from_raw_parts(table.as_ptr().add(first), words) }
 }

@@ -1,9 +1,9 @@
-//! The platform `Simulated`: the primitives' own code, with every operation an event.
+//! The platform `Simulated`: the primitives' own code, where every operation is an event.
 //!
-//! An operation of a simulated thread suspends its coroutine. The engine completes it when its line
-//! is there, and resumes the thread with the result. Setup code runs inside
-//! [`Simulation::setup`](crate::Simulation::setup), and outside simulated threads. Its operations
-//! take effect at once and cost nothing.
+//! An operation of a simulated thread suspends its coroutine. The engine completes the operation
+//! when its line has arrived, and resumes the thread with the result. Setup code runs inside
+//! [`Simulation::setup`](crate::Simulation::setup), outside simulated threads. Its operations take
+//! effect immediately and cost nothing.
 //!
 //! | file | contents |
 //! | --- | --- |

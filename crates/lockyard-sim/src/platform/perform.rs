@@ -1,4 +1,4 @@
-//! Operations of the platform: each suspends its simulated thread until the engine has completed
+//! Operations of the platform. Each suspends its simulated thread until the engine has completed
 //! it.
 
 use crate::op::{Op, Rmw};
@@ -6,7 +6,7 @@ use crate::shared::{DEADLINE, Shared};
 use lockyard::platform::{Budget, BudgetSpent, Int, Ordering};
 use std::panic::Location;
 
-/// Place of an atomic: its 64-bit unit, and its bits in it.
+/// Position of an atomic: its 64-bit unit, and its bits in that unit.
 #[derive(Clone, Copy)]
 pub(super) struct Bits {
     pub address: usize,
@@ -42,26 +42,26 @@ impl Bits {
     }
 }
 
-/// Performs an operation: as an event in a simulated thread, at once in setup code.
+/// Performs an operation: as an event in a simulated thread, immediately in setup code.
 ///
-/// It is inlined wherever it is used, with all that calls it. A processor that has switched stacks
+/// This function and all that it calls are inlined. A processor that has switched stacks
 /// mispredicts the target of each return until it is back in a loop.
 #[track_caller]
 #[inline(always)]
 pub(super) fn perform(op: Op) -> u64 {
     let location = Location::caller();
     let shared = Shared::current();
-    // SAFETY: it lives until `Shared::while_current` has run its closure, and this code runs inside
-    // that.
+    // SAFETY: the pointer is valid until `Shared::while_current` has run its closure, and this code
+    // runs inside that closure.
     let shared = unsafe { &*shared };
     if shared.in_thread() { shared.suspend(op, location) } else { at_once(shared, op) }
 }
 
 /// Performs an operation of setup code.
 ///
-/// It is inlined too, where the kind of operation is known. A call would need the operation in
-/// memory, also in threads' code, to be copied from there at once. A processor waits until what was
-/// stored in parts is in its cache.
+/// This function is inlined too, at places where the kind of operation is known. Otherwise each
+/// call would store the operation in memory and copy it again, also in threads' code. The processor
+/// would stall until the separate stores have reached its cache.
 #[inline(always)]
 fn at_once(shared: &Shared, op: Op) -> u64 {
     std::hint::cold_path();
@@ -86,7 +86,7 @@ fn at_once(shared: &Shared, op: Op) -> u64 {
 }
 
 /// Stores a value. A sequentially consistent store empties the store buffer, as a read-modify-write
-/// does; weaker stores go through the buffer.
+/// does. Weaker stores go through the buffer.
 #[track_caller]
 #[inline(always)]
 pub(super) fn store(bits: Bits, value: u64, order: Ordering) {
@@ -97,16 +97,16 @@ pub(super) fn store(bits: Bits, value: u64, order: Ordering) {
     }
 }
 
-/// Waits until `predicate` is true of the word, asleep between polls. A budget counts polls, not
-/// time: a poll that misses is one poll, however long the line takes to come.
+/// Waits until `predicate` is true for the word, asleep between polls. A budget counts polls, not
+/// time. A poll that misses counts as one poll, no matter how long the line takes to arrive.
 #[track_caller]
 pub(super) fn wait<T: Int>(
     bits: Bits,
     budget: Budget,
     mut predicate: impl FnMut(T) -> bool,
 ) -> Result<T, BudgetSpent<T>> {
-    // A poll of a line that stays takes `load` cycles, and the next one begins a `period` after it
-    // began.
+    // A poll of a line that stays takes `load` cycles. The next poll begins one `period` after the
+    // start of this one.
     let (load, period) = Shared::with(|shared| {
         let n = shared.machine().numbers();
         (n.load, n.pause + n.poll)
@@ -116,7 +116,7 @@ pub(super) fn wait<T: Int>(
         Budget::Unbounded => None,
         Budget::Polls(polls) => Some(u64::from(polls.saturating_sub(1))),
     };
-    // The thread waits from its first poll that failed. The first poll is an ordinary load.
+    // The first poll is an ordinary load. The thread counts as waiting once that poll has failed.
     let mut poll = false;
     loop {
         let unit = perform(Op::Load { address: bits.address, mask: bits.mask, poll });
@@ -137,8 +137,8 @@ pub(super) fn wait<T: Int>(
         let spent = perform(sleep) == DEADLINE;
         let missed = off_cpu.map_or(0, |before| Shared::with(Shared::off_cpu) - before);
         let slept = (Shared::with(Shared::now) - began).saturating_sub(missed);
-        // The thread polled once a period while it slept. The next poll is one of those that were
-        // left.
+        // While asleep, the thread would have polled once per period. Count those polls; the next
+        // one is real.
         let polled = (slept / period).max(1);
         left = left.map(|left| if spent { 0 } else { left.saturating_sub(polled) });
     }

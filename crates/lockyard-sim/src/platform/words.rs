@@ -1,4 +1,4 @@
-//! Words of simulated memory.
+//! Words in simulated memory.
 
 use super::perform::{Bits, perform, store, wait};
 use crate::op::{Op, Rmw};
@@ -18,7 +18,7 @@ macro_rules! simulated_word {
         unsafe impl Sync for $name {}
 
         impl $name {
-            /// A word that holds `value`.
+            /// Returns a word that holds `value`.
             pub const fn new(value: $int) -> Self {
                 Self(UnsafeCell::new(value))
             }
@@ -96,7 +96,7 @@ macro_rules! simulated_word {
                 success: Ordering,
                 failure: Ordering,
             ) -> Result<$int, $int> {
-                // The shipped machines are x86-64, which has no spurious failure.
+                // The shipped machines are x86-64, which has no spurious failures.
                 self.compare_exchange(current, new, success, failure)
             }
             #[inline]
@@ -130,15 +130,15 @@ macro_rules! simulated_word {
 }
 
 simulated_word!(
-    /// A 16-bit word of simulated memory.
+    /// A 16-bit word in simulated memory.
     SimulatedU16, u16
 );
 simulated_word!(
-    /// A 32-bit word of simulated memory.
+    /// A 32-bit word in simulated memory.
     SimulatedU32, u32
 );
 simulated_word!(
-    /// A 64-bit word of simulated memory.
+    /// A 64-bit word in simulated memory.
     SimulatedU64, u64
 );
 

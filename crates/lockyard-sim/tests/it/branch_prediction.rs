@@ -7,8 +7,8 @@ use lockyard_sim::{Machine, SimulatedU64, Simulation, now};
 /// Number of operations of each thread.
 const TRIES: usize = 20;
 
-/// Cycles of each of [`TRIES`] operations at one place in the code, on a word that the thread's
-/// core has.
+/// Cycles of each of [`TRIES`] operations at one place in the code. The thread's core already has
+/// the word.
 fn cycles(machine: &Machine, one: fn(&SimulatedU64, usize)) -> [u64; TRIES] {
     let mut simulation = Simulation::new(machine, 1);
     let word = simulation.place(SimulatedU64::new(0), 64, 0);
@@ -22,7 +22,7 @@ fn cycles(machine: &Machine, one: fn(&SimulatedU64, usize)) -> [u64; TRIES] {
     })
 }
 
-/// Number of cycles by which each operation is longer when a misprediction costs 16.
+/// Extra cycles of each operation when a misprediction costs 16.
 fn lost(one: fn(&SimulatedU64, usize)) -> [u64; TRIES] {
     let [with, without] = [16, 0].map(|redirect| cycles(&machine(&[("redirect", redirect)]), one));
     std::array::from_fn(|index| with[index] - without[index])
@@ -56,7 +56,7 @@ fn places_in_the_code_are_told_apart() {
 
 #[test]
 fn a_swap_that_finds_its_own_value_has_failed_and_an_addition_cannot_fail() {
-    // The word is 1, so a test-and-set of it fails. The last one finds it free.
+    // The word is 1, so a test-and-set of it fails. The last test-and-set finds it free.
     let test_and_set = lost(|word, index| {
         word.swap(if index == TRIES - 1 { 2 } else { 1 }, Ordering::Relaxed);
     });

@@ -1,19 +1,19 @@
-//! Runs that are cancelled by a flag: before they begin, and while they run. A simulated thread
-//! sets the flag, so each run is the same every time.
+//! Runs that a flag cancels: before they begin, and while they run. A simulated thread sets the
+//! flag, so each run is reproducible.
 
 use lockyard::platform::{Host, Ordering, Word};
 use lockyard_sim::{Machine, RunEnd, Simulated, SimulatedU64, Simulation, operation_done};
 use std::sync::atomic::AtomicBool;
 
-/// Maximum number of events that a run handles after the flag was set, as `cancel_by` documents.
+/// Maximum number of events that a run handles after the flag is set, as `cancel_by` documents.
 const SOON: u64 = 1 << 15;
 
 fn simulation() -> Simulation {
     Simulation::new(&Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped"), 1)
 }
 
-/// Four threads on two sockets that add to a word `times` times each. After `begin` times the first
-/// one raises the flag.
+/// Returns a run of four threads on two sockets, each of which adds to a word `times` times. After
+/// `begin` times the first thread sets the flag.
 fn additions(times: u64, begin: u64, flag: &'static AtomicBool) -> Simulation {
     let mut simulation = simulation();
     let word = simulation.place(SimulatedU64::new(0), 64, 0);
@@ -48,7 +48,7 @@ fn a_run_that_is_cancelled_before_it_begins_handles_no_event() {
 fn a_run_that_is_cancelled_while_it_runs_ends_soon() {
     static FLAG: AtomicBool = AtomicBool::new(false);
     const BEGIN: u64 = 20_000;
-    // The same run up to the addition that raises the flag, which is never checked.
+    // The same run up to the addition that sets the flag. This run never checks the flag.
     let mut until_begin = additions(u64::MAX, BEGIN, &FLAG);
     while !FLAG.load(Ordering::Relaxed) {
         let next = until_begin.now() + 1_000;
@@ -67,7 +67,7 @@ fn a_run_that_is_cancelled_while_it_runs_ends_soon() {
     let events = simulation.statistics().events;
     assert!(events <= raised + SOON, "{events} events; the flag was raised before {raised}");
     assert!(simulation.operations()[0] >= BEGIN);
-    // It stays cancelled while the flag is up.
+    // The run stays cancelled while the flag is set.
     assert!(matches!(simulation.run(), RunEnd::Cancelled));
     assert_eq!(simulation.statistics().events, events);
 }
@@ -96,7 +96,7 @@ fn a_flag_changes_nothing_of_the_run() {
     assert!(matches!(watched.run(), RunEnd::Finished));
     assert_eq!(watched.hash(), plain.hash());
 
-    // Cancelled in the middle, and resumed after the flag was taken down.
+    // This run is cancelled in the middle, and resumed after the flag is cleared.
     let mut resumed = additions(TIMES, TIMES / 2, &RAISED);
     resumed.cancel_by(&RAISED);
     assert!(matches!(resumed.run(), RunEnd::Cancelled));

@@ -1,9 +1,9 @@
-//! Caches of limited capacity: the cost of each level, who shares it, what gives way, and that
-//! nothing changes while everything fits.
+//! Caches of limited capacity: the cost of each level, sharing between threads, and evictions.
+//! Nothing changes while everything fits.
 //!
-//! Where a test counts cycles, the machine's jitter is switched off, and the expected value is the
-//! sum of the machine file's own numbers. Random walks are of independent loads. So a cache of `c`
-//! lines, full of a random part of `s` lines, has `c / s` of them.
+//! Tests that count cycles switch off the machine's jitter. They expect the sum of the machine
+//! file's own numbers. Random walks consist of independent loads. So a cache with `c` lines, full
+//! of random ones out of `s`, holds a share of `c / s`.
 
 use crate::support::{OTHER_SOCKET, SIBLING_OF_0, finish, number, on};
 use lockyard::platform::{Host, Ordering, Word};
@@ -12,13 +12,13 @@ use lockyard_sim::{
 };
 use std::alloc::Layout;
 
-/// The shipped machine with eight threads a core, because each thread runs one function in a
-/// simulation, and with other changes.
+/// Returns the shipped machine with eight threads per core and other changes. Eight, because each
+/// simulated thread runs only one function.
 fn machine(changes: &[(&str, u64)]) -> Machine {
     crate::support::machine(&[&[("threads", 8)], changes].concat())
 }
 
-/// Thread `turn` of core `core`.
+/// Index of thread `turn` of core `core`.
 fn turn(simulation: &Simulation, core: usize, turn: usize) -> usize {
     core + turn * simulation.machine().cores()
 }
@@ -33,7 +33,7 @@ fn read(word: &SimulatedU64) -> u64 {
     word.load(Ordering::Relaxed)
 }
 
-/// Loads the word, and forgets its value.
+/// Loads the word and ignores its value.
 fn touch(word: &SimulatedU64) {
     std::hint::black_box(read(word));
 }
@@ -42,7 +42,7 @@ fn with(machine: Machine, name: &str, value: f64) -> Machine {
     machine.with(name, value).expect("it has the number")
 }
 
-/// The machine with caches of these numbers of lines.
+/// Returns the machine with caches that hold these numbers of lines.
 fn holding(machine: Machine, first: usize, second: usize, last: usize, inclusive: bool) -> Machine {
     let kib = |lines: usize| lines as f64 * 64.0 / 1024.0;
     let machine = with(machine, "caches.first_kib", kib(first));
@@ -51,12 +51,12 @@ fn holding(machine: Machine, first: usize, second: usize, last: usize, inclusive
     with(machine, "caches.shared_inclusive", f64::from(u8::from(inclusive)))
 }
 
-/// Words, each in a line of its own, whose home is `home`.
+/// Words in separate lines, whose home is `home`.
 fn words(simulation: &mut Simulation, lines: usize, home: usize) -> Vec<Placed<SimulatedU64>> {
     (0..lines).map(|_| simulation.place(SimulatedU64::new(0), 64, home)).collect()
 }
 
-/// Cost of a load of a line that is at its home and nowhere else, without jitter.
+/// Cost, without jitter, of a load of a line that is only at its home.
 fn from_home(machine: &Machine) -> u64 {
     let n = |name: &str| number(machine, &format!("cycles.{name}"));
     n("miss") + 2 * n("leg") + n("memory") + n("last_level") + n("load")
@@ -70,8 +70,8 @@ fn each_level_costs_what_the_machine_file_says() {
     let first = n("cycles.load");
     let second = n("caches.second_load");
     let last = n("cycles.miss") + 2 * n("cycles.leg") + n("cycles.last_level") + first;
-    // More lines than the first level holds, and fewer than the second: each is somewhere in the
-    // core.
+    // More lines than the first level holds, but fewer than the second level: each is somewhere in
+    // the core.
     let lines = words(&mut simulation, 2048, 0);
     let all = lines.clone();
     on(&mut simulation, 0, move || all.iter().for_each(|word| touch(word)));
@@ -85,7 +85,7 @@ fn each_level_costs_what_the_machine_file_says() {
     let costs = costs.take();
     assert!(costs.iter().all(|&cost| cost == first || cost == second), "{costs:?}");
     assert!(costs.contains(&first) && costs.contains(&second));
-    // Another core of the socket finds it in the last level. The second time it finds it in its own
+    // Another core of the socket finds the line in the last level, and the second time in its own
     // first level.
     let word = lines[0].clone();
     let cost = on(&mut simulation, 1, move || (timed(|| read(&word)), timed(|| read(&word))));
@@ -122,7 +122,8 @@ fn memory_that_a_running_thread_gets_is_in_no_cache() {
     let mut simulation = Simulation::new(&machine, 1);
     let (first, again) = on(&mut simulation, 0, || {
         let memory = Simulated::allocate(Layout::new::<[u64; 8]>(), None).expect("there is room");
-        // SAFETY: the memory is all zero, which is a word, and lives as long as the simulation.
+        // SAFETY: the memory is zero, which is a valid word, and it lives as long as the
+        // simulation.
         let word = unsafe { memory.cast::<SimulatedU64>().as_ref() };
         (timed(|| read(word)), timed(|| read(word)))
     });
@@ -146,7 +147,7 @@ fn in_a_machine_of_one_complex_memory_is_beyond_the_last_level() {
     assert_eq!(cost, (last + n("caches.dram"), last + n("caches.dram")));
 }
 
-/// A program with contention, sharing and queue nodes. Returns its hash.
+/// Runs a program with contention, sharing and queue nodes. Returns its hash.
 fn hash_of(machine: &Machine, seed: u64) -> (u64, RunStatistics) {
     let mut simulation = Simulation::new(machine, seed);
     let lines = words(&mut simulation, 40, 0);
@@ -187,8 +188,8 @@ fn a_run_whose_lines_fit_is_the_run_of_a_machine_whose_caches_hold_everything() 
     }
 }
 
-/// Cycles of one load of hardware thread `place`, at random among `lines`, after as many loads to
-/// warm the caches.
+/// Cycles of one load of hardware thread `place` at random among `lines`. The caches are first
+/// warmed with the same number of loads.
 fn walk(simulation: &mut Simulation, lines: &[Placed<SimulatedU64>], place: usize) -> f64 {
     const LOADS: u64 = 20_000;
     let all = lines.to_vec();
@@ -221,8 +222,8 @@ fn a_random_walk_costs_the_mean_over_the_levels_that_have_its_lines() {
             println!("{lines} lines: {cost:.2} cycles, expected {expected:.2}");
             assert!(error.abs() < 0.02, "{lines} lines: {cost}, not {expected}");
         }
-        // Beyond all caches: what the caches hold together is at most the sum, and at least the
-        // last level if it is not inclusive.
+        // A set larger than all caches. Together the caches hold at most their sum. They hold at
+        // least the last level if that is not inclusive.
         let mut simulation = Simulation::new(&machine, 1);
         let all = words(&mut simulation, 8192, 0);
         let cost = walk(&mut simulation, &all, 0);
@@ -246,8 +247,8 @@ fn siblings_share_their_core_s_caches_and_other_cores_do_not() {
     let mut simulation = Simulation::new(&machine, 1);
     let lines = words(&mut simulation, 64, 0);
     let others = words(&mut simulation, 64, 0);
-    // Loads of all lines by a thread of the core that has done nothing yet. Returns the number that
-    // miss.
+    // Loads all lines on a thread of the core that has not run yet. Returns the number of loads
+    // that miss, and of evictions so far.
     let mut threads = [0; 2];
     let mut read_all = |core: usize, lines: &[Placed<SimulatedU64>]| {
         let (before, lines) = (simulation.statistics().load_misses, lines.to_vec());
@@ -258,11 +259,11 @@ fn siblings_share_their_core_s_caches_and_other_cores_do_not() {
     };
     assert_eq!(read_all(0, &lines).0, 64);
     assert_eq!(read_all(0, &lines).0, 0, "a sibling finds all of them");
-    // A line that a sibling brings drives out its core's lines.
+    // A line that a sibling brings evicts its core's lines.
     assert_eq!(read_all(0, &others), (64, 64));
     let (missed, before) = read_all(0, &lines);
     assert!(missed > 16, "{missed}");
-    // A line that another core brings does not.
+    // A line that another core brings does not evict them.
     assert_eq!(read_all(1, &others), (64, before));
 }
 
@@ -320,8 +321,8 @@ fn what_was_laid_out_is_in_its_homes_cache_as_far_as_that_holds_it() {
             let before = simulation.statistics().memory_reads;
             on(&mut simulation, place, move || lines.iter().for_each(|word| touch(word)));
             let found = simulation.statistics().memory_reads - before;
-            // Beyond those that did not fit: lines that the walk itself drove out before it came to
-            // them.
+            // In addition to the lines that did not fit, count those that the walk itself evicted
+            // before it reached them.
             let (least, most) = (expected as u64, (expected + LINES / 4) as u64);
             assert!((least..=most).contains(&found), "room {room}: {found} of {LINES} from memory");
             if expected == 0 {
@@ -332,7 +333,7 @@ fn what_was_laid_out_is_in_its_homes_cache_as_far_as_that_holds_it() {
 }
 
 /// The shape of an experiment: a million objects of 80 bytes in chains, laid out before threads
-/// run. All times are of the simulated machine's clock.
+/// run. All times are in the simulated machine's time.
 #[test]
 fn a_walk_along_a_chain_of_a_million_objects_is_memory_misses_on_every_machine() {
     const WALK: usize = 256;
@@ -341,7 +342,7 @@ fn a_walk_along_a_chain_of_a_million_objects_is_memory_misses_on_every_machine()
         let mut simulation = crate::support::chain::simulation(&machine);
         let word = crate::support::chain::lay_out(&mut simulation);
         let walk = move || timed(|| (0..WALK).fold(0, |object, _| read(word(object)) as usize));
-        // Walked twice, by one thread: machines differ in the number of threads of a core.
+        // The same thread walks twice, because machines differ in the number of threads per core.
         let (cycles, again) = on(&mut simulation, 0, move || (walk(), walk()));
         let each = |cycles: u64| cycles as f64 / WALK as f64;
         let (cycles, again) = (each(cycles), each(again));
@@ -358,7 +359,7 @@ fn a_walk_along_a_chain_of_a_million_objects_is_memory_misses_on_every_machine()
             cycles > number_or_zero(&machine, "caches.dram") * (1.0 - cached),
             "{name}: {cycles}"
         );
-        // The second time they are in the core.
+        // In the second walk, the lines are in the core.
         assert!(again < cycles / 5.0, "{name}: {again}, after {cycles}");
     }
 }

@@ -1,11 +1,11 @@
-//! Machine files: the shipped ones are valid, and broken ones get one line that says where the
+//! Machine files: the shipped ones are valid. A broken file gives one line that says where the
 //! error is, what is wrong, and what is allowed.
 
 use lockyard_sim::Machine;
 
 const GOOD: &str = include_str!("../../../../machines/cascade-lake-2s24c2t.toml");
 
-/// The error of the shipped file with `from` replaced by `to`.
+/// Returns the error for the shipped file after `from` is replaced by `to`.
 fn error_after(from: &str, to: &str) -> String {
     assert!(GOOD.contains(from), "{from}");
     let text = GOOD.replacen(from, to, 1);
@@ -301,7 +301,7 @@ fn a_number_can_be_replaced_and_the_scale_moves_all_latencies() {
     assert_eq!(number(&changed, "cycles.leg"), "46");
     assert_eq!(number(&changed, "cycles.jitter"), "10");
     assert!(machine.clone().with("cycles.puase", 1.0).is_none());
-    // Scaled from the family's numbers, not from those of the machine, which were rounded. Numbers
+    // The numbers are scaled from the family's, not from the machine's, which were rounded. Numbers
     // in the file itself stay.
     let zen = Machine::shipped("zen4-7840u").expect("it is shipped");
     assert_eq!(zen.scale(), Some(0.675));
@@ -316,7 +316,8 @@ fn a_number_can_be_replaced_and_the_scale_moves_all_latencies() {
     }
 }
 
-/// The error of a machine whose family is the shipped one with `from` replaced by `to`.
+/// Returns the error for a machine whose family is the shipped one after `from` is replaced by
+/// `to`.
 fn family_error_after(test: &str, from: &str, to: &str) -> String {
     let family = include_str!("../../../../machines/families/intel-mesh.toml");
     assert!(family.contains(from), "{from}");

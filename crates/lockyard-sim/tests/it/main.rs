@@ -1,4 +1,4 @@
-//! The simulated machine, in one binary: each mechanism, machine files, random programs.
+//! Tests of the simulated machine, in one binary: each mechanism, machine files, random programs.
 
 mod branch_prediction;
 mod cancelled;

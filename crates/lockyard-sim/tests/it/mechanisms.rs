@@ -1,7 +1,9 @@
-//! Each mechanism of the simulated machine, by itself, on raw words: its cost, and what moves.
+//! Each mechanism of the simulated machine by itself, on raw words: its cost, and the lines that
+//! move.
 //!
-//! Runs are deterministic. So figures are compared exactly where the machine file gives them, and
-//! within the jitter of the messages (9 cycles each) where messages are involved.
+//! Runs are deterministic. So results are compared exactly where the machine file gives the
+//! numbers. Where messages are involved, they are compared within the messages' jitter (9 cycles
+//! each).
 
 use lockyard::platform::{Atomics, DataCell, Host, Ordering, Part, Word};
 use lockyard_sim::{
@@ -26,17 +28,18 @@ fn machine() -> Machine {
     Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped")
 }
 
-/// Performs the operation for its cost, not for its value.
+/// Uses the result of an operation that is done only for its cost.
 fn touch(value: u64) {
     std::hint::black_box(value);
 }
 
-/// Runs one thread on hardware thread 0 and returns its result.
+/// Runs one thread on hardware thread 0. Returns its result.
 fn alone<T: 'static>(simulation: &mut Simulation, code: impl FnOnce() -> T + 'static) -> T {
     on(simulation, 0, code)
 }
 
-/// Runs one thread on hardware thread `place`, after all that ran before, and returns its result.
+/// Runs one thread on hardware thread `place`, after all threads that ran before. Returns its
+/// result.
 fn on<T: 'static>(
     simulation: &mut Simulation,
     place: usize,
@@ -94,7 +97,8 @@ fn a_ping_pong_costs_what_the_machine_file_says() {
         near(ping_pong([0, 1], home), figure("ping_pong_same_socket"), 0.01);
         near(ping_pong([0, OTHER_SOCKET], home), figure("ping_pong_remote"), 0.01);
     }
-    // Not an input: two threads of one core. The published figure has the loop around it.
+    // Not an input: two threads of one core. The published figure includes the loop around the
+    // operation.
     near(ping_pong([0, SIBLING_OF_0], 0), figure("ping_pong_same_core"), 0.25);
 }
 
@@ -140,7 +144,7 @@ fn a_store_does_not_stall_and_a_read_modify_write_waits_for_it() {
     on(&mut simulation, OTHER_SOCKET, move || touch(place.fetch_add(1, Ordering::Relaxed)));
     alone(&mut simulation, move || {
         near.fetch_add(1, Ordering::Relaxed);
-        // The line of `far` is modified in the other socket.
+        // The line of `far` is modified in the other socket. The store does not wait for it.
         assert_eq!(timed(|| far.store(7, Ordering::Release)), 1);
         assert_eq!(timed(|| assert_eq!(far.load(Ordering::Relaxed), 7)), LOAD, "forwarded");
         assert_eq!(timed(|| touch(near.load(Ordering::Relaxed))), LOAD, "loads do not wait");
@@ -222,10 +226,10 @@ fn an_upgrade_invalidates_the_sharers_and_needs_no_transfer() {
 
 #[test]
 fn an_upgrade_leaves_no_ownership_window() {
-    // Core 0 upgrades a line that core 2 shares too, and goes on adding to it. Core 1 wants it at
-    // the same time. After an exclusive *transfer* the agent is busy until the owner has had time
-    // for a second addition. After an upgrade it is not, so the next core's request is on its way
-    // at once.
+    // Core 0 upgrades a line that core 2 also shares, and keeps adding to it. Core 1 wants the line
+    // at the same time. After an exclusive *transfer*, the agent stays busy until the owner has had
+    // time for a second addition. After an upgrade it does not, so the next core's request is on
+    // its way immediately.
     let mut simulation = Simulation::new(&machine(), 1);
     let word = simulation.place(SimulatedU64::new(0), 64, 0);
     for place in [0, 2] {
@@ -258,7 +262,7 @@ fn a_remote_modified_line_costs_more_where_it_is_homed_with_the_reader() {
         alone(&mut simulation, move || timed(|| touch(word.load(Ordering::Relaxed))))
     };
     let (at_reader, at_writer) = (read_cost(0), read_cost(1));
-    // The directory look-up, 188 cycles, within the jitter of a few messages.
+    // The directory look-up costs 188 cycles. The tolerance is the jitter of a few messages.
     let more = at_reader as i64 - at_writer as i64;
     assert!((188 - 40..=188 + 40).contains(&more), "{at_reader} and {at_writer} cycles");
 }
@@ -284,8 +288,8 @@ fn waiting_takes_no_events() {
 
 #[test]
 fn a_waiter_looks_again_when_its_running_pause_ends() {
-    // The sibling changes the word in their common cache. Only the rest of the pause and the load
-    // lie between the change and the moment at which the waiter has seen it.
+    // The sibling changes the word in their common cache. After the change, the waiter needs only
+    // the rest of its pause and one load to see it.
     let delay = |seed: u64| {
         let mut simulation = Simulation::new(&machine(), seed);
         let word = simulation.place(SimulatedU64::new(0), 64, 0);
@@ -315,7 +319,8 @@ fn a_waiter_looks_again_when_its_running_pause_ends() {
     assert!((mean - expected).abs() < 2.5, "uniform: {mean}, not {expected}");
 }
 
-/// Read-modify-writes per ownership, and nanoseconds each, of `threads` cores that add to one word.
+/// Returns read-modify-writes per ownership, and nanoseconds per read-modify-write, for `threads`
+/// cores that add to one word.
 fn fetch_add(threads: usize, machine: &Machine) -> (f64, f64) {
     let mut simulation = Simulation::new(machine, 1);
     let word = simulation.place(SimulatedU64::new(0), 64, 0);
@@ -341,7 +346,7 @@ fn an_owner_has_time_for_about_two_read_modify_writes() {
     for threads in [2, 8, 24] {
         let (per_ownership, ns) = fetch_add(threads, &machine());
         assert!((1.9..2.2).contains(&per_ownership), "{threads} threads: {per_ownership}");
-        // Half a hop of 140 cycles.
+        // Half of a hop of 140 cycles.
         assert!((22.0..25.0).contains(&ns), "{threads} threads: {ns} ns");
     }
 }
@@ -393,7 +398,7 @@ fn a_release_costs_a_read_for_each_waiter_one_after_another() {
         assert!(matches!(simulation.run(), RunEnd::Finished));
         last.get() - released.get()
     };
-    // 79 cycles for each read of a shared line.
+    // Each read of a shared line takes 79 cycles.
     let (few, many) = (storm(4), storm(20));
     let each = (many - few) as f64 / 16.0;
     assert!((each - 79.0).abs() < 5.0, "{each} cycles for each waiter");

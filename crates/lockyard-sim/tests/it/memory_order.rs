@@ -1,7 +1,7 @@
-//! The memory model of the simulated machine, by litmus tests: total store order.
+//! Litmus tests of the simulated machine's memory model: total store order.
 //!
-//! Each test runs many times with random delays on many placements. Forbidden outcomes never
-//! happen. The outcomes that tell the store buffer from sequential consistency do happen.
+//! Each test runs many times with random delays and many placements. Forbidden outcomes never
+//! happen. Outcomes that distinguish a store buffer from sequential consistency do happen.
 
 use crate::support::{OTHER_SOCKET, SIBLING_OF_0, finish, machine, thread};
 use lockyard::platform::{Atomics, Ordering, Part, Word};
@@ -12,16 +12,16 @@ use std::collections::BTreeSet;
 
 const RUNS: u64 = 300;
 
-/// Two words, each in a line of its own.
+/// Two words in separate lines.
 type Words = [Placed<SimulatedU64>; 2];
 
 /// One thread of a litmus test. Returns the values that it saw.
 type Code = fn(&Words) -> [u64; 2];
 
-/// Runs the threads and returns all outcomes that occurred: the values that each thread saw,
-/// followed by memory at the end.
+/// Runs the threads. Returns all outcomes that occurred. An outcome is the values that each thread
+/// saw, then the final values in memory.
 fn outcomes(threads: &[Code]) -> BTreeSet<Vec<[u64; 2]>> {
-    // Stores are in order whether or not they request their lines early.
+    // Stores reach memory in order, with and without early requests for their lines.
     let machines = [0, 1].map(|early| machine(&[("early_stores", early)]));
     let placements: [&[usize]; 4] = [
         &[0, 1, 2, 3],
@@ -40,7 +40,7 @@ fn outcomes(threads: &[Code]) -> BTreeSet<Vec<[u64; 2]>> {
             .map(|(&code, &place)| {
                 let words = words.clone();
                 thread(&mut simulation, place, 0, move || {
-                    // Some threads have the lines beforehand, some do not.
+                    // Some threads load the lines in advance, others do not.
                     for word in &words {
                         if random_below(2) == 0 {
                             std::hint::black_box(word.load(Ordering::Relaxed));
@@ -60,7 +60,7 @@ fn outcomes(threads: &[Code]) -> BTreeSet<Vec<[u64; 2]>> {
     seen
 }
 
-/// Returns `true` if some outcome of two threads has these values in its first two places.
+/// Returns `true` if some outcome has these values in its first two places.
 fn any(seen: &BTreeSet<Vec<[u64; 2]>>, values: [u64; 2]) -> bool {
     seen.iter().any(|threads| [threads[0][0], threads[1][0]] == values)
 }

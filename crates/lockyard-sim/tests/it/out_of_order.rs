@@ -1,5 +1,5 @@
-//! Work that is done ahead of incomplete operations, and loads that fetch a line for the locked
-//! operation behind them.
+//! Work that is done ahead of incomplete operations, and loads that fetch a line exclusively for
+//! the locked operation behind them.
 
 use crate::support::{OTHER_SOCKET, SIBLING_OF_0, finish, machine, on, thread};
 use lockyard::platform::{Atomics, Host, Ordering, Word};
@@ -12,7 +12,8 @@ use lockyard_sim::{
 const WORK: u64 = 3000;
 const ADDITION: u64 = 21;
 
-/// Cycles of [`WORK`] right after `before` used a line that the other socket has modified.
+/// Cycles that [`WORK`] takes directly after `before`, which uses a line that the other socket has
+/// modified.
 fn work_after(machine: &Machine, before: impl Fn(&SimulatedU64) + 'static) -> u64 {
     let mut simulation = Simulation::new(machine, 1);
     let word = simulation.place(SimulatedU64::new(0), 64, 1);
@@ -118,7 +119,7 @@ fn nothing_is_done_ahead_across_an_entry_into_the_kernel() {
 
 #[test]
 fn threads_of_a_core_share_the_reorder_buffer_while_they_exist() {
-    // No thread is slowed down: the difference is the rest of the work.
+    // Siblings do not slow each other down here, so the difference is the rest of the work.
     let machine = machine(&[("smt_slowdown", 1)]);
     let with_sibling = |sibling_stays: bool| {
         let mut simulation = Simulation::new(&machine, 1);
@@ -159,7 +160,7 @@ fn a_load_before_a_locked_operation_fetches_the_line_once_where_cores_do_so() {
         (statistics.shared_fills, statistics.exclusive_fills)
     };
     assert_eq!(fills(0), (10, 10));
-    // The first load does not know yet what follows.
+    // The first load cannot know yet what follows it.
     assert_eq!(fills(1), (1, 10));
 }
 
@@ -179,8 +180,8 @@ fn a_load_that_no_locked_operation_follows_is_shared_everywhere() {
     assert_eq!(simulation.statistics().shared_fills, 5);
 }
 
-/// Cycles of a load right behind a compare-exchange of the same word, and of one `later`, on a core
-/// that executes nothing else out of order.
+/// Cycles of a load directly behind a compare-exchange of the same word, and of one `later`. The
+/// core executes nothing else out of order.
 fn loads_behind(early_loads: u64, expected: u64, later: f64) -> u64 {
     let mut simulation =
         Simulation::new(&machine(&[("early_loads", early_loads), ("run_ahead", 0)]), 1);
@@ -242,8 +243,8 @@ fn a_load_that_is_done_early_has_the_value_though_the_line_goes() {
     assert_eq!(misses(1), 0);
 }
 
-/// Cycles of `code`, and of an addition behind it that waits for its stores. The words are in lines
-/// that another core has modified.
+/// Cycles of `code`, followed by an addition that waits for the stores of `code`. The words are in
+/// lines that another core has modified.
 fn until_drained(
     changes: &[(&str, u64)],
     code: impl Fn(&[Placed<SimulatedU64>; 3]) + 'static,
@@ -274,7 +275,7 @@ fn the_lines_of_stores_come_one_after_another_or_where_cores_do_so_together() {
     let one = cycles(0, 1);
     let transfer = one - ADDITION;
     assert_eq!([cycles(0, 2), cycles(0, 3)], [one + transfer, one + 2 * transfer]);
-    // One cycle from one store to the next.
+    // Stores take effect one cycle after another.
     assert_eq!([1, 2, 3].map(|count| cycles(1, count)), [one, one + 1, one + 2]);
 }
 
@@ -311,7 +312,7 @@ fn a_store_behind_a_compare_exchange_has_its_line_when_that_is_done_where_stores
 #[test]
 fn a_line_that_came_early_and_was_taken_again_is_asked_for_again() {
     let mut simulation = Simulation::new(&machine(&[("early_stores", 1)]), 1);
-    // The first line is far away, the second one near, and another core wants it.
+    // The first line is far away. The second one is near, and another core wants it.
     let [far, near] = [1, 0].map(|home| simulation.place(SimulatedU64::new(0), 64, home));
     let theirs = far.clone();
     on(&mut simulation, OTHER_SOCKET, move || add(&theirs));

@@ -1,7 +1,7 @@
-//! The rules of the coherence protocol, one by one, at cores that share and cores that compete.
+//! The rules of the coherence protocol, one by one, for cores that share and cores that compete.
 //!
-//! Where a test counts cycles, the machine's jitter is switched off, and the expected value is the
-//! sum of the machine file's own numbers.
+//! Tests that count cycles switch off the machine's jitter. They expect the sum of the machine
+//! file's own numbers.
 
 use crate::support::{OTHER_SOCKET, SIBLING_OF_0, finish, machine, number, on, thread};
 use lockyard::lock::Ticket;
@@ -35,7 +35,7 @@ fn read(word: &SimulatedU64) -> u64 {
     word.load(Ordering::Relaxed)
 }
 
-/// A machine without jitter, and its numbers by name.
+/// Returns a machine without jitter, and its numbers by name.
 fn exact() -> (Machine, impl Fn(&str) -> u64) {
     let machine = machine(&[("jitter", 0)]);
     let numbers = machine.clone();
@@ -50,8 +50,8 @@ fn add_until_stopped(word: &SimulatedU64) {
     }
 }
 
-/// Runs for `nanoseconds`, then lets the threads finish. Returns each thread's operations and the
-/// statistics at the end of that time.
+/// Runs for `nanoseconds`. Returns each thread's operations and the statistics at the end of that
+/// time, and then lets the threads finish.
 fn run_for(simulation: &mut Simulation, nanoseconds: f64) -> (Vec<u64>, RunStatistics) {
     let until = simulation.now() + simulation.machine().cycles(nanoseconds);
     let outcome = simulation.run_until(until);
@@ -78,7 +78,7 @@ fn a_miss_costs_the_sum_of_its_legs() {
     let place = line.clone();
     assert_eq!(on(&mut simulation, 2, move || timed(|| read(&place))), transfer + n("load"));
 
-    // Then the line is shared: a read is served from the agent's cache, and needs no core.
+    // Now the line is shared: the agent's cache serves a read, without another core.
     let place = line.clone();
     let shared = n("miss") + n("leg") + n("last_level") + n("leg") + n("load");
     assert_eq!(on(&mut simulation, 3, move || timed(|| read(&place))), shared);
@@ -99,7 +99,8 @@ fn a_remote_miss_costs_the_legs_between_the_sockets_too() {
         let line = word(&mut simulation, home);
         let place = line.clone();
         on(&mut simulation, OTHER_SOCKET, move || add(&place));
-        // To the home, to the owner's agent, to the owner and back, and from socket to socket.
+        // The way: to the home, to the owner's agent, to the owner and back, and from socket to
+        // socket.
         let directory = if home == 0 { n("directory") } else { 0 };
         let expected = n("miss")
             + n("leg")
@@ -116,7 +117,7 @@ fn a_remote_miss_costs_the_legs_between_the_sockets_too() {
 
 #[test]
 fn an_idle_socket_that_is_snooped_answers_late() {
-    // A line that the other socket has modified, with its home in a third one or here.
+    // A line that the other socket has modified. Its home is in a third socket or in this one.
     let cost = |home, idle_answer, third_runs| {
         let changes = [("sockets", 3), ("jitter", 0), ("idle_answer", idle_answer)];
         let machine = machine(&changes);
@@ -129,7 +130,7 @@ fn an_idle_socket_that_is_snooped_answers_late() {
         on(&mut simulation, OTHER_SOCKET, move || add(&place));
         on(&mut simulation, 0, move || timed(|| add(&line)))
     };
-    // A line that no core has had, in the cache of its home.
+    // A line that no core has had. It is in its home's cache.
     let first = |home, idle_answer| {
         let machine = machine(&[("jitter", 0), ("idle_answer", idle_answer)]);
         let mut simulation = Simulation::new(&machine, 1);
@@ -149,10 +150,10 @@ fn an_idle_socket_that_is_snooped_answers_late() {
             "home {home}: without idle answers nothing differs"
         );
         assert_eq!(cost(home, 3000, true), at_once, "home {home}: no socket is idle");
-        // Earlier than the owner's answer: no thread waits for it.
+        // The idle socket answers before the owner does, so no thread waits for it.
         assert_eq!(cost(home, 1, false), at_once, "home {home}");
-        // To the home agent, its snoop and the idle socket's answer, and the grant to the
-        // requesting socket.
+        // The way: the request to the home agent, its snoop, the idle socket's answer, and the
+        // grant to the requesting socket.
         let way = if home == 0 { 0 } else { socket_leg };
         let expected = n("miss") + n("leg") + way + 3000 + way + n("last_level") + n("leg");
         let lock = n("rmw_before_lock") + n("rmw_lock");
@@ -179,8 +180,8 @@ fn a_homes_own_socket_does_not_wait_for_others_that_never_had_the_line() {
         });
         cost.last()
     };
-    // The third socket is idle. Each time another core runs, because a hardware thread runs one
-    // thread.
+    // The third socket is idle. Each step uses another core, because a hardware thread runs only
+    // one thread.
     let (at_once, late) = (asks + from_memory + arrives, asks + 3000 + arrives);
     assert_eq!(cost(&[(0, read), (1, read)]), Some(at_once));
     assert_eq!(cost(&[(0, read), (OTHER_SOCKET, read), (1, read)]), Some(late));
@@ -192,11 +193,12 @@ fn a_homes_own_socket_does_not_wait_for_others_that_never_had_the_line() {
 
 #[test]
 fn a_saturated_hop_costs_what_the_machine_file_says() {
-    // The agent's round: dispatch, to the owner and back, and the time that it holds the entry.
+    // The agent's round: dispatch, the way to the owner and back, and the time for which it holds
+    // the entry.
     let (machine, n) = exact();
     let round = 2 * n("leg") + n("owner_snoop") + n("dispatch") + n("hold_exclusive");
-    // The snoop comes this long after the data, and waits for the end of a locked operation: the
-    // second one.
+    // The snoop arrives this long after the data. Then it waits for the end of a locked operation,
+    // which is the second one.
     let window = 2 * n("leg") + n("dispatch") + n("hold_exclusive") - n("transfer");
     let second_ends = n("rmw_lock") + n("rmw_before_lock") + n("rmw_lock");
     assert!(n("rmw_lock") + n("rmw_before_lock") < window && window < second_ends);
@@ -222,7 +224,7 @@ fn a_saturated_hop_costs_what_the_machine_file_says() {
 
 #[test]
 fn an_ownership_is_never_without_an_operation() {
-    // The home agent is free at once: snoops reach the new owner long before its data.
+    // The agent is free immediately, so snoops reach the new owner long before its data.
     let eager = machine(&[("hold_exclusive", 0), ("hold_shared", 0), ("transfer", 500)]);
     let mut simulation = Simulation::new(&eager, 1);
     let line = word(&mut simulation, 0);
@@ -240,7 +242,7 @@ fn an_ownership_is_never_without_an_operation() {
 
 #[test]
 fn a_waiting_snoop_goes_before_the_sibling() {
-    // Two siblings that add without end would keep the line between them for ever.
+    // Without snoops, two siblings that keep adding would keep the line for ever.
     let machine = machine(&[]);
     let mut simulation = Simulation::new(&machine, 1);
     let line = word(&mut simulation, 0);
@@ -251,14 +253,15 @@ fn a_waiting_snoop_goes_before_the_sibling() {
     let (operations, statistics) = run_for(&mut simulation, 100_000.0);
     let all: u64 = operations.iter().sum();
     assert!(operations[2] * 4 > all, "the other core has its turns: {operations:?}");
-    // Three additions of one core fit into no window: 21 cycles each, and the window is 35.
+    // Three additions of one core do not fit into a window: each takes 21 cycles, and the window is
+    // 35.
     assert!(statistics.rmws < 3 * statistics.exclusive_fills, "{statistics:?}");
 }
 
 #[test]
 fn a_load_waits_while_a_siblings_locked_operation_holds_the_line() {
-    // Three threads a core: the first brings the line to the core, the second locks it, and the
-    // third reads.
+    // Three threads per core: the first brings the line to the core, the second locks it, the third
+    // reads.
     let machine = machine(&[("jitter", 0), ("threads", 3)]);
     let n = |name: &str| number(&machine, &format!("cycles.{name}"));
     let mut simulation = Simulation::new(&machine, 1);
@@ -353,8 +356,8 @@ fn a_compare_exchange_after_a_load_takes_two_transactions_and_one_with_a_known_v
 
 #[test]
 fn ownership_is_sticky_to_a_socket() {
-    // At most one of the requests that wait at an agent is the other socket's, and here it weighs
-    // no more than the others.
+    // At most one of the requests that wait at an agent is from the other socket. With weight 1 it
+    // counts like any other.
     let remote = |threads_per_socket: usize| {
         let mut simulation = Simulation::new(&machine(&[("snoop_weight", 1)]), 1);
         let line = word(&mut simulation, 0);
@@ -375,7 +378,7 @@ fn ownership_is_sticky_to_a_socket() {
 
 #[test]
 fn what_waits_behind_a_sockets_request_adds_nothing_to_its_weight() {
-    // Share of the other socket in the additions.
+    // The other socket's share of the additions.
     let share = |weight: u64, theirs: usize| {
         let mut simulation = Simulation::new(&machine(&[("snoop_weight", weight)]), 1);
         let line = word(&mut simulation, 0);
@@ -395,7 +398,7 @@ fn what_waits_behind_a_sockets_request_adds_nothing_to_its_weight() {
 
 #[test]
 fn a_retry_at_once_succeeds_in_the_window_and_one_after_a_pause_does_not() {
-    // Mispredictions cost nothing here: the window itself is tested.
+    // Mispredictions are free here, because the test is about the window itself.
     let failed_per_success = |threads: usize, pause: bool| {
         let mut simulation = Simulation::new(&machine(&[("redirect", 0)]), 1);
         let line = word(&mut simulation, 0);
@@ -426,7 +429,7 @@ fn a_retry_at_once_succeeds_in_the_window_and_one_after_a_pause_does_not() {
         let at_once = failed_per_success(threads, false);
         assert!(at_once < 1.3, "{threads} threads: {at_once} failures for each success");
     }
-    // This is a birthday problem: it grows with the root of the number of contenders.
+    // This is a birthday problem: the count grows with the square root of the number of contenders.
     let (few, many) = (failed_per_success(6, true), failed_per_success(24, true));
     assert!(few > 1.3, "6 threads: {few} failures for each success");
     assert!((1.4..2.6).contains(&(many / few)), "{few} and {many}: fourfold threads");
@@ -434,7 +437,7 @@ fn a_retry_at_once_succeeds_in_the_window_and_one_after_a_pause_does_not() {
 
 #[test]
 fn spinning_siblings_see_what_their_core_changes() {
-    // Nothing leaves the core: no transfer wakes the waiter.
+    // Nothing leaves the core, so no transfer wakes the waiter.
     let mut simulation = Simulation::new(&machine(&[]), 1);
     let line = word(&mut simulation, 0);
     let place = line.clone();

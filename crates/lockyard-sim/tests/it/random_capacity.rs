@@ -1,9 +1,9 @@
-//! Random programs on machines whose caches hold a few lines, so that lines give way all the time.
-//! Runs end, values are those of a legal interleaving, no update is lost, and the caches and the
-//! directory agree in the end.
+//! Random programs on machines with caches of a few lines, so that evictions are frequent. All runs
+//! end. Values are those of a legal interleaving, no update is lost, and at the end the caches and
+//! the directory agree.
 //!
-//! In debug builds the engine's own assertions are checked along the way (see
-//! `random_programs.rs`). A failure names the seed, which is the whole input.
+//! Debug builds also check the engine's own assertions (see `random_programs.rs`). A failure names
+//! the seed, which is the whole input.
 
 use crate::support::{machine, random_machine};
 use lockyard::on::RawTicketLock;
@@ -17,20 +17,21 @@ use std::rc::Rc;
 
 const SEEDS: u64 = 80;
 const OPERATIONS: u64 = 150;
-/// Counters, each in a line of its own.
+/// Number of counters, in separate lines.
 const LINES: usize = 12;
 
 struct Objects {
-    /// Only added to.
+    /// Counters that threads only add to.
     counters: Vec<Placed<SimulatedU64>>,
     lock: Placed<RawTicketLock<Simulated>>,
-    /// Added to under the lock, in lines of their own.
+    /// Counters that threads add to under the lock, in separate lines.
     protected: Vec<Placed<SimulatedCell<u64>>>,
-    /// Some threads wait until it is odd; others change it.
+    /// Some threads wait until this word is odd; others change it.
     signal: Placed<SimulatedU64>,
 }
 
-/// Work of a thread: its additions to each counter, and the number of times that it held the lock.
+/// Work that a thread did: its additions to each counter, and the number of times that it held the
+/// lock.
 type Done = (Vec<u64>, u64);
 
 fn run(objects: &Objects) -> Done {
@@ -75,7 +76,7 @@ fn run(objects: &Objects) -> Done {
                 });
             }
             8 => {
-                // Memory that a running thread allocates.
+                // Memory that the running thread allocates.
                 let word = own.get_or_insert_with(NonNullWord::new);
                 word.add();
             }
@@ -92,7 +93,7 @@ fn run(objects: &Objects) -> Done {
     (added, held)
 }
 
-/// A word in memory that the running thread allocated, and its expected value.
+/// A word in memory that the running thread has allocated, and its expected value.
 struct NonNullWord {
     word: std::ptr::NonNull<SimulatedU64>,
     expected: u64,
@@ -122,8 +123,7 @@ impl NonNullWord {
     }
 }
 
-/// Runs one program and checks its results. Returns the run's hash and the number of lines that
-/// gave way.
+/// Runs one program and checks its results. Returns the run's hash and the number of evicted lines.
 fn check(machine: &Machine, seed: u64) -> (u64, u64) {
     let mut simulation = Simulation::new(machine, seed);
     let sockets = machine.sockets();
@@ -138,7 +138,7 @@ fn check(machine: &Machine, seed: u64) -> (u64, u64) {
     let finished = Rc::new(Cell::new(0));
     let threads = (2 + seed as usize % 7).min(machine.hardware_threads());
     for index in 0..threads {
-        // Cores of all complexes, and siblings.
+        // Use cores of all complexes, and siblings.
         let place = index * (machine.hardware_threads() / threads);
         let (objects, done) = (Rc::clone(&objects), Rc::clone(&done));
         let finished = Rc::clone(&finished);
@@ -174,7 +174,7 @@ fn check(machine: &Machine, seed: u64) -> (u64, u64) {
     (simulation.hash(), statistics.evictions + statistics.last_level_evictions)
 }
 
-/// The shipped machine with caches of these numbers of lines, and other changes.
+/// Returns the shipped machine with caches of these numbers of lines, and other changes.
 fn tiny(first: u64, second: u64, last: u64, inclusive: bool, changes: &[(&str, u64)]) -> Machine {
     let kib = |lines: u64| lines as f64 * 64.0 / 1024.0;
     let with =
@@ -256,8 +256,8 @@ fn a_program_runs_the_same_every_time() {
     assert_ne!(check(&machine, 1).0, check(&machine, 2).0);
 }
 
-/// Machines whose numbers are all random, within a tenth to ten times the shipped machine's, and
-/// whose caches hold 1 to 8 lines.
+/// Machines with random numbers, each from a tenth to ten times the shipped machine's, and caches
+/// of 1 to 8 lines.
 #[test]
 fn on_machines_with_random_numbers() {
     for seed in 1..=150 {

@@ -1,9 +1,9 @@
-//! Random programs on several machines. Whatever the interleaving, runs end, values are those of a
+//! Random programs on several machines. For every interleaving, the run ends, values are those of a
 //! legal interleaving, and no update is lost.
 //!
-//! In debug builds the engine's own assertions are checked along the way: a single owner, no lost
-//! sharer, every answer was requested, time does not go back. At the end no request may be left. A
-//! failure names the seed, which is the whole input.
+//! Debug builds also check the engine's own assertions: a single owner, no lost sharer, no answer
+//! without a request, and no step back in time. At the end, no request may be left. A failure names
+//! the seed, which is the whole input.
 
 use crate::support::{machine, random_machine};
 use lockyard::on::RawTestAndSetLock;
@@ -15,21 +15,21 @@ use lockyard_sim::{
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Number of programs for each kind of machine.
+/// Number of programs for each type of machine.
 const PROGRAMS: u64 = 60;
 const OPERATIONS: u64 = 60;
 
-/// The objects that the threads of a program share. They are neighbours in a line on purpose.
+/// The objects that a program's threads share. They are neighbours in a line on purpose.
 #[derive(Debug)]
 struct Objects {
-    /// Only added to: its value is the number of additions.
+    /// Threads only add to this word, so its value is the number of additions.
     count: SimulatedU64,
     lock: RawTestAndSetLock<Simulated>,
     /// Changed under the lock, in two steps.
     protected: SimulatedCell<u64>,
-    /// Byte `i` is written by the `i`th thread only.
+    /// Only the `i`th thread writes byte `i`.
     bytes: SimulatedU64,
-    /// Added to under the lock, by a load and a store.
+    /// Incremented under the lock, by a load and a store.
     clock: SimulatedU64,
 }
 
@@ -39,8 +39,7 @@ struct Program {
 }
 
 impl Program {
-    /// Runs one thread. Returns the number of its additions to `count`, and the number of times
-    /// that it held the lock.
+    /// Runs one thread. Returns how often it added to `count`, and how often it held the lock.
     fn run(&self, byte: Option<usize>) -> (u64, u64) {
         let (mut added, mut held, mut last_byte, mut last_count) = (0, 0, 0u8, 0);
         let mut last_time = 0;
@@ -137,7 +136,7 @@ fn check(machine: &Machine, seed: u64) {
     let elsewhere = simulation.place(SimulatedU64::new(0), align, 0);
     let program = Rc::new(Program { home, elsewhere });
     let (added, held) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(0)));
-    // A few cores of each complex, some with all their siblings.
+    // Use a few cores of each complex, some of them with all their siblings.
     let all = machine.hardware_threads();
     let places = 2 + seed as usize % 11;
     let mut taken = Vec::new();
@@ -214,7 +213,7 @@ fn with_complexes_that_are_nearer_than_sockets() {
 
 #[test]
 fn with_messages_that_overtake_each_other() {
-    // The agent is free at once: invalidations overtake fills.
+    // The agent is free immediately, so invalidations overtake fills.
     check_all(&[
         ("shared_read", 0),
         ("hold_exclusive", 0),
@@ -269,12 +268,12 @@ fn with_stores_that_ask_for_their_lines_early() {
     check_all(&[("early_stores", 1), ("exclusive_loads", 1), ("store_buffer", 3)]);
 }
 
-/// Machines whose numbers are all random, within a tenth to ten times the shipped machine's.
+/// Machines with random numbers, each from a tenth to ten times the shipped machine's.
 #[test]
 fn on_machines_with_random_numbers() {
     for seed in 1..=120 {
         let changed = random_machine(seed, |_, value, _| value);
-        // This many have places for every thread of a program.
+        // Machines with this many cores have a place for every thread of a program.
         if changed.cores() >= 12 {
             check(&changed, seed);
         }

@@ -1,9 +1,9 @@
-//! Random programs whose threads share CPUs, on machines whose scheduler has random numbers. No
-//! update is lost, no thread that could run is forgotten, and the same seed gives the same run.
+//! Random programs whose threads share CPUs, on machines with random scheduler numbers. No update
+//! is lost, no runnable thread is lost, and the same seed gives the same run.
 //!
-//! In debug builds the engine checks at every switch that a CPU has one thread, that a thread is in
-//! one place, and that a thread that waits for a CPU will have it. A failure names the seed, which
-//! is the whole input.
+//! Debug builds check three rules at every switch: a CPU has one thread, a thread is in one place,
+//! and a thread that waits for a CPU will get it. A failure names the seed, which is the whole
+//! input.
 
 use lockyard::RawSpinLock;
 use lockyard::lock::Mcs;
@@ -24,7 +24,7 @@ struct Program {
     queued: Placed<RawQSpinLock<Simulated>>,
     ticket: Placed<RawTicketLock<Simulated>>,
     mcs: Placed<RawSpinLock<Mcs, Simulated>>,
-    /// The word that threads park on: a count of wake-ups.
+    /// Word on which threads park. It counts wake-ups.
     bell: Placed<SimulatedU32>,
 }
 
@@ -37,7 +37,7 @@ impl Program {
             }
             self.guarded.store(value + 1, Ordering::Relaxed);
         };
-        // All locks of a run are of one kind, which is chosen before.
+        // All locks of a run are of the same kind, which is drawn before the run.
         match which % 3 {
             0 => {
                 let held = self.queued.acquire();
@@ -60,8 +60,8 @@ impl Program {
         }
     }
 
-    /// Runs one thread. Returns the number of operations that it counted, and the number of its
-    /// changes to the guarded words.
+    /// Runs one thread. Returns the number of operations that it counted, and of its changes to the
+    /// guarded words.
     fn run(&self, lock: u64) -> (u64, u64) {
         let (mut counted, mut guarded) = (0, 0);
         for _ in 0..40 {
@@ -92,7 +92,7 @@ impl Program {
     }
 }
 
-/// Runs the program of a seed. Returns the run's hash.
+/// Runs the program for a seed. Returns the run's hash.
 fn run(machine: &Machine, seed: u64) -> u64 {
     let mut simulation = Simulation::new(machine, seed);
     simulation.share_cpus();
@@ -131,7 +131,7 @@ fn run(machine: &Machine, seed: u64) -> u64 {
     simulation.hash()
 }
 
-/// A machine whose scheduler's numbers are those of the seed.
+/// Returns a machine whose scheduler numbers are drawn from the seed.
 fn machine(seed: u64) -> Machine {
     let name = ["cascade-lake-2s24c2t", "zen4-7840u", "westmere-ex-4s10c"][seed as usize % 3];
     let mut next = crate::support::random(seed);

@@ -1,4 +1,4 @@
-//! Regions: every cycle of every thread is in exactly one, and in one phase.
+//! Regions: every cycle of every thread is in exactly one region, and in one phase.
 
 use crate::support::{OTHER_SOCKET, finish, machine, thread};
 use lockyard::RawSpinLock;
@@ -13,13 +13,13 @@ use std::rc::Rc;
 
 type Lock = RawSpinLock<Queued, Simulated>;
 
-/// Cycles of a region, with its parts.
+/// Cycles of a region, including its parts.
 fn cycles_of(spent: &CycleAttribution, region: Region) -> u64 {
     let of = spent.regions.iter().filter(|(doing, _)| doing.region == region);
     of.flat_map(|(_, cycles)| cycles).sum()
 }
 
-/// The sum of all regions by phase.
+/// Sum over all regions, by phase.
 fn by_phase(spent: &CycleAttribution) -> [u64; PHASES] {
     std::array::from_fn(|phase| spent.regions.iter().map(|(_, cycles)| cycles[phase]).sum())
 }
@@ -53,14 +53,14 @@ fn every_cycle_of_every_thread_is_of_one_region_and_of_one_phase() {
     for region in [Region::User, Region::LockWait, Region::Copy] {
         assert!(cycles_of(&spent, region) > 0, "{}", region.name());
     }
-    // Only the work, on cores that have no other thread: 30 ns, 250 times.
+    // Only the work is in this region: 30 ns, 250 times, on cores that have no other thread.
     let user = spent.regions[Region::User as usize].1;
     assert_eq!(user[CyclePhase::Working as usize], user.iter().sum::<u64>());
-    // The same holds of lines: cycles lost on a line are lost in some region.
+    // The same is true for lines: cycles lost on a line are lost in some region.
     for (name, line) in &spent.lines {
         assert_eq!(line.regions.iter().sum::<u64>(), line.lost(), "{name}");
     }
-    // Each part has its own cycles, and belongs to its region.
+    // Each part has separate cycles, and belongs to its region.
     let parts = &spent.regions[Region::COUNT..];
     assert_eq!(parts.len(), 3);
     assert!(parts.iter().all(|(doing, cycles)| doing.region == Region::Copy && cycles[0] > 0));
@@ -107,7 +107,7 @@ fn a_line_says_what_it_costs_to_wait_for_and_what_to_look_up() {
     let spent = simulation.attribution();
     let (waits, looks) = (cycles_of(&spent, Region::LockWait), cycles_of(&spent, Region::LookUp));
     assert!(waits > looks && looks > 0, "one lock for all: {waits} beside {looks}");
-    // The line of the table's lock and of its number of objects.
+    // The line that contains the table's lock and its number of objects.
     let lines = spent.lines.iter().filter(|(name, _)| name == "the table");
     let in_region = |region: Region| lines.clone().map(|(_, l)| l.regions[region as usize]).sum();
     let (waited, looked): (u64, u64) = (in_region(Region::LockWait), in_region(Region::LookUp));

@@ -1,12 +1,13 @@
-//! The numbers that the engine gets from the shipped machines' files and their families.
+//! The numbers that the engine gets from the shipped machine files and their families.
 //!
-//! A machine takes most of its protocol from its family, scaled and rounded. So a change of a
-//! family, of a scale or of the rounding changes machines whose files stay the same. This table
-//! shows which. A change that is meant is made here too, and then the predictions are checked.
+//! A machine takes most of its protocol numbers from its family, scaled and rounded. So a change of
+//! a family, of a scale or of the rounding changes machines whose files stay the same. This table
+//! shows which machines change. After an intended change, update the table and then check the
+//! predictions.
 
 use lockyard_sim::Machine;
 
-/// The numbers that come from families, in the order of the table below.
+/// Names of the numbers that come from families, in the order of the table below.
 const NAMES: &[&str] = &[
     "cycles.miss",
     "cycles.leg",

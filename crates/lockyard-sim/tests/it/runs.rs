@@ -1,4 +1,4 @@
-//! Ends of runs, and that runs are the same each time.
+//! Ends of runs, and reproducibility of runs.
 
 use lockyard::on::RawTestAndSetLock;
 use lockyard::on::RawTicketLock;
@@ -13,7 +13,7 @@ fn machine() -> Machine {
     Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped")
 }
 
-/// A run with some of everything: a contended lock, data, pauses, work. Returns its hash and its
+/// Runs a mix of everything: a contended lock, data, pauses, work. Returns its hash and its
 /// operations.
 fn eventful(seed: u64) -> (u64, Vec<u64>) {
     let machine = machine();
@@ -43,7 +43,7 @@ fn eventful(seed: u64) -> (u64, Vec<u64>) {
 #[test]
 fn equal_runs_are_equal_on_any_thread_and_with_any_heap() {
     let first = eventful(7);
-    // Other addresses: the heap is in another state, and each OS thread has an arena of its own.
+    // Change the addresses: the heap is in another state, and each OS thread has a separate arena.
     let _clutter: Vec<Vec<u8>> = (1..200).map(|i| vec![0; i * 997]).collect();
     let threads: Vec<_> = (0..4).map(|_| std::thread::spawn(|| eventful(7))).collect();
     for thread in threads {
@@ -62,7 +62,7 @@ fn pointers_in_words_do_not_change_the_hash() {
         assert!(matches!(simulation.run(), RunEnd::Finished));
         (pointer, simulation.hash(), simulation)
     };
-    // Both arenas live at the same time, so they are at different addresses.
+    // Both arenas exist at the same time, so their addresses differ.
     let ((first, hash, _kept), (second, again, _)) = (run(), run());
     assert_ne!(first, second);
     assert_eq!(hash, again);
@@ -70,8 +70,8 @@ fn pointers_in_words_do_not_change_the_hash() {
 
 #[test]
 fn the_hash_of_this_run_is_known() {
-    // The hash changes when the physics, the machine file or the ticket lock changes. Then check
-    // the tables, and put the new value here.
+    // The hash changes when the physics, the machine file or the ticket lock changes. After such a
+    // change, check the tables and then update the constant.
     assert_eq!(eventful(1).0, KNOWN_HASH);
 }
 
@@ -89,7 +89,7 @@ fn a_run_that_cannot_go_on_says_who_waits_for_what() {
     for place in 0..3 {
         let lock = lock.clone();
         simulation.spawn(place, move || {
-            // Never released.
+            // This lock is never released.
             let _held = lock.acquire();
         });
     }
@@ -202,7 +202,7 @@ fn a_thousand_threads_take_turns() {
 
 #[test]
 fn parking_loses_no_wake_up() {
-    // As in the native host: a release store and then the unpark, which must not overtake it.
+    // As in the native host: the unpark after a release store must not overtake that store.
     const TURNS: u32 = 20;
     for (seed, other) in (0..100).map(|seed| (seed, [1, 24, 48][seed as usize % 3])) {
         hand_over(seed, other, TURNS);
@@ -298,7 +298,7 @@ fn very_long_times_are_only_long() {
     simulation.spawn(2, || work(f64::INFINITY));
     let outcome = simulation.run_until(1 << 40);
     assert!(matches!(outcome, RunEnd::TimeOver), "{outcome}");
-    // The parked thread was woken and has finished: it is not in the report of an endless run.
+    // The parked thread was woken and has finished, so it is not in the report of the endless run.
     simulation.limit_events(0);
     assert!(matches!(simulation.run(), RunEnd::TooManyEvents(left) if left.len() == 1));
 }

@@ -1,5 +1,5 @@
-//! Threads that share CPUs: which one runs, for how long, which one is taken off its CPU, which one
-//! answers.
+//! Threads that share CPUs: which thread runs and for how long, which one is taken off its CPU, and
+//! which one answers.
 
 use crate::support::finish;
 use lockyard::platform::{Host, Ordering, Word};
@@ -10,11 +10,12 @@ use lockyard_sim::{
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// Microseconds of slices in these tests: two threads of a CPU each run for half of it in turn.
+/// Scheduling period in these tests, in microseconds. Two threads of a CPU take turns of half a
+/// period each.
 const PERIOD: f64 = 200.0;
 
-/// The shipped machine with short slices, a clock of one cycle a nanosecond, and these numbers of
-/// its scheduler.
+/// Returns the shipped machine with short slices, a clock of one cycle per nanosecond, and these
+/// scheduler numbers.
 fn machine(changes: &[(&str, f64)]) -> Machine {
     let quiet = [
         ("clock.ghz", 1.0),
@@ -58,7 +59,7 @@ fn spawn<T: Copy + 'static>(
     result
 }
 
-/// Works for this many microseconds in pieces of one. Returns the time at its end.
+/// Works for this number of microseconds, in pieces of one. Returns the time at the end.
 fn work_us(microseconds: u64) -> u64 {
     for _ in 0..microseconds {
         work(1000.0);
@@ -83,7 +84,7 @@ fn threads_of_one_cpu_share_it_equally() {
     finish(&mut simulation);
     let done = simulation.operations();
     let total: u64 = done.iter().sum();
-    // A switch of a microsecond every 50 us takes some of the 10 ms of work.
+    // Switches of one microsecond every 50 us use up a part of the 10 ms of work.
     assert!((13_800..14_200).contains(&total), "{done:?}");
     assert!(done.iter().all(|&d| d * 4 > total * 97 / 100), "{done:?}");
 }
@@ -102,7 +103,8 @@ fn work_is_cut_at_the_end_of_a_slice_and_goes_on_later() {
         .collect();
     finish(&mut simulation);
     let (a, b) = (result_of(&ends[0]), result_of(&ends[1]));
-    // A millisecond each: they end within a slice of each other, after 2 ms and the switches.
+    // Each thread works for a millisecond. They end within one slice of each other, after 2 ms plus
+    // the switches.
     assert!(a.abs_diff(b) <= 102_000, "{a} {b}");
     let switches = simulation.statistics().switches;
     assert!((18..=24).contains(&switches), "{switches}");
@@ -135,8 +137,8 @@ fn a_spinner_off_its_cpu_does_not_see_its_line_move_until_it_runs() {
     });
     let worker = spawn(&mut simulation, 0, 0, || work_us(1000));
     let set = spawn(&mut simulation, 0, 1, move || {
-        // In the middle of a slice of either thread: the spinner sees it at once, or in its next
-        // slice.
+        // In the middle of either thread's slice. The spinner sees the change immediately or in its
+        // next slice.
         work_us(330);
         set_by.store(1, Ordering::Release);
         now()
@@ -176,8 +178,8 @@ fn a_spinning_thread_leaves_the_cpu_to_the_worker_after_the_window() {
     assert!(without > 1_800_000, "{without}: it spins for half of the time");
     let (with, exits) = spin(4096.0, 1e6);
     assert!(exits > 0 && with < 1_100_000, "{with}");
-    // It cannot give away more than the lead: except for that, it keeps its share, and is noticed
-    // again and again meanwhile.
+    // The spinner cannot give away more than the lead. Beyond that it keeps its share, and the host
+    // notices it again and again.
     let (fair, exits) = spin(4096.0, 50.0);
     assert!(exits > 100 && fair > 1_800_000, "{fair}");
 }
@@ -212,7 +214,7 @@ fn a_parked_thread_gives_its_cpu_up_and_has_it_again_when_it_is_woken() {
         now()
     });
     let worker = spawn(&mut simulation, 0, 0, || work_us(1000));
-    // No idle CPU is left: each of the others has a thread.
+    // No CPU is idle: each of the others has a thread.
     for place in 2..machine.hardware_threads() {
         simulation.spawn(place, || {
             work_us(1200);
@@ -228,7 +230,8 @@ fn a_parked_thread_gives_its_cpu_up_and_has_it_again_when_it_is_woken() {
     });
     finish(&mut simulation);
     let late = result_of(&woken) - result_of(&waker);
-    // The wake-up, a switch, a load: it goes before the worker, which has run 500 us more.
+    // The wake-up, a switch, a load. The woken thread pre-empts the worker, which has run 500 us
+    // more.
     assert!((4000..7000).contains(&late), "{late}");
     assert!(
         result_of(&worker) < 1_012_000,
@@ -249,7 +252,7 @@ fn a_socket_that_a_thread_moved_to_is_not_idle() {
         let mut simulation = shared(&machine, 1);
         let [word, count] = [0, 0].map(|home| simulation.place(SimulatedU32::new(0), 64, home));
         let (parked, counted) = (word.clone(), count.clone());
-        // All begin on the only CPU of the first socket. The one that is woken goes to the other
+        // All threads begin on the only CPU of the first socket. The woken one moves to the other
         // socket's CPU, which is idle.
         let moved = spawn(&mut simulation, 0, 0, move || {
             while parked.load(Ordering::Acquire) == 0 {
@@ -278,7 +281,7 @@ fn an_idle_cpu_takes_over_who_waits_elsewhere() {
     let machine = machine(&[]);
     let mut simulation = shared(&machine, 1);
     let ends: Vec<_> = (0..3).map(|_| spawn(&mut simulation, 0, 0, || work_us(1000))).collect();
-    // It finishes early. Then its CPU is free.
+    // This thread finishes early. Then its CPU is free.
     let early = spawn(&mut simulation, 0, 1, || work_us(100));
     finish(&mut simulation);
     assert!(simulation.statistics().migrations >= 1);
@@ -287,8 +290,8 @@ fn an_idle_cpu_takes_over_who_waits_elsewhere() {
     assert!(result_of(&early) < 110_000);
 }
 
-/// Time that a thread waits for others, one of which works on a CPU of its own, and one of which
-/// does as `other`.
+/// Time for which a thread waits for two others. One of them works on a separate CPU, and the other
+/// does what `other` says.
 fn answered_after(
     changes: &[(&str, f64)],
     others: impl FnOnce(&mut Simulation),
@@ -312,7 +315,7 @@ fn running_threads_answer_after_an_interrupt_and_pay_for_it() {
     let (waited, simulation) = answered_after(&[], |simulation| {
         end = Some(spawn(simulation, 0, 1, || work_us(100)));
         spawn(simulation, 0, 2, || work_us(100));
-        // Another guest's threads, and those that have finished, are not asked.
+        // Threads of other guests, and finished threads, are not interrupted.
         spawn(simulation, 1, 3, || work_us(100));
         spawn(simulation, 0, 4, || work_us(1));
     });
@@ -328,7 +331,7 @@ fn a_thread_off_its_cpu_answers_when_it_runs_next() {
         spawn(simulation, 0, 1, || work_us(1000));
         spawn(simulation, 0, 1, || work_us(1000));
     });
-    // One of the two does not run, and will within a slice.
+    // One of the two is not running, and will run within a slice.
     assert!((2_000..102_000).contains(&waited), "{waited}");
     let mut long = 0;
     for place in 1..4 {
@@ -360,7 +363,7 @@ fn a_parked_thread_is_woken_to_answer_and_parks_again() {
             Simulated::unpark(std::ptr::from_ref(&*word), 1);
         });
     });
-    // The interrupt, the wake-up, the switch back to the thread that ran last there.
+    // The interrupt, the wake-up, and the switch to the thread that last ran there.
     assert!((5_000..7_000).contains(&waited), "{waited}");
     assert_eq!(simulation.statistics().interrupts, 2);
 }
@@ -391,7 +394,7 @@ fn without_shared_cpus_nobody_can_wait_for_others() {
 
 #[test]
 fn a_directed_yield_brings_the_thread_that_is_waited_for() {
-    // On CPU 1 a thread of the other guest has the CPU. The thread that must answer waits behind
+    // On CPU 1, a thread of the other guest is running. The thread that must answer waits behind
     // it.
     let waited = |directed: f64| {
         let changes = [
@@ -418,7 +421,7 @@ fn a_budget_of_polls_is_not_spent_off_the_cpu() {
     let machine = machine(&[]);
     let mut simulation = shared(&machine, 1);
     let word = simulation.place(SimulatedU64::new(0), 64, 0);
-    // With a poll every 50 cycles or so the budget lasts for several slices.
+    // With a poll about every 50 cycles, the budget lasts for several slices.
     let spent = spawn(&mut simulation, 0, 0, move || {
         let begin = now();
         assert!(Simulated::wait_within(&*word, Ordering::Acquire, 10_000, |v| v == 1).is_err());
@@ -439,7 +442,8 @@ fn a_budget_of_polls_is_not_spent_off_the_cpu() {
     finish(&mut simulation);
     let beside = result_of(&spent);
     assert!(alone > 300_000, "{alone}");
-    // Beside a worker it takes about twice as long, not the same time.
+    // With a worker on the same CPU, the wait takes about twice as long. The time off the CPU does
+    // not use up the budget.
     assert!((alone * 3 / 2..alone * 5 / 2).contains(&beside), "{beside} {alone}");
 }
 

@@ -1,5 +1,5 @@
-//! The shipped machines. Each is read, names the sources of its numbers, meets the latencies that
-//! its file gives as inputs, and runs with every hardware thread busy.
+//! The shipped machines. Each can be read, names the sources of its numbers, and reproduces the
+//! latencies that are its file's inputs. Each also runs with all hardware threads busy.
 
 use crate::support::ping_pong;
 use lockyard::platform::{Ordering, Word};
@@ -49,8 +49,8 @@ fn every_number_has_a_source_or_a_reason_and_most_have_a_source() {
     }
 }
 
-/// The latencies to which the files were scaled come out. (Those of Westmere-EX are two cells of a
-/// table, and its figures are not inputs.)
+/// The simulation reproduces the latencies to which the files were scaled. (Those of Westmere-EX
+/// are two cells of a table, and its figures are not inputs.)
 #[test]
 fn a_ping_pong_costs_what_the_machine_files_say() {
     for machine in machines().iter().filter(|machine| machine.name() != "westmere-ex-4s10c") {

@@ -1,4 +1,4 @@
-//! Time that a line stays at a core: the turns of siblings, the hold after a grant, and the
+//! Time for which a line stays at a core: turns of siblings, the hold after a grant, and the
 //! slowdown of siblings' work.
 
 use crate::support::{OTHER_SOCKET, SIBLING_OF_0, finish, machine, number, ping_pong, thread};
@@ -17,12 +17,12 @@ fn a_sibling_waits_for_its_turn() {
 
 #[test]
 fn a_siblings_load_waits_out_the_turn_whenever_it_comes() {
-    // Nothing is done ahead here, so that work measures the time.
+    // Nothing is done ahead here, so that work can measure the time.
     let machine = machine(&[("jitter", 0), ("sibling_turn", 60), ("run_ahead", 0)]);
     let n = |name: &str| number(&machine, &format!("cycles.{name}"));
     let (before_lock, lock, turn) = (n("rmw_before_lock"), n("rmw_lock"), n("sibling_turn"));
-    // Cycles after the beginning of the lock: within it, at its end, within the turn, at the turn's
-    // end, and later.
+    // Start times relative to the start of the lock: within it, at its end, within the turn, at the
+    // turn's end, and later.
     for late in [4, lock, lock + 1, lock + turn - 1, lock + turn, lock + turn + 9] {
         let mut simulation = Simulation::new(&machine, 1);
         let word = simulation.place(SimulatedU64::new(0), 64, 0);
@@ -44,7 +44,7 @@ fn a_siblings_load_waits_out_the_turn_whenever_it_comes() {
     }
 }
 
-/// Counts when each of `places` adds to a word this many times.
+/// Counts of a run in which each of `places` adds to a word this many times.
 fn additions(
     machine: &Machine,
     places: impl IntoIterator<Item = usize>,
@@ -64,7 +64,7 @@ fn additions(
     simulation.statistics()
 }
 
-/// Read-modify-writes for each ownership when both sockets add to a word.
+/// Read-modify-writes per ownership when both sockets add to a word.
 fn additions_of_an_ownership(machine: &Machine) -> f64 {
     let statistics = additions(machine, [0, OTHER_SOCKET], 2000);
     statistics.rmws as f64 / statistics.exclusive_fills as f64
@@ -76,15 +76,15 @@ fn after_a_grant_the_owner_keeps_the_line() {
         additions_of_an_ownership(&machine(&[("granted_legs", legs), ("granted_spread", 0)]))
     };
     let (short, long) = (at(0), at(5));
-    // The request of the other socket is on its way meanwhile, so the two times overlap.
+    // Meanwhile the other socket's request is on its way, so the two times overlap.
     assert!(long >= 5.0 * 92.0 / 22.0, "5 legs of 92 cycles are time for 21 additions: {long}");
     assert!(short < long - 4.0, "{short} and {long}");
 }
 
 #[test]
 fn the_hold_varies_from_nothing_to_twice_the_mean() {
-    // Both cores of the other socket want the line, which is here. The second one waits for the
-    // hold of the first.
+    // Both cores of the other socket want the line, which is in this socket. The second core waits
+    // for the hold of the first.
     let second_ends = |spread, seed| {
         let numbers = [("jitter", 0), ("granted_legs", 1), ("granted_spread", spread)];
         let machine = machine(&numbers);
@@ -115,7 +115,7 @@ fn the_hold_varies_from_nothing_to_twice_the_mean() {
     assert!((mean - same[0] as f64).abs() < leg as f64 / 8.0, "{mean} and {}", same[0]);
 }
 
-/// Grants of the home agent per addition, when `ours` cores of one socket and `theirs` of the other
+/// The home agent's grants per addition, when `ours` cores of one socket and `theirs` of the other
 /// add to a word.
 fn grants_of_an_addition(machine: &Machine, ours: usize, theirs: usize) -> f64 {
     let places = (0..ours).chain((0..theirs).map(|core| OTHER_SOCKET + core));
@@ -136,7 +136,7 @@ fn the_more_the_other_sockets_request_weighs_the_sooner_it_gets_the_line() {
     );
 }
 
-/// Cycles that 1000 cycles of work take beside a sibling that works for `beside` cycles.
+/// Cycles for 1000 cycles of work, with a sibling that works for `beside` cycles.
 fn work_beside(machine: &Machine, beside: u64) -> u64 {
     let mut simulation = Simulation::new(machine, 1);
     let cycles = machine.nanoseconds(1000);
@@ -155,7 +155,7 @@ fn work_beside(machine: &Machine, beside: u64) -> u64 {
 fn work_is_slow_only_while_the_sibling_works() {
     let machine = machine(&[]);
     assert_eq!(work_beside(&machine, 0), 1000);
-    // The sibling's 100 cycles take 155, in which this thread does 100 of its own.
+    // The sibling's 100 cycles take 155. In that time, this thread does 100 cycles of its own work.
     assert_eq!(work_beside(&machine, 100), 155 + 900);
     assert_eq!(work_beside(&machine, 5000), 1550);
 }

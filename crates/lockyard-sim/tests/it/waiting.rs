@@ -1,4 +1,4 @@
-//! Waiting loops: how long a bounded one goes on, and which cycles count as waiting.
+//! Waiting loops: how long a bounded one runs, and which cycles count as waiting.
 
 use crate::support::{OTHER_SOCKET, finish, machine, number, on, thread};
 use lockyard::platform::{Host, Ordering, Word};
@@ -48,8 +48,8 @@ fn a_budget_of_one_poll_is_one_poll() {
     assert_eq!(simulation.statistics().loads, 1);
 }
 
-/// Mean time of a hundred polls of a word whose line others write, by a bounded wait or by a loop
-/// that counts.
+/// Mean time of a hundred polls of a word, whose line other threads write. `bounded`: polls by a
+/// bounded wait, otherwise by a loop that counts.
 fn a_hundred_polls_beside(writers: usize, gap: f64, bounded: bool) -> f64 {
     let mut simulation = Simulation::new(&machine(&[]), 1);
     let word = simulation.place(SimulatedU64::new(0), 8, 0);
@@ -95,7 +95,7 @@ fn a_budget_is_of_polls_however_often_the_line_is_taken_away() {
     for (writers, gap) in [(0, 0.0), (1, 1000.0), (1, 300.0), (1, 20.0), (4, 20.0), (16, 20.0)] {
         let counted = a_hundred_polls_beside(writers, gap, false);
         let bounded = a_hundred_polls_beside(writers, gap, true);
-        // A round of the loop has no `poll`, and costs a load instead: two cycles of 47 less.
+        // A round of the counting loop costs a load instead of `poll`: 2 cycles less, of 47.
         assert!(
             (bounded / counted - 1.0).abs() < 0.08,
             "{writers} writers, every {gap} ns: {bounded} cycles, not {counted}"
@@ -103,8 +103,9 @@ fn a_budget_is_of_polls_however_often_the_line_is_taken_away() {
     }
 }
 
-/// Cycles in each phase, and polls that missed. Hardware thread 0 waits from cycle `begin` on for a
-/// word that another socket changes at once, and again at cycle 20 000 from 1 to 2.
+/// Cycles in each phase, and number of polls that missed. Hardware thread 0 waits from cycle
+/// `begin` on until the word is at least `value`. Another socket sets the word to 1 at the start,
+/// and to 2 at cycle 20 000.
 fn waits_for(value: u64, begin: u64) -> ([u64; PHASES], u64) {
     let mut simulation = Simulation::new(&machine(&[]), 1);
     let word = simulation.place(SimulatedU64::new(0), 64, 0);

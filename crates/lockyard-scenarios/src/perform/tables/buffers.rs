@@ -1,8 +1,8 @@
-//! `buffer-cache`: buffers found by group and block, with the library's switches.
+//! `buffer-cache`: buffers found by group and block, with all switches of the library's table.
 //!
-//! A look-up gets a cached buffer. The same call would fill a missing one. Meanwhile only other
-//! look-ups use that buffer. Filling takes no time here, so there is no setting for the place where
-//! it happens. Other steps of the script stand for its cost.
+//! A look-up gets a cached buffer. If the buffer were missing, the same call would fill it, while
+//! only other look-ups could use it. Filling takes no time here, so there is no setting for the
+//! place where it happens. Other steps of the script represent its cost.
 
 use super::table_object::{Held, MakeTable, Of, TableObject};
 use super::tally::Tally;
@@ -17,7 +17,7 @@ use std::ptr::NonNull;
 
 pub(super) struct Buffers;
 
-/// A function that is generic over the switches that a script sets.
+/// A generic function over the switches that a script sets.
 trait Chosen<H: HostWithSlots> {
     type Result;
     fn with<S: Switches<H>>(self) -> Self::Result;
@@ -83,7 +83,7 @@ impl MakeTable for Buffers {
 
 /// # Safety
 ///
-/// As [`MakeTable::make`], with the switches `S`.
+/// Does the same as [`MakeTable::make`], with the switches `S`.
 unsafe fn made<S: Switches<H>, H: HostWithSlots>(
     table: &Table,
     memory: NonNull<u8>,
@@ -92,7 +92,7 @@ unsafe fn made<S: Switches<H>, H: HostWithSlots>(
     let groups = Groups::new(table.number("groups") as u32).ok()?;
     let empty =
         BufferCache::<u64, S, H>::with_configuration(Configuration::DEFAULT.with_groups(groups));
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds the contract of this function.
     let cache = unsafe { Held::write(memory, empty, drops) };
     let cached = Cached {
         cache,
@@ -111,16 +111,16 @@ struct Cached<S: Switches<H>, H: HostWithSlots> {
     cache: Held<BufferCache<u64, S, H>>,
     groups: u64,
     buffers: u64,
-    /// Number of look-ups and removals that found no buffer, or the wrong one. Written only in that
-    /// case.
+    /// Number of look-ups and removals that found no buffer, or the wrong one. Written only on such
+    /// a fault.
     missed: Tally,
     /// Number of refused insertions.
     refused: Tally,
 }
 
 impl<S: Switches<H>, H: HostWithSlots> Cached<S, H> {
-    /// Returns the key of a buffer. Numbers go to the groups in turn, and the blocks of each group
-    /// count from 0.
+    /// Returns the key of a buffer. Successive numbers go to the groups in turn. The blocks of each
+    /// group are numbered from 0.
     fn key(&self, number: u64) -> Key {
         Key::new((number % self.groups) as u32, number / self.groups)
     }

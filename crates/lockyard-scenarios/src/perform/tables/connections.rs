@@ -30,14 +30,15 @@ impl MakeTable for Connections {
         memory: NonNull<u8>,
         drops: bool,
     ) -> Option<Box<dyn TableObject>> {
-        // SAFETY: the caller's promise. `layout` is of the same variant.
+        // SAFETY: the caller upholds the contract of this function. `layout` is of the same
+        // variant.
         locked_or_rcu!(table, P => unsafe { made::<P, H>(table, memory, drops) })
     }
 }
 
 /// # Safety
 ///
-/// As [`MakeTable::make`], of the variant `P`.
+/// Does the same as [`MakeTable::make`], for the variant `P`.
 unsafe fn made<P: LookUp<H>, H: HostWithSlots>(
     table: &Table,
     memory: NonNull<u8>,
@@ -45,7 +46,7 @@ unsafe fn made<P: LookUp<H>, H: HostWithSlots>(
 ) -> Option<Box<dyn TableObject>> {
     let bits = Bits::new(table.number("bits") as u32).ok()?;
     let empty = ConnectionTable::<u64, P, H>::with_bits(bits, Some(SEED));
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds the contract of this function.
     let held = unsafe { Held::write(memory, empty, drops) };
     let connections = table.entries();
     for number in 0..connections {
@@ -59,7 +60,7 @@ unsafe fn made<P: LookUp<H>, H: HostWithSlots>(
     }))
 }
 
-/// Returns the tuple of a connection's first packet. Numbers below 2^48 have different tuples.
+/// Returns the tuple of a connection's first packet. All numbers below 2^48 have different tuples.
 fn tuple(number: u64) -> Tuple {
     let client = (Ipv4Addr::from_bits(number as u32).into(), (number >> 32) as u16);
     let service = (Ipv4Addr::new(192, 0, 2, 1).into(), 80);
@@ -69,8 +70,8 @@ fn tuple(number: u64) -> Tuple {
 struct Chains<P: LookUp<H>, H: HostWithSlots> {
     table: Held<ConnectionTable<u64, P, H>>,
     connections: u64,
-    /// Number of look-ups and removals that found no connection, or the wrong one. Written only in
-    /// that case.
+    /// Number of look-ups and removals that found no connection, or the wrong one. Written only on
+    /// such a fault.
     missed: Tally,
     /// Number of refused insertions.
     refused: Tally,

@@ -1,8 +1,8 @@
-//! `id-table`: objects found by small integers, like a kernel's timers. An object has an owner and
-//! a few words.
+//! `id-table`: objects found by small integers, such as a kernel's timers. An object has an owner
+//! and a few words.
 //!
-//! A look-up finds an object and reads it under the object's lock. An update changes it under that
-//! lock.
+//! A look-up finds an object and reads it under the object's lock. An update changes the object
+//! under that lock.
 
 use super::table_object::{Held, MakeTable, Of, TableObject};
 use super::tally::Tally;
@@ -13,16 +13,16 @@ use lockyard_tables::id_table::{IdTable, Locked, Rcu, Variant};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
-/// An object of the table, for example a timer. A kernel's timer has some hundred bytes, so no two
-/// share a line.
+/// An object of the table, for example a timer. Kernel timers have some hundred bytes, so here too
+/// no two objects share a line.
 #[derive(Clone, Copy)]
 #[repr(align(64))]
 struct Object {
-    /// The number of the object's entry.
+    /// Number of the object's entry.
     owner: u64,
     /// Number of changes.
     changed: u64,
-    /// Its expiry and its interval, for example.
+    /// For example, the expiry time and the interval.
     setting: [u64; 3],
 }
 
@@ -38,25 +38,25 @@ impl MakeTable for Identifiers {
         memory: NonNull<u8>,
         drops: bool,
     ) -> Option<Box<dyn TableObject>> {
-        // SAFETY: the caller's promise. `layout` is of the same variant.
+        // SAFETY: the caller upholds the contract of this function. `layout` is of the same
+        // variant.
         locked_or_rcu!(table, V => unsafe { made::<V, H>(table, memory, drops) })
     }
 }
 
 /// # Safety
 ///
-/// As [`MakeTable::make`], of the variant `V`.
+/// Does the same as [`MakeTable::make`], for the variant `V`.
 unsafe fn made<V: Variant, H: HostWithSlots>(
     table: &Table,
     memory: NonNull<u8>,
     drops: bool,
 ) -> Option<Box<dyn TableObject>> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the caller upholds the contract of this function.
     let held = unsafe { Held::write(memory, IdTable::<Object, V, H>::default(), drops) };
     let entries = table.entries();
     for owner in 0..entries {
-        // The table gives out the lowest free identifier, so an entry's identifier equals its
-        // number.
+        // The table assigns the lowest free identifier, so an entry's identifier equals its number.
         held.insert(Object::new(owner)).ok()?;
     }
     Some(Box::new(Objects {
@@ -76,8 +76,8 @@ impl Object {
 struct Objects<V: Variant, H: HostWithSlots> {
     table: Held<IdTable<Object, V, H>>,
     entries: u64,
-    /// Number of look-ups and removals that found no object, or the wrong one. Written only in that
-    /// case.
+    /// Number of look-ups and removals that found no object, or the wrong one. Written only on such
+    /// a fault.
     missed: Tally,
     /// Number of refused insertions.
     refused: Tally,

@@ -1,8 +1,8 @@
 //! Tables as objects of scenarios. The library's tables are made in place, and steps use them.
 //!
-//! Each kind has its own file, and a line in the list at the end of this file. A row in
+//! Each kind has a file, and a line in the list at the end of this file. A row in
 //! `model/table_kinds.rs` has the settings that scripts may change. Tables are laid out and filled
-//! before tasks run. On a simulated machine that takes no simulated time.
+//! before tasks run. On a simulated machine, this takes no simulated time.
 
 mod buffers;
 mod connections;
@@ -23,7 +23,7 @@ use table_object::MakeTable;
 macro_rules! tables {
     ($($kind:ident: $made:ty),* $(,)?) => {
         impl Table {
-            /// Returns the layout of the part of the table that lies in the object's line.
+            /// Returns the layout of the part of the table that is in the object's line.
             pub(super) fn layout<H: HostWithSlots>(&self) -> Layout {
                 match self.table_kind() {
                     $(TableKind::$kind => <$made>::layout::<H>(self),)*
@@ -43,7 +43,8 @@ macro_rules! tables {
             ) -> Option<Box<dyn TableObject>> {
                 match self.table_kind() {
                     $(TableKind::$kind => {
-                        // SAFETY: the caller's promise. The layout is that of this kind.
+                        // SAFETY: the caller upholds the contract of this function. The layout is
+                        // that of this kind.
                         unsafe { <$made>::make::<H>(self, memory, drops) }
                     })*
                 }

@@ -1,7 +1,7 @@
 //! `statistics`: packets, bytes, last use and flags of flows. A flow has one record for all CPUs,
 //! one for each CPU, or one for each NUMA node that updates it.
 //!
-//! An entry is a flow. An update counts a packet. A reading sums the flow's records, each read
+//! An entry is a flow. An update counts a packet. A read sums the flow's records, reading each
 //! under its lock. An insertion makes the statistics of a new flow, with the allocations that the
 //! variant makes at creation. A removal drops the statistics.
 
@@ -13,7 +13,7 @@ use lockyard_tables::statistics::{Counts, PerCpu, PerNode, Shared, Statistics, V
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
-/// Number of bytes of each counted packet.
+/// Size in bytes of each counted packet.
 const PACKET: u64 = 64;
 
 type Flow<V, H> = Statistics<V, lockyard::lock::Queued, H>;
@@ -58,19 +58,20 @@ impl MakeTable for Records {
         memory: NonNull<u8>,
         drops: bool,
     ) -> Option<Box<dyn TableObject>> {
-        // SAFETY: the caller's promise. `layout` is of the same variant.
+        // SAFETY: the caller upholds the contract of this function. `layout` is of the same
+        // variant.
         with_variant!(table, V => unsafe { made::<V, H>(table, memory, drops) })
     }
 }
 
 fn layout<V: Variant, H: HostWithSlots>(table: &Table) -> Layout {
-    // At most 2^16 flows of a few lines each.
+    // There are at most 2^16 flows of a few lines each.
     Layout::array::<Flow<V, H>>(table.entries() as usize).expect("an array of some megabytes")
 }
 
 /// # Safety
 ///
-/// As [`MakeTable::make`], of the variant `V`.
+/// Does the same as [`MakeTable::make`], for the variant `V`.
 unsafe fn made<V: Variant, H: HostWithSlots>(
     table: &Table,
     memory: NonNull<u8>,
@@ -78,8 +79,8 @@ unsafe fn made<V: Variant, H: HostWithSlots>(
 ) -> Option<Box<dyn TableObject>> {
     let mut flows = Vec::new();
     for number in 0..table.entries() as usize {
-        // SAFETY: the caller provides room for the array, this is the place of one element, and
-        // each place is used once.
+        // SAFETY: the caller provides memory for the array. This is the memory of one element, and
+        // each element is written once.
         let flow = unsafe {
             let place = memory.add(number * size_of::<Flow<V, H>>());
             Held::write(place, Flow::<V, H>::new().ok()?, drops)
@@ -93,8 +94,7 @@ struct Flows<V: Variant, H: HostWithSlots> {
     flows: Vec<Held<Flow<V, H>>>,
     /// Number of refused insertions.
     refused: Tally,
-    /// Number of torn readings: their bytes do not match their packets. Written only for a torn
-    /// reading.
+    /// Number of torn reads, whose bytes do not match their packets. Written only on such a read.
     torn: Tally,
 }
 
@@ -103,10 +103,10 @@ impl<V: Variant, H: HostWithSlots> Flows<V, H> {
     ///
     /// # Safety
     ///
-    /// The caller inserted it and has not removed it.
+    /// The caller has inserted the flow and not removed it.
     unsafe fn inserted(&self, address: u64) -> &Flow<V, H> {
         let flow: *const Flow<V, H> = std::ptr::with_exposed_provenance(address as usize);
-        // SAFETY: by the caller's promise, the flow is there until it is removed.
+        // SAFETY: by the caller's contract, the flow exists until it is removed.
         unsafe { &*flow }
     }
 }
@@ -136,12 +136,12 @@ impl<V: Variant, H: HostWithSlots> TableObject for Flows<V, H> {
         let made = memory.and_then(|memory| match Flow::<V, H>::new() {
             Ok(flow) => {
                 let place = memory.cast::<Flow<V, H>>();
-                // SAFETY: allocated with the layout of a flow.
+                // SAFETY: the memory was allocated with the layout of a flow.
                 unsafe { place.write(flow) };
                 Some(place.as_ptr().expose_provenance() as u64)
             }
             Err(_) => {
-                // SAFETY: allocated above with this layout, and not used.
+                // SAFETY: the memory was allocated above with this layout, and is not used.
                 during::<H, _>(Region::Free, || unsafe { H::deallocate(memory, layout) });
                 None
             }
@@ -155,8 +155,8 @@ impl<V: Variant, H: HostWithSlots> TableObject for Flows<V, H> {
     fn remove(&self, inserted: u64) {
         let place = std::ptr::with_exposed_provenance_mut::<Flow<V, H>>(inserted as usize);
         let Some(place) = NonNull::new(place) else { return };
-        // SAFETY: made by `insert`, with this layout. The task that inserted it removes it, once,
-        // and no other task knows it.
+        // SAFETY: `insert` made the flow, with this layout. The task that inserted it removes it
+        // once, and no other task knows it.
         unsafe {
             place.drop_in_place();
             let layout = Layout::new::<Flow<V, H>>();

@@ -1,22 +1,22 @@
-//! The traits that a kind of table implements.
+//! The traits that each kind of table implements.
 
 use crate::model::{Table, TableOperation};
 use lockyard::platform::HostWithSlots;
 use std::alloc::Layout;
 use std::ptr::NonNull;
 
-/// An entry, as a table finds it.
+/// An entry, by the value with which a table finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Of {
-    /// An entry that was there before tasks ran, by number.
+    /// Number of an entry that existed before tasks ran.
     Entry(u64),
-    /// An inserted entry, by the value that [`TableObject::insert`] returned.
+    /// Value that [`TableObject::insert`] returned for an inserted entry.
     Inserted(u64),
 }
 
-/// A way to make a kind of table.
+/// Construction of a kind of table.
 pub(super) trait MakeTable {
-    /// Returns the layout of the part that lies in the object's line. The rest is allocated.
+    /// Returns the layout of the part that is in the object's line. The rest is allocated.
     fn layout<H: HostWithSlots>(table: &Table) -> Layout;
 
     /// Makes the table in `memory` and fills it. Returns `None` if the host has no memory. With
@@ -38,7 +38,7 @@ pub(crate) trait TableObject {
     /// Looks up, updates or reads an entry.
     fn perform(&self, operation: TableOperation, of: Of);
 
-    /// Inserts a new entry with a unique number. Returns the value by which the table finds the
+    /// Inserts a new entry with a unique number. Returns the value with which the table finds the
     /// entry, or `None` if the table refuses it.
     fn insert(&self, _number: u64) -> Option<u64> {
         unreachable!("no step inserts into this table")
@@ -49,16 +49,16 @@ pub(crate) trait TableObject {
         unreachable!("no step removes from this table")
     }
 
-    /// Checks, after all tasks have finished, that no entry was lost, and that tasks found only the
-    /// entries that they asked for. `performed` returns how often an operation was performed,
-    /// without operations on inserted entries.
+    /// Checks that no entry was lost, and that tasks found only the entries that they asked for.
+    /// Called after all tasks have finished. `performed` returns how often an operation was
+    /// performed, without operations on inserted entries.
     fn verify(&self, performed: &dyn Fn(TableOperation) -> u64) -> Result<(), String>;
 
     /// Address of the table.
     fn address(&self) -> usize;
 }
 
-/// A value in the run's memory. If `drops` is true, dropping this drops the value.
+/// A value in the run's memory. Dropping this drops the value if `drops` is `true`.
 pub(super) struct Held<T> {
     place: NonNull<T>,
     drops: bool,
@@ -72,7 +72,7 @@ impl<T> Held<T> {
     /// `memory` is valid for a `T`, is used for nothing else, and outlives the returned value.
     pub(super) unsafe fn write(memory: NonNull<u8>, value: T, drops: bool) -> Self {
         let place = memory.cast::<T>();
-        // SAFETY: the caller provides the room.
+        // SAFETY: the caller provides memory for the value.
         unsafe { place.write(value) };
         // Padding and a word may share a 64-bit unit of simulated memory, so the compiler must
         // assume nothing about the padding.
@@ -89,8 +89,8 @@ impl<T> std::ops::Deref for Held<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: written by `write`. The memory outlives `self`, and there are only shared
-        // references until `self` is dropped.
+        // SAFETY: `write` wrote the value. The memory outlives `self`, and only shared references
+        // exist until `self` is dropped.
         unsafe { self.place.as_ref() }
     }
 }
@@ -98,8 +98,8 @@ impl<T> std::ops::Deref for Held<T> {
 impl<T> Drop for Held<T> {
     fn drop(&mut self) {
         if self.drops {
-            // SAFETY: written by `write`, dropped once, and all references are borrowed from
-            // `self`.
+            // SAFETY: `write` wrote the value, it is dropped once, and all references are borrowed
+            // from `self`.
             unsafe { self.place.drop_in_place() };
         }
     }

@@ -1,7 +1,7 @@
 //! Counts of faults in a table.
 //!
-//! A count is written only when a fault occurs, and read after all tasks have finished. It is
-//! therefore not part of the experiment's shared memory.
+//! A count is written only when a fault occurs, and is read after all tasks have finished. So it
+//! adds no traffic to the experiment's shared memory.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 

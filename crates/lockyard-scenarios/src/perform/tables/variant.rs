@@ -1,7 +1,7 @@
 //! Choice of a type by the variant that a table names.
 
 /// Evaluates `$body` with `$variant` as the type of the variant that `$table` names, `locked` or
-/// `rcu`. The types are `Locked` and `Rcu` in the scope of the caller.
+/// `rcu`. The types are `Locked` and `Rcu` in the caller's scope.
 macro_rules! locked_or_rcu {
     ($table:expr, $variant:ident => $body:expr) => {
         match $table.name("variant") {

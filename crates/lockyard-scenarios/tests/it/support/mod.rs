@@ -1,4 +1,4 @@
-//! Both back-ends, for tasks with a fixed number of operations: threads of this host, and a
+//! Both back-ends for tasks with a fixed number of operations: threads of this host, and a
 //! simulated machine.
 
 pub(crate) mod scripts;
@@ -50,7 +50,7 @@ pub(crate) struct Run {
     pub(crate) hash: u64,
 }
 
-/// Simulates tasks that perform a variant, each on the core that `place` gives.
+/// Simulates tasks that perform a variant. `place` returns the core of each task.
 pub(crate) fn simulated(
     script: &Script,
     variant: &str,

@@ -1,4 +1,4 @@
-//! Scripts as text, and the errors of broken ones.
+//! Texts of scripts, and the errors of broken ones.
 
 use lockyard_scenarios::Script;
 
@@ -27,7 +27,7 @@ object = "m"
 name = "queued"
 "#;
 
-/// Returns the error of a broken script, which is one line.
+/// Returns the error of a broken script. It is one line.
 pub(crate) fn error_of(text: &str) -> String {
     let error = Script::parse("s.toml", text).expect_err("it is broken").to_string();
     assert!(!error.contains('\n'), "one line: {error}");

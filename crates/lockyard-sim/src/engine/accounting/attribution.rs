@@ -1,26 +1,26 @@
-//! Where the cycles of a run went: by phase, by region of the threads' code, and by line.
+//! Account of a run's cycles: by phase, by region of the threads' code, and by line.
 //!
-//! Counting changes nothing in a run. Every thread is in one phase at a time, and in one region.
-//! Cycles of a phase that are spent on a line are added to the line.
+//! Counting changes nothing in a run. Every thread is in one phase and one region at a time. Cycles
+//! of a phase that are spent on a line are also added to that line.
 //!
-//! - A *hand-over* of a line is an operation that needs the line exclusively, by another thread
-//!   than the last such operation.
+//! - A *hand-over* of a line is an operation that needs the line exclusively, by a different thread
+//!   than the previous such operation.
 //! - A *move* is a hand-over, or a load that missed.
-//! - A move is *needed* if the thread, while it then has the line, uses a 64-bit unit that another
-//!   thread has touched since it last did so itself. Other moves brought the line for what stands
-//!   beside it, which is false sharing (M. Dubois and others, *The Detection and Elimination of
-//!   Useless Misses in Multiprocessors*, ISCA 1993).
-//! - A hand-over of a unit that another thread touched last is needed too, though its value was
+//! - A move is *needed* if the thread then uses a 64-bit unit that another thread has touched since
+//!   its own last use. Other moves are false sharing: they brought the line for the data of its
+//!   other units (M. Dubois and others, *The Detection and Elimination of Useless Misses in
+//!   Multiprocessors*, ISCA 1993).
+//! - A hand-over of a unit that another thread touched last is also needed, even if its value was
 //!   read before. So is a thread's first move.
 
 use super::phase::PHASES;
 use lockyard::platform::{Activity, Region};
 use std::ops::{Add, Sub};
 
-/// Counts of one line.
+/// Counts for one line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LineCounts {
-    /// Cycles that threads waited for this line, or for its word to change, by
+    /// Cycles for which threads waited for this line, or for its word to change, by
     /// [`CyclePhase`](crate::CyclePhase).
     pub cycles: [u64; PHASES],
     /// The same cycles, by [`Region`].
@@ -28,16 +28,16 @@ pub struct LineCounts {
     /// Hand-overs by [`LineDistance`](crate::LineDistance).
     pub hand_overs: [u64; 4],
     /// Loads that missed, by [`LineDistance`](crate::LineDistance) from the thread that last had
-    /// the line exclusively. Loads of a line that no other thread had are counted in `moves` only.
+    /// the line exclusively. Loads of a line that no other thread had are only in `moves`.
     pub reads: [u64; 4],
     /// Hand-overs and loads that missed.
     pub moves: u64,
-    /// Moves that brought what other threads had done. A move is known to be needed when its data
-    /// is used, so the count of a window may include a move before it.
+    /// Moves that brought data which other threads had changed. A move counts as needed only when
+    /// its data is used, so the count of a window may include a move from before it.
     pub needed: u64,
-    /// Loads of waiting loops that missed, except the first of each loop.
+    /// Misses of waiting loops' loads, except the first load of each loop.
     pub missed_polls: u64,
-    /// Times that the line became modified at a core.
+    /// Number of times that the line became modified at a core.
     pub ownerships: u64,
     /// Read-modify-writes.
     pub rmws: u64,
@@ -47,18 +47,18 @@ pub struct LineCounts {
     pub failed: u64,
     /// Requests that arrived at an agent.
     pub requests: u64,
-    /// Sum, over requests, of the length of the agent's queue when they arrived. A request counts
+    /// Sum, over requests, of the length of the agent's queue at their arrival. A request counts
     /// itself.
     pub queue_length: u64,
 }
 
 impl LineCounts {
-    /// Cycles that threads lost on the line.
+    /// Cycles that threads lost waiting for the line.
     pub fn lost(&self) -> u64 {
         self.cycles.iter().sum()
     }
 
-    /// Moves that were made for other data of the line.
+    /// Moves that were made only for other data of the line.
     pub fn needless(&self) -> u64 {
         self.moves.saturating_sub(self.needed)
     }
@@ -110,20 +110,20 @@ impl Add for LineCounts {
     }
 }
 
-/// Where the cycles of a run went so far.
+/// Account of the run's cycles so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CycleAttribution {
     /// Cycles of all threads, by [`CyclePhase`](crate::CyclePhase).
     pub cycles: [u64; PHASES],
-    /// Cycles by [`CyclePhase`](crate::CyclePhase) of each region of the threads' code, followed by
-    /// those of the regions' parts. Every cycle is in exactly one of them.
+    /// Cycles by [`CyclePhase`](crate::CyclePhase) for each region of the threads' code, followed
+    /// by those for the regions' parts. Every cycle is in exactly one of these entries.
     pub regions: Vec<(Activity, [u64; PHASES])>,
-    /// The lines that were used, with their names, in the order of their first use.
+    /// The lines that were used, with their names, ordered by first use.
     pub lines: Vec<(String, LineCounts)>,
 }
 
 impl CycleAttribution {
-    /// Returns what was added after `before`, an earlier attribution of the same run.
+    /// Returns the difference to `before`, an earlier attribution of the same run.
     #[must_use]
     pub fn since(&self, before: &CycleAttribution) -> CycleAttribution {
         let lines = self.lines.iter().enumerate().map(|(index, (name, counts))| {

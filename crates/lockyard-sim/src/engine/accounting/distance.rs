@@ -1,6 +1,6 @@
 //! Distances between the threads that hand a line over.
 
-/// Distance over which a line was handed over, the nearest first.
+/// Distance over which a line was handed over, nearest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum LineDistance {
     /// To another thread of the core.

@@ -1,4 +1,4 @@
-//! Record of a line, by which its moves are counted as needed or not (see `attribution.rs`).
+//! Record of a line, used to count its moves as needed or not (see `attribution.rs`).
 
 use super::attribution::LineCounts;
 use super::distance::LineDistance;
@@ -7,14 +7,14 @@ use crate::engine::places::Places;
 use crate::engine::sparse::Sparse;
 use crate::engine::thread::Thread;
 
-/// Record of a line, by which its moves are counted.
+/// Record of a line, used to count its moves.
 #[derive(Clone, Debug)]
 pub(crate) struct LineTrace {
     pub counts: LineCounts,
     last: Option<u32>,
     /// Number of operations so far that needed the line exclusively.
     touches: u64,
-    /// The last touch of each 64-bit unit, for up to 128 bytes. Allocated at the first one.
+    /// Last touch of each 64-bit unit, for up to 128 bytes. Allocated at the first touch.
     units: Option<Box<[Touch; 16]>>,
     /// Record of each thread's copy of the line.
     copies: Sparse<Copied>,
@@ -24,7 +24,7 @@ pub(crate) struct LineTrace {
 /// An operation that needed a line exclusively.
 #[derive(Clone, Copy, Debug, Default)]
 struct Touch {
-    /// Its number among those of the line, from 1; 0 if there was none.
+    /// Number of the operation, counted per line from 1; 0 if there was none.
     number: u64,
     thread: u32,
 }
@@ -32,11 +32,11 @@ struct Touch {
 /// Record of a thread's copy of a line.
 #[derive(Clone, Copy, Debug)]
 struct Copied {
-    /// Number of touches when a move was last needed.
+    /// Number of touches at the last move that was needed.
     used: u64,
-    /// Number of touches when the line last came, or when the thread last touched it.
+    /// Number of touches when the line last arrived, or when the thread last touched it.
     since: u64,
-    /// The last move has not been needed yet.
+    /// `true` if the last move has not been needed so far.
     open: bool,
 }
 
@@ -54,8 +54,8 @@ impl LineTrace {
         }
     }
 
-    /// Distance from the thread to the one that last had the line exclusively; `None` if it is the
-    /// same thread.
+    /// Distance from the thread to the one that last had the line exclusively; `None` if both are
+    /// the same.
     #[inline(always)]
     pub(super) fn distance_from_last(
         &self,
@@ -68,13 +68,13 @@ impl LineTrace {
         Some(places.distance(core(thread), core(last)))
     }
 
-    /// The last touch of `unit`.
+    /// Last touch of `unit`.
     fn last_at(&self, unit: usize) -> Touch {
         self.units.as_ref().map_or(Touch::default(), |units| units[unit])
     }
 
     /// Counts an operation of `thread` at `unit` that needed the line exclusively. `distance` is
-    /// that to the thread that last had it so, if that was another.
+    /// the distance to the previous exclusive owner, if that was another thread.
     #[inline(always)]
     pub(super) fn count_touch(&mut self, thread: u32, unit: usize, distance: Option<LineDistance>) {
         let LineTrace { counts, last, touches, units, copies, .. } = self;
@@ -82,7 +82,7 @@ impl LineTrace {
         let by = units[unit];
         let copy = &mut copies[thread as usize];
         if distance.is_none() || copy.since == *touches {
-            // The thread had the line already, if only to read.
+            // The thread already had the line, at least shared.
             copy.count_use(counts, *touches, thread, by);
         }
         if let Some(distance) = distance {
@@ -95,13 +95,13 @@ impl LineTrace {
         copy.since = *touches;
     }
 
-    /// Counts a load of `thread` at `unit` that finds the line.
+    /// Counts a load of `thread` at `unit` that hits.
     pub(super) fn count_hit(&mut self, thread: u32, unit: usize) {
         let by = self.last_at(unit);
         self.copies[thread as usize].count_use(&mut self.counts, self.touches, thread, by);
     }
 
-    /// Counts a load of `thread` at `unit` that missed, when its data arrives.
+    /// Counts a load of `thread` at `unit` that missed. Called when its data arrives.
     pub(super) fn count_arrival(
         &mut self,
         thread: u32,
@@ -117,8 +117,8 @@ impl LineTrace {
 }
 
 impl Copied {
-    /// Counts a move of the line to the thread, after `touches` touches. `needed`: the move is
-    /// known to be needed already.
+    /// Counts a move of the line to the thread, after `touches` touches. `needed`: it is already
+    /// known that the move is needed.
     #[inline(always)]
     fn count_move(&mut self, counts: &mut LineCounts, touches: u64, needed: bool) {
         let first = self.since == u64::MAX;
@@ -130,9 +130,9 @@ impl Copied {
         counts.needed += u64::from(needed);
     }
 
-    /// The thread uses a unit of the line that it has, after `touches` touches. Counts the move
-    /// that brought the line as needed if another thread has touched the unit since. `last` is the
-    /// unit's last touch.
+    /// Records a use of a unit by a thread that has the line, after `touches` touches. Counts the
+    /// move that brought the line as needed if another thread has touched the unit since. `last` is
+    /// the unit's last touch.
     #[inline(always)]
     fn count_use(&mut self, counts: &mut LineCounts, touches: u64, thread: u32, last: Touch) {
         if self.open && last.number > self.used && last.thread != thread {

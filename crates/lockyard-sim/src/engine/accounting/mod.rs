@@ -1,4 +1,4 @@
-//! Accounting: the counts of a run, and where its cycles go.
+//! Accounting: the counts of a run, and the spending of its cycles.
 //!
 //! | file | contents |
 //! | --- | --- |

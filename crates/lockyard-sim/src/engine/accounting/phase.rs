@@ -6,18 +6,18 @@ pub const PHASES: usize = 6;
 /// Phase in which a thread spends cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CyclePhase {
-    /// Its own work, operations whose line is there, and the wait for the right instructions after
-    /// a misprediction.
+    /// The thread does its own work, an operation whose line is present, or waits for instructions
+    /// after a misprediction.
     Working,
     /// An operation waits for its line.
     Moving,
     /// An operation waits until the store buffer is empty.
     Draining,
-    /// A waiting loop from its first poll that failed, a pause, or a park.
+    /// The thread is in a waiting loop (from its first failed poll on), in a pause, or parked.
     Waiting,
-    /// It has interrupted others, and waits for their answers.
+    /// The thread has interrupted others, and waits for their answers.
     Answers,
-    /// It could run, and another thread has its CPU (see `schedule.rs`).
+    /// The thread could run, but another thread has its CPU (see `schedule.rs`).
     OffCpu,
 }
 

@@ -1,5 +1,5 @@
-//! Changes of phase: what each thread spends its cycles on, and what operations do to lines'
-//! counts.
+//! Changes of phase: what each thread spends its cycles on, and how operations change the counts of
+//! lines.
 
 use super::attribution::CycleAttribution;
 use super::line_trace::LineTrace;
@@ -12,8 +12,8 @@ use crate::op::Op;
 use lockyard::platform::Activity as Doing;
 
 impl Thread {
-    /// Adds what the thread has spent so far. From `now` on it spends cycles on `phase`, for
-    /// `line`. Returns the load that missed, if it is complete now.
+    /// Adds the cycles that the thread has spent so far. From `now` on, it spends cycles on
+    /// `phase`, for `line`. Returns the load that missed, if it is complete now.
     #[inline(always)]
     fn change_phase(
         &mut self,
@@ -42,7 +42,7 @@ impl Thread {
 }
 
 impl Engine {
-    /// The thread works from now on, as most threads do most of the time.
+    /// Makes the thread work from now on. Most threads work most of the time.
     #[inline(always)]
     pub(crate) fn start_working(&mut self, thread: u32) {
         let Thread { spending, activity, .. } = &self.threads[thread as usize];
@@ -58,14 +58,14 @@ impl Engine {
         }
     }
 
-    /// The thread leaves its core to its siblings from now on. Its cycles are spent on `phase`, for
-    /// `line`.
+    /// Makes the thread leave its core to its siblings from now on. Its cycles are spent on
+    /// `phase`, for `line`.
     #[inline(always)]
     pub(crate) fn start_waiting(&mut self, thread: u32, phase: CyclePhase, line: Option<u32>) {
         self.change_activity(thread, Activity::Yielding, phase, line);
     }
 
-    /// Changes what the thread is doing, for its siblings and for the account of its cycles.
+    /// Changes the thread's activity, as seen by its siblings and by the account of its cycles.
     #[inline(never)]
     fn change_activity(
         &mut self,
@@ -83,7 +83,7 @@ impl Engine {
         let core = entry.core;
         let paces = self.cores[core as usize].update_running(before, activity) & self.siblings_slow;
         let arrived = entry.change_phase(now, Some(phase), line, &mut self.traces);
-        // (Each call is the last action, so that nothing has to be kept across it.)
+        // (Each call is the last action, so nothing has to be kept across it.)
         if let Some(Missed { line, unit }) = arrived {
             self.change_activity_as_data_arrives(thread, line, unit, paces);
         } else if paces {
@@ -106,7 +106,7 @@ impl Engine {
         self.threads[thread as usize].doing = doing;
     }
 
-    /// Charges all that the thread has spent so far to the region that it is in.
+    /// Charges all cycles that the thread has spent so far to its region.
     fn charge_until_now(&mut self, thread: u32) {
         let Spending { phase, line, .. } = self.threads[thread as usize].spending;
         self.change_phase(thread, phase, line);
@@ -115,13 +115,13 @@ impl Engine {
         }
     }
 
-    /// Charges what the thread has spent to the region that it is in.
+    /// Charges the thread's spent cycles to its region.
     fn charge_region(&mut self, thread: u32) {
         let entry = &mut self.threads[thread as usize];
         self.regions.add(entry.doing, &mut entry.spent);
     }
 
-    /// Spends the thread's cycles from now on on `phase`, for `line`.
+    /// Makes the thread spend its cycles on `phase`, for `line`, from now on.
     pub(crate) fn change_phase(
         &mut self,
         thread: u32,
@@ -142,7 +142,7 @@ impl Engine {
         }
     }
 
-    /// Makes the thread's pending operation wait for `line`. A poll after the first counts as
+    /// Makes the thread's pending operation wait for `line`. Polls after the first count as
     /// waiting.
     pub(crate) fn wait_for_line(&mut self, thread: u32, line: u32) {
         let polls =
@@ -173,7 +173,7 @@ impl Engine {
         trace.count_touch(thread, unit, distance);
     }
 
-    /// Counts a load of `thread` at `address` that finds the line.
+    /// Counts a load of `thread` at `address` that hits.
     pub(crate) fn count_hit(&mut self, thread: u32, line: u32, address: usize) {
         if self.threads[thread as usize].spending.missed.is_none() {
             let unit = self.unit(address);
@@ -181,16 +181,16 @@ impl Engine {
         }
     }
 
-    /// Notes a load of `thread` at `address` that missed. The thread that moved the line is
-    /// determined when the load is complete: until then, threads that asked for the line earlier
-    /// may have it.
+    /// Records a load of `thread` at `address` that missed. The thread that last moved the line is
+    /// determined when the load completes, because threads that asked earlier may get the line
+    /// before that.
     pub(crate) fn note_miss(&mut self, thread: u32, line: u32, address: usize, poll: bool) {
         let unit = self.unit(address) as u32;
         self.threads[thread as usize].spending.missed = Some(Missed { line, unit });
         self.traces[line as usize].counts.missed_polls += u64::from(poll);
     }
 
-    /// Counts the load that missed, when its data arrives.
+    /// Counts the load that missed. Called when its data arrives.
     #[inline(never)]
     fn count_arrival(&mut self, thread: u32, line: u32, unit: usize) {
         let Engine { traces, threads, places, .. } = self;
@@ -199,7 +199,7 @@ impl Engine {
         trace.count_arrival(thread, unit, distance);
     }
 
-    /// Returns where the cycles went so far.
+    /// Returns the account of the run's cycles so far.
     pub(crate) fn attribution(&mut self) -> CycleAttribution {
         for thread in 0..self.threads.len() as u32 {
             self.charge_until_now(thread);

@@ -2,17 +2,17 @@
 //! ([`Host::begin_activity`](lockyard::platform::Host::begin_activity)), and by phase.
 //!
 //! The region changes while a thread's code runs, which takes no simulated time. So all cycles from
-//! one operation to the next are charged to the region that the code was in last. Every cycle of
-//! every thread is in one region and in one phase.
+//! one operation to the next are charged to one region: the last that the code entered. Every cycle
+//! of every thread is in one region and in one phase.
 
 use super::phase::PHASES;
 use lockyard::platform::{Activity, Region};
 
-/// Cycles of the regions, followed by those of their parts, each by its [index](Activity::index).
+/// Cycles of the regions, then those of their parts, each at its [index](Activity::index).
 #[derive(Debug)]
 pub(crate) struct Regions(Vec<(Activity, [u64; PHASES])>);
 
-/// Cycles of a thread, by phase, since it entered its region.
+/// Cycles of a thread since it entered its region, by phase.
 pub(crate) type Spent = [u64; PHASES];
 
 impl Regions {
@@ -20,21 +20,21 @@ impl Regions {
         Regions(Region::ALL.map(|region| (region.into(), [0; PHASES])).to_vec())
     }
 
-    /// Adds what a thread has spent while it did `activity`, and sets that to 0.
+    /// Adds the cycles that a thread has spent on `activity`, and resets them to 0.
     pub(crate) fn add(&mut self, activity: Activity, spent: &mut Spent) {
         let index = activity.index();
         if index >= self.0.len() {
             self.grow(index);
         }
         let (of, sum) = &mut self.0[index];
-        // Only when a part is first in force is its region known.
+        // A part's region is known only once a thread is in that part.
         *of = activity;
         for (sum, spent) in sum.iter_mut().zip(spent) {
             *sum += std::mem::take(spent);
         }
     }
 
-    /// Makes room for the activity with this index.
+    /// Adds empty entries up to this index.
     #[cold]
     fn grow(&mut self, index: usize) {
         let unknown = |n: usize| (Activity::part_of(Region::System, n as u16), [0; PHASES]);

@@ -2,14 +2,14 @@
 
 use super::phase::CyclePhase;
 
-/// The phase of a thread, since when, and for which line.
+/// The phase of a thread, with its start and its line.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Spending {
     /// `None` before a thread begins and after it ends.
     pub phase: Option<CyclePhase>,
     pub since: u64,
     pub line: Option<u32>,
-    /// The load that missed and is not complete.
+    /// The load that missed, until it is complete.
     pub missed: Option<Missed>,
 }
 

@@ -1,4 +1,4 @@
-//! Support for several test files: variants of the shipped machine, and threads with a result.
+//! Helpers for several test files: variants of the shipped machine, and threads with a result.
 
 pub(crate) mod chain;
 
@@ -13,7 +13,7 @@ pub(crate) const OTHER_SOCKET: usize = 24;
 /// The sibling of hardware thread 0.
 pub(crate) const SIBLING_OF_0: usize = 48;
 
-/// The shipped machine with some of its numbers replaced.
+/// Returns the shipped machine with some of its numbers replaced.
 pub(crate) fn machine(changes: &[(&str, u64)]) -> Machine {
     let mut machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
     for &(name, value) in changes {
@@ -24,7 +24,7 @@ pub(crate) fn machine(changes: &[(&str, u64)]) -> Machine {
     machine
 }
 
-/// SplitMix64.
+/// The SplitMix64 generator.
 pub(crate) fn random(seed: u64) -> impl FnMut() -> u64 {
     let mut state = seed;
     move || {
@@ -35,8 +35,9 @@ pub(crate) fn random(seed: u64) -> impl FnMut() -> u64 {
     }
 }
 
-/// A machine whose numbers are all random by seed, within a tenth to ten times the shipped
-/// machine's. `choose` may replace a number: it gets the name, the number, and random numbers.
+/// Returns a machine whose numbers are random by seed, each from a tenth to ten times the shipped
+/// machine's. `choose` may replace a number. Its arguments are the name, the number, and random
+/// numbers.
 pub(crate) fn random_machine(
     seed: u64,
     choose: impl Fn(&str, f64, &mut dyn FnMut() -> u64) -> f64,
@@ -51,7 +52,7 @@ pub(crate) fn random_machine(
         }
         let Ok(value) = parameter.value.to_string().parse::<f64>() else { continue };
         let factor = 10f64.powf((next() % 2001) as f64 / 1000.0 - 1.0);
-        // The shipped machine's number is 0, and a tenth to ten times of that is never late.
+        // The shipped machine's number is 0, and multiples of 0 would never delay an answer.
         let value = if name == "cycles.idle_answer" { 300.0 } else { value };
         let value = if next().is_multiple_of(8) { 0.0 } else { value.max(1.0) * factor };
         changed = changed.with(name, choose(name, value, &mut next)).expect("it has the number");
@@ -93,8 +94,8 @@ pub(crate) fn finish(simulation: &mut Simulation) {
     assert!(matches!(outcome, RunEnd::Finished), "{outcome}");
 }
 
-/// Runs one thread on hardware thread `place`, long after the end of all that ran before. Returns
-/// its result.
+/// Runs one thread on hardware thread `place`, long after all earlier ones have ended. Returns its
+/// result.
 pub(crate) fn on<T: Copy + 'static>(
     simulation: &mut Simulation,
     place: usize,
@@ -106,8 +107,8 @@ pub(crate) fn on<T: Copy + 'static>(
     result.get().expect("the thread has finished")
 }
 
-/// Nanoseconds for one hand-over of a word with home `home`. Two hardware threads change it in
-/// turn, each by a compare-exchange that it repeats until it succeeds.
+/// Nanoseconds per hand-over of a word with home `home`. Two hardware threads change the word in
+/// turn, each by a compare-exchange that it retries until it succeeds.
 pub(crate) fn ping_pong(machine: &Machine, places: [usize; 2], home: usize) -> f64 {
     const TURNS: u64 = 2000;
     let mut simulation = Simulation::new(machine, 1);
