@@ -1,4 +1,4 @@
-//! The lab joins predictions and measurements, and sets both beside published figures.
+//! Predictions and measurements, joined with each other and compared with published figures.
 //!
 //! | module | what |
 //! | --- | --- |

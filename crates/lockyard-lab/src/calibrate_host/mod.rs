@@ -1,5 +1,5 @@
-//! A machine file of this host. The host's costs are measured, and the file follows from them. The
-//! simulated machine then predicts contended figures of the host that are no inputs of the file.
+//! Machine file for this host, derived from measured costs. With this file, the simulated machine
+//! predicts contended figures of the host. Those figures are not inputs of the file.
 //!
 //! | module | contents |
 //! | --- | --- |

@@ -1,4 +1,4 @@
-//! Training: the tables on which the simulated machine's protocol was fitted, and their simulation.
+//! Training: simulation of the tables on which the simulated machine's protocol was fitted.
 //!
 //! | file | contents |
 //! | --- | --- |
@@ -7,7 +7,7 @@
 //! | `run.rs` | a cell on its machine, as the benchmarks run it |
 //! | `report.rs` | each cell beside its simulation |
 //!
-//! No cell here is reported as a prediction. No cell here is from a table whose cells are.
+//! No training cell is reported as a prediction. Training and predictions use different tables.
 
 mod programs;
 mod report;
