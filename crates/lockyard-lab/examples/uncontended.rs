@@ -1,6 +1,6 @@
 //! Costs of an uncontended ticket or queued lock, compared with the cheapest possible lock: one
-//! compare-exchange and one store. The loops have no branches for other locks
-//! (`lockyard_peers::straight`), and run on one CPU. Each loop runs once per round, in an order
+//! compare-exchange and one store. The loops call no interpreter and make no indirect calls
+//! (`lockyard_peers::straight`). They run on one CPU. Each loop runs once per round, in an order
 //! that is shuffled for each round.
 //!
 //! ```text

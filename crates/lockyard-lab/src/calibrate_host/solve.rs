@@ -24,7 +24,7 @@ const ALIKE: f64 = 0.01;
 /// Minimum and maximum of the scale.
 const SCALES: (f64, f64) = (0.05, 20.0);
 
-/// Maximum number of cycles for a turn between siblings. The maximum for a leg follows below.
+/// Maximum number of cycles for a turn between siblings. `MOST_LEG` is the maximum for a leg.
 const MOST_TURN: f64 = 500.0;
 /// Number of short turns to try one by one. With short turns a ping-pong does not grow steadily,
 /// because some of them cause more branch mispredictions.

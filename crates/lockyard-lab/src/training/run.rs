@@ -22,8 +22,8 @@ use lockyard_predict::interruptible;
 use lockyard_predict::simulate::SimulationError;
 use lockyard_sim::{Machine, RunEnd, Simulation};
 
-/// Simulated nanoseconds before counting begins, after all threads have started. The minimum
-/// counted time follows below.
+/// Simulated nanoseconds before counting begins, after all threads have started. `WINDOW_NS` is the
+/// minimum time that is counted.
 const WARM_UP_NS: f64 = 100_000.0;
 const WINDOW_NS: f64 = 300_000.0;
 /// Minimum number of operations per thread, on average. The window is doubled until it is reached.

@@ -50,8 +50,8 @@ const WAIT: &str = "[[steps]]\ndo = \"wait-for-others\"\n[[steps]]\ndo = \"work\
 fn a_figure_is_of_one_guest() {
     let alone = cell(&script(WORK, "[guests]\ncount = 1"));
     assert!((alone.throughput / 80_000.0 - 1.0).abs() < 0.01, "{}", alone.throughput);
-    // Task i of every guest starts on the CPU of place i. An idle CPU takes over only threads that
-    // have parked. So all guests together run on four CPUs.
+    // Task i of every guest starts on the CPU of place i. CPUs take over only threads that have
+    // parked. So all guests together run on four CPUs.
     let two = cell(&script(WORK, "[guests]\ncount = 2"));
     assert!((two.throughput / alone.throughput - 0.5).abs() < 0.01, "{}", two.throughput);
     assert_eq!(two.cpu.user, 0.0);
