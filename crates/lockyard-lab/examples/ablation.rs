@@ -1,5 +1,5 @@
-//! Worth of each mechanism of the simulated machine: the errors with the mechanism switched off,
-//! and nothing fitted anew.
+//! Effect of each mechanism of the simulated machine: errors with that mechanism switched off.
+//! Nothing is fitted again.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example ablation
@@ -7,12 +7,12 @@
 //!
 //! Prints the median |error| in per cent of:
 //!
-//! - the training tables, at twelve numbers of threads
-//! - the cells that are reported as predictions in the tables of primitives (without Broadwell-EX
-//!   at 64 and 128 threads)
+//! - the training tables, at twelve thread counts
+//! - the cells reported as predictions in the tables of primitives (without Broadwell-EX at 64 and
+//!   128 threads)
 //!
-//! The local work stays as it was calibrated. Tables of whole programs are left out, because they
-//! depend more on what their scripts say than on mechanisms.
+//! The calibrated local work stays the same. Tables of whole programs are left out, because they
+//! depend more on their scripts than on mechanisms.
 
 use lockyard_lab::training;
 use lockyard_predict::{names, request};
@@ -23,14 +23,14 @@ use lockyard_sim::{Machine, ServiceOrder};
 use lockyard_support::jobs;
 use std::collections::BTreeSet;
 
-/// The tables of primitives.
+/// Tables of primitives.
 const TABLES: [&str; 3] = ["lockref-will-it-scale", "qspinlock-loop", "page-ref"];
 
 const THREADS: [usize; 12] = [1, 2, 4, 8, 16, 24, 32, 44, 48, 60, 72, 88];
 
 type Change = fn(Machine) -> Option<Machine>;
 
-/// Mechanisms, and the change that switches each one off.
+/// Mechanisms, each with the change that switches it off.
 const MECHANISMS: &[(&str, Change)] = &[
     ("nothing", Some),
     ("agents serve in FIFO order", |m| Some(m.with_order(ServiceOrder::Fifo))),
@@ -88,7 +88,7 @@ fn train(change: Change, jobs: usize) -> [Vec<f64>; 2] {
         jobs::run(&cells, jobs, error, || ()).into_iter().map(Option::flatten).collect();
     ["lockhammer_x86-2", "lockhammer_x86-3"].map(|table| {
         let of_table = cells.iter().zip(&errors).filter(|(cell, _)| cell.table == table);
-        // A cell that does not run counts as the worst error.
+        // A cell that fails to run counts as the worst error.
         of_table.map(|(_, error)| error.unwrap_or(f64::INFINITY)).collect()
     })
 }

@@ -1,6 +1,6 @@
-//! Sensitivity of the predicted ratio to what the table `qspinlock-applications` leaves open. Each
-//! shipped script gets another assumption in place of one that it states. It is then calibrated
-//! anew on the ticket lock's row, and predicted.
+//! Sensitivity of the predicted ratio to facts that the table `qspinlock-applications` does not
+//! state. Each shipped script is run with one of its assumptions replaced. It is calibrated again
+//! on the ticket lock's row, and then predicts the ratio.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example applications [-- MACHINE]
@@ -8,10 +8,10 @@
 //!
 //! Prints for each assumption:
 //!
-//! - nanoseconds of work between two visits of the lock
-//! - visits for one unit of the table (job, record)
+//! - nanoseconds of work between two visits to the lock
+//! - visits per unit of the table (job, record)
 //! - the predicted ratio of the queued lock's throughput to the ticket lock's
-//! - what dominates with the ticket lock
+//! - the dominating cost with the ticket lock
 
 use lockyard_predict::calibration;
 use lockyard_predict::placement::MachinePlacement;
@@ -24,21 +24,21 @@ use std::process::ExitCode;
 
 const EXPERIMENTS: [&str; 3] = ["aim7-disk/xfs", "aim7-disk/ext4", "ebizzy-m"];
 
-/// An assumption in place of the script's.
+/// Assumption that replaces one of the script's.
 #[derive(Clone, Copy)]
 enum Instead {
     AsStated,
-    /// All operations take the same local work.
+    /// All operations have the same local work.
     ConstantWork,
-    /// System work outside the lock is this share of the system time of the ticket lock's row.
+    /// System work outside the lock, as a share of the system time in the ticket lock's row.
     SystemWork(f64),
-    /// The head of the list has a line of its own.
+    /// The head of the list has its own line.
     Standalone,
     /// The lock protects only its own line, without the neighbouring entry.
     NoNeighbour,
-    /// The holder works for this many more nanoseconds.
+    /// The holder works this many nanoseconds longer.
     Hold(f64),
-    /// This many locks, visited in turn.
+    /// Number of locks, visited in turn.
     Locks(usize),
 }
 
@@ -75,8 +75,8 @@ impl Instead {
         }
     }
 
-    /// Applies the assumption. `system` is the published ratio of system time to user time, with
-    /// the ticket lock.
+    /// Applies the assumption. `system` is the published ratio of system time to user time with the
+    /// ticket lock.
     fn apply(self, script: &mut Script, system: f64) {
         for variant in &mut script.variants {
             match self {
@@ -119,8 +119,8 @@ impl Instead {
     }
 }
 
-/// Sets the system work outside the lock to `system` times the user work. Scales all shares so that
-/// they add up to 1 again.
+/// Sets the system work outside the lock to `system` times the user work. Then rescales all shares
+/// to add up to 1.
 fn set_system_work(steps: &mut [Step], system: f64) {
     let user = steps.iter().find_map(|step| match step {
         Step::CalibratedWork { share, activity } if activity.region == Region::User => Some(*share),
@@ -143,7 +143,7 @@ fn set_system_work(steps: &mut [Step], system: f64) {
     }
 }
 
-/// Returns the same step on the objects `offset` places further on. The step becomes one of `count`
+/// Returns the same step for the objects `offset` places later. The step becomes one of `count`
 /// visits in an operation.
 fn move_to(step: &mut Step, offset: usize, count: usize) {
     match step {

@@ -1,9 +1,10 @@
-//! Cost of additions to one word by more and more threads: two published curves, each beside a
-//! simulated machine.
+//! Cost of additions to one word as the number of threads grows. Compares two published curves with
+//! simulated machines.
 //!
-//! - A mesh, first one socket and then the next, beside `cascade-lake-2s24c2t` with 28 cores a
-//!   socket. That machine is also simulated with other numbers for what happens between sockets.
-//! - A virtual machine on a Zen 4, within one core complex, beside `zen4-7840u` with that host's
+//! - A mesh, first with one socket and then with a second one, next to `cascade-lake-2s24c2t` with
+//!   28 cores per socket. That machine is also simulated with different numbers for the traffic
+//!   between sockets.
+//! - A virtual machine on a Zen 4, within one core complex, next to `zen4-7840u` with that host's
 //!   clock.
 //!
 //! ```text
@@ -12,8 +13,8 @@
 //!
 //! Nothing is fitted here. The first host has eight sockets
 //! (`training/atomic_increment_platinum_8176.csv`), of which two are simulated. The second host is
-//! a guest (`training/atomic_increment_zen4_guest.csv`). It sees neighbouring CPUs as siblings,
-//! which they need not be on the host. So both placements are simulated.
+//! a guest (`training/atomic_increment_zen4_guest.csv`). The guest sees neighbouring CPUs as
+//! siblings, which may be wrong on the host. So both placements are simulated.
 
 use lockyard::platform::{Ordering, Word};
 use lockyard_results::statistics;
@@ -22,10 +23,11 @@ use lockyard_sim::{Machine, RunEnd, SimulatedU64, Simulation};
 const MESH: &str = include_str!("../../../training/atomic_increment_platinum_8176.csv");
 const CORES: usize = 28;
 const ZEN: &str = include_str!("../../../training/atomic_increment_zen4_guest.csv");
-/// An addition by one thread takes 2.53 ns on that host, and 7 cycles on the simulated machine.
+/// One thread needs 2.53 ns per addition on that host, and 7 cycles on the simulated machine.
 const ZEN_GHZ: f64 = 2.77;
-/// Other values of two numbers. The same rule would give these legs of the hold after a grant for
-/// other processors of the family. The last one is the ring's weight of another socket's request.
+/// Alternative values for two numbers of the machine. `granted_legs` is the time for which a core
+/// holds a line after a grant, in legs. Its three values follow from the same rule for other
+/// processors of the family. `snoop_weight` is the ring's weight for a request from another socket.
 const CHANGES: [(&str, f64); 4] = [
     ("protocol.granted_legs", 0.65),
     ("protocol.granted_legs", 1.0),
@@ -33,11 +35,12 @@ const CHANGES: [(&str, f64); 4] = [
     ("protocol.snoop_weight", 20.0),
 ];
 const SEEDS: u64 = 5;
-/// Simulated nanoseconds before counting begins (once all threads have begun), and while it lasts.
+/// Simulated nanoseconds before counting begins (after all threads have started), and nanoseconds
+/// counted.
 const WARM_UP_NS: f64 = 50_000.0;
 const WINDOW_NS: f64 = 200_000.0;
 
-/// Returns the numbers of threads of a published curve, and the nanoseconds of an addition by all
+/// Returns the thread counts of a published curve, each with the nanoseconds per addition, all
 /// threads together.
 fn published(table: &str) -> Vec<(usize, f64)> {
     let curve = |line: &str| {
@@ -48,8 +51,7 @@ fn published(table: &str) -> Vec<(usize, f64)> {
     table.lines().filter(|line| !line.starts_with(['#', 't'])).map(curve).collect()
 }
 
-/// Simulates threads at these places. Returns the nanoseconds of an addition by all threads
-/// together.
+/// Simulates threads at these places. Returns the nanoseconds per addition, all threads together.
 fn simulated(machine: &Machine, places: &[usize]) -> f64 {
     let run = |seed| {
         let mut simulation = Simulation::new(machine, seed);
@@ -60,7 +62,7 @@ fn simulated(machine: &Machine, places: &[usize]) -> f64 {
             let word = word.clone();
             simulation.spawn_at(place, start, move || {
                 while !lockyard_sim::stop_requested() {
-                    // Relaxed: nothing is published.
+                    // Relaxed: the addition publishes nothing.
                     word.fetch_add(1, Ordering::Relaxed);
                     lockyard_sim::operation_done();
                 }

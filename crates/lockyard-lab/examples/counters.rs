@@ -1,5 +1,5 @@
-//! Records what the processor's counters say of a short loop, or why they say nothing, in the
-//! format in which the tests replay it (`src/host/counters/fixtures/`).
+//! Records the hardware counters for a short loop, or why they are not available. The output has
+//! the format that the tests replay (`src/host/counters/fixtures/`).
 
 use lockyard_measure::counters::record;
 

@@ -1,5 +1,5 @@
-//! Fits numbers of a training machine to its training table. The families' numbers were found in
-//! this way.
+//! Fits numbers of a training machine to its training table. The numbers of the families come from
+//! this program.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example fit -- broadwell-ep-2s22c2t 300 1 \
@@ -8,22 +8,22 @@
 //! ```
 //!
 //! The arguments are the machine, seconds, a seed, and the numbers with their ranges. `ping_pong`
-//! and `ping_pong_remote` are latencies to meet, in nanoseconds. Further arguments:
+//! and `ping_pong_remote` are target latencies in nanoseconds. Further arguments:
 //!
 //! - `name:=value` sets a number.
-//! - `threads=45,88` uses these numbers of threads.
+//! - `threads=45,88` uses these thread counts.
 //! - `seeds=3` runs each cell this many times.
-//! - `half=0` or `half=1` fits on every second number of threads, and judges on the others.
+//! - `half=0` or `half=1` fits on every second thread count, and evaluates on the others.
 //!
-//! With 0 seconds it only prints the objective.
+//! With 0 seconds it just prints the objective.
 //!
-//! The search is random and starts from the numbers of the machine's file. Each step moves some
-//! numbers a little, and keeps the change if the objective falls. The objective is the sum of:
+//! The search is random, and starts from the numbers in the machine's file. Each step changes some
+//! numbers slightly, and is kept if the objective falls. The objective is the sum of:
 //!
-//! - 0.6 times the mean over the table's programs, each the mean of its |ln(simulated/published)|
-//!   (at most 1 a cell)
-//! - 0.4 times the median of all cells
-//! - a penalty on the ping-pongs (0.01 at a miss of 3 %)
+//! - 0.6 times the mean over the table's programs; for each program, the mean of
+//!   |ln(simulated/published)|, limited to 1 per cell
+//! - 0.4 times the median over all cells
+//! - a penalty for the ping-pongs (0.01 at an error of 3 %)
 //!
 //! Only training tables are used.
 
@@ -35,20 +35,21 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-/// Numbers of threads that are simulated. All of them would take minutes for each step.
+/// Thread counts to simulate. Simulating all of them would take minutes per step.
 const THREADS: [usize; 9] = [4, 8, 16, 32, 44, 48, 60, 72, 88];
 
 /// A fit.
 struct Fit {
     base: Machine,
-    /// Numbers that are fitted: name, minimum, maximum.
+    /// Numbers to fit: name, minimum, maximum.
     numbers: Vec<(String, f64, f64)>,
-    /// Ping-pongs: the hardware thread that plays with thread 0, and the latency to meet.
+    /// Ping-pongs: the hardware thread that exchanges the line with thread 0, and the target
+    /// latency.
     ping_pongs: Vec<(usize, f64)>,
     cells: Vec<training::TrainingCell>,
     /// Number of runs of each cell.
     seeds: u64,
-    /// Cells on which nothing is fitted. They judge the result.
+    /// Cells that are not used for the fit, but to evaluate the result.
     held_out: Vec<training::TrainingCell>,
 }
 
@@ -91,7 +92,7 @@ impl Fit {
     }
 }
 
-/// Xorshift. The search need not depend on the version of a library.
+/// Xorshift, so the search does not depend on a library version.
 fn random(state: &mut u64) -> f64 {
     *state ^= *state << 13;
     *state ^= *state >> 7;

@@ -1,5 +1,5 @@
-//! Costs of the operations of a hand-over, measured on this host or simulated. Two CPUs take turns.
-//! In its turn each one writes to lines that the other has, or takes a lock as the head of a queue
+//! Costs of the operations in a hand-over, measured on this host or simulated. Two CPUs take turns.
+//! In its turn, a CPU writes lines that the other one owns, or takes a lock as the head of a queue
 //! does.
 //!
 //! ```text
@@ -8,23 +8,25 @@
 //! ```
 //!
 //! The first command measures on the first two CPUs that the process may use, for 300 rounds. A
-//! round visits every case once, in a new order. A visit is three tries of 1,500 turns. A try does
-//! not count if a thread was without its CPU for part of it.
+//! round visits every case once, in a new order. A visit consists of three tries of 1,500 turns. A
+//! try is discarded if a thread lost its CPU during the try.
 //!
 //! A row holds:
 //!
 //! - the case
-//! - the median of nanoseconds
-//! - an interval that covers it with a probability of at least 95 %
-//! - the number of tries that count
+//! - the median in nanoseconds
+//! - an interval that covers the median with a probability of at least 95 %
+//! - the number of tries that were kept
 //!
-//! In most cases the figure is the median of a whole turn. In the cases `timed` it is the median of
-//! the timed part of a turn, by the time-stamp counter between two fences. That part has operations
-//! on lines that the other CPU has changed, and an addition to a line of its own, which waits for
-//! them. The figure of the addition alone is subtracted.
+//! In most cases the figure is the median of a whole turn. In the `timed` cases it is the median of
+//! the timed part of a turn, measured with the time-stamp counter between two fences.
+//!
+//! That part contains operations on lines that the other CPU has changed. It ends with an addition
+//! to the thread's own line, which waits for these operations. The time of the addition by itself
+//! is subtracted.
 //!
 //! The second command runs the same code on a simulated machine (a name or a file). It prints the
-//! simulated nanoseconds beside the measured ones.
+//! simulated nanoseconds next to the measured ones.
 
 #[path = "support/pinned.rs"]
 mod pinned;
@@ -47,10 +49,10 @@ use std::time::Instant;
 
 const TRIES: usize = 3;
 const TURNS: u32 = 1500;
-/// Maximum time without a CPU in a counted try, in nanoseconds.
+/// Maximum time without a CPU, in nanoseconds, before a try is discarded.
 const LOST: u64 = 6000;
 
-/// A line of its own. It takes two lines, because processors fetch them in pairs.
+/// Padding to separate lines. It takes two lines, because processors prefetch lines in pairs.
 #[repr(align(128))]
 struct Apart<W>(W);
 
@@ -60,13 +62,13 @@ impl<W: Word<Int = u32>> Apart<W> {
     }
 }
 
-/// The lines that the two threads share.
+/// Lines shared by the two threads.
 struct Lines<H: Host> {
-    /// Number of the turn; or word of a lock, whose lower byte is 1 while it is held.
+    /// Number of the turn; or the word of a lock, whose lower byte is 1 while it is held.
     word: Apart<U32<H>>,
-    /// Lines that each thread writes in its turn.
+    /// Lines that each thread writes during its turn.
     others: [Apart<U32<H>>; 4],
-    /// Word of each thread that tells it that it is the queue's head.
+    /// Word of each thread by which it learns that it is the head of the queue.
     head: [Apart<U32<H>>; 2],
 }
 
@@ -80,7 +82,7 @@ impl<H: Host> Lines<H> {
         }
     }
 
-    /// Waits for turn `turn`, by the word's lower byte.
+    /// Waits for turn `turn`, as shown by the lower byte of the word.
     #[inline(always)]
     fn await_turn(&self, turn: u32) {
         // Acquire: pairs with the release of `pass`.
@@ -100,16 +102,17 @@ impl<H: Host> Lines<H> {
     }
 }
 
-/// A platform with a clock for a few operations.
+/// A platform that can time a few operations.
 trait Timed: Host {
-    /// Returns ticks, read after all earlier loads have completed and before any later instruction
-    /// begins.
+    /// Returns the ticks. They are read after all earlier loads have completed, and before any
+    /// later instruction begins.
     fn ticks() -> u64;
 }
 
 impl Timed for Native {
     fn ticks() -> u64 {
-        // SAFETY: every processor of this architecture has these instructions; they change nothing.
+        // SAFETY: every processor of this architecture has these instructions, and they have no
+        // side effects.
         unsafe {
             _mm_lfence();
             let ticks = _rdtsc();
@@ -125,10 +128,11 @@ impl Timed for Simulated {
     }
 }
 
-/// A turn: number and thread `me`. Returns the timed ticks in it.
+/// Function for one turn, given the thread `me` and the number of the turn. Returns the timed
+/// ticks.
 type Turn<H> = fn(&Lines<H>, usize, u32) -> u64;
 
-/// Passes the turn on by a store, or by a compare-exchange.
+/// Passes the turn to the other thread with a store or a compare-exchange.
 fn passes<H: Host, const BY_EXCHANGE: bool>(lines: &Lines<H>, _: usize, turn: u32) -> u64 {
     lines.await_turn(turn);
     if BY_EXCHANGE {
@@ -175,8 +179,8 @@ fn times<H: Timed, const FIRST: u8, const SECOND: u8, const THIRD: u8>(
     ticks
 }
 
-/// Waits to be the head, waits for the lock, and takes it in the way `HOW`. Then makes the other
-/// thread the head (with a write to its own node if `OWN`), and releases the lock.
+/// Waits to become the head, waits for the lock, and takes it with the operation `HOW`. Then makes
+/// the other thread the head (and writes its own node if `OWN`), and releases the lock.
 fn grabs<H: Host, const HOW: u8, const OWN: bool>(lines: &Lines<H>, me: usize, turn: u32) -> u64 {
     // Acquire: pairs with the release below.
     H::wait_until(&lines.head[me].0, Acquire, |head| head == turn);
@@ -203,7 +207,7 @@ fn grabs<H: Host, const HOW: u8, const OWN: bool>(lines: &Lines<H>, me: usize, t
     0
 }
 
-/// First of the cases `timed`: the part that all the others include.
+/// First of the `timed` cases: only the part that all of them include.
 const NOTHING: &str = "timed-nothing";
 
 /// Returns the cases.
@@ -232,7 +236,7 @@ fn cases<H: Timed>() -> Vec<(&'static str, Turn<H>)> {
     ]
 }
 
-/// Performs the turns of one thread, and returns the median of their results.
+/// Runs the turns of one thread, and returns the median of their results.
 #[inline(never)]
 fn turns<H: Host>(turn: Turn<H>, lines: &Lines<H>, me: usize) -> u64 {
     let mut ticks: Vec<u64> = (me as u32..TURNS).step_by(2).map(|t| turn(lines, me, t)).collect();
@@ -240,8 +244,8 @@ fn turns<H: Host>(turn: Turn<H>, lines: &Lines<H>, me: usize) -> u64 {
     ticks[ticks.len() / 2]
 }
 
-/// Performs a try by one thread. Returns the nanoseconds of a turn, and of its timed part, if the
-/// thread had its CPU.
+/// Runs one thread's part of a try. Returns the nanoseconds of a turn and of its timed part, or
+/// `None` if the thread lost its CPU.
 fn attempt(
     turn: Turn<Native>,
     lines: &Lines<Native>,
@@ -265,7 +269,7 @@ fn is_timed(name: &str) -> bool {
     name.starts_with("timed")
 }
 
-/// Lines of a try, and the number of its threads that have arrived.
+/// Lines of a try, and the number of threads that have arrived.
 type Meeting = (Lines<Native>, Apart<AtomicU32>);
 
 fn visit((name, turn): (&str, Turn<Native>), cpus: [usize; 2], found: &mut Vec<f64>) {
@@ -313,8 +317,8 @@ fn measure(rounds: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Simulates a turn on the first two hardware threads of a machine. Returns its nanoseconds, or
-/// those of its timed part.
+/// Simulates turns on the first two hardware threads of a machine. Returns the nanoseconds of a
+/// turn, or of its timed part.
 fn simulate(machine: &Machine, (name, turn): (&str, Turn<Simulated>)) -> f64 {
     let mut simulation = Simulation::new(machine, 1);
     let lines = simulation.place(Lines::<Simulated>::new(), 128, 0);

@@ -1,5 +1,6 @@
 //! Time for which a core keeps a line, measured on this host or simulated. Two CPUs change one
-//! word, with work between their changes. Each counts its changes that follow one of its own.
+//! word, with work between their changes. Each CPU counts how often its own change is followed by
+//! another of its own.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example ownership -- 40 > measured.csv
@@ -7,23 +8,23 @@
 //! ```
 //!
 //! The first command measures on the first two CPUs that the process may use, for 40 rounds. A
-//! round visits every case once, in a new order. A visit is three tries of 150 microseconds. A try
-//! does not count if a thread was without its CPU for part of it.
+//! round visits every case once, in a new order. A visit consists of three tries of 150
+//! microseconds. A try is discarded if a thread lost its CPU during the try.
 //!
-//! A row is the median of the tries that count. It holds:
+//! A row holds medians of the tries that were kept. Its columns are:
 //!
 //! - the operation
-//! - the code between it and the work (0: nothing, 1: the work needs its result, 2: a system call,
-//!   3: an `lfence` and a system call)
-//! - steps of work, each of which takes one cycle; the loop around them takes a few more
-//! - nanoseconds of an operation with its work, on one CPU
-//! - the same on two CPUs, both together
-//! - the mean number of changes in a row by one CPU
-//! - failed compare-exchanges for each that succeeded
+//! - the code between the operation and the work (0: nothing, 1: the work needs the operation's
+//!   result, 2: a system call, 3: an `lfence` and a system call)
+//! - steps of work, each of which takes one cycle; the loop around the steps takes a few more
+//! - nanoseconds per operation, with its work, on one CPU
+//! - the same on two CPUs together
+//! - the mean number of consecutive changes by one CPU
+//! - failed compare-exchanges per successful one
 //!
 //! The second command simulates these rows on a machine (a name or a file), except those whose work
-//! needs the result. It derives the work from the figure of one CPU. It prints simulated
-//! nanoseconds and changes in a row beside the measured ones.
+//! needs the result. It derives the work from the single-CPU figure. It prints simulated
+//! nanoseconds and consecutive changes next to the measured ones.
 
 #[path = "support/pinned.rs"]
 mod pinned;
@@ -47,24 +48,24 @@ const WINDOW: Duration = Duration::from_micros(150);
 const TRIES: usize = 3;
 /// Number of changes between two looks at the clock.
 const BATCH: u64 = 32;
-/// Maximum time without a CPU in a counted try, in nanoseconds.
+/// Maximum time without a CPU, in nanoseconds, before a try is discarded.
 const LOST: u64 = 6000;
 const STEPS: [u64; 14] = [0, 5, 10, 15, 20, 30, 40, 60, 80, 100, 140, 200, 280, 400];
 
-/// The way in which the word is changed.
+/// Way of changing the word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Change {
     /// A fetch-and-add.
     Add,
-    /// A compare-exchange that expects the value that this CPU left, and after a failure the value
-    /// that it found.
+    /// A compare-exchange that first expects the value that this CPU left. After a failure, it
+    /// expects the value that it found.
     Guess,
-    /// A load and a compare-exchange; both are repeated after a failure.
+    /// A load and a compare-exchange. After a failure, both are repeated.
     Load,
-    /// As `Load`, with a pause after a failure.
+    /// Same as `Load`, with a pause after a failure.
     Pause,
-    /// As `Load`, with an instruction between load and compare-exchange that stops out-of-order
-    /// execution.
+    /// Same as `Load`, with an instruction between the load and the compare-exchange that stops
+    /// out-of-order execution.
     Fenced,
 }
 
@@ -80,7 +81,7 @@ const CHANGES: [(Change, &str); 5] = [
 #[derive(Default)]
 struct Line<T>(T);
 
-/// State that the threads of a try share.
+/// State shared by the threads of a try.
 #[derive(Default)]
 struct Meeting {
     word: Line<AtomicU64>,
@@ -93,17 +94,16 @@ struct Meeting {
 #[derive(Default, Clone, Copy)]
 struct Counts {
     changes: u64,
-    /// Number of changes that follow another CPU's.
+    /// Number of changes that directly follow another CPU's change.
     runs: u64,
     failed: u64,
 }
 
-/// Performs `steps` cycles of work that cannot begin before `from` is known. Returns 0 when it is
-/// done.
+/// Works for `steps` cycles, and cannot begin before `from` is known. Returns 0.
 #[inline(always)]
 fn work(steps: u64, from: u64) -> u64 {
     let mut left = steps;
-    // SAFETY: it changes two registers and the flags.
+    // SAFETY: the code changes only two registers and the flags.
     unsafe {
         asm!(
             "and {from}, 0",
@@ -141,7 +141,7 @@ fn change(what: Change, word: &AtomicU64, guess: u64, add: u64, failed: &mut u64
         Change::Load | Change::Pause | Change::Fenced => loop {
             let seen = word.load(Relaxed);
             if what == Change::Fenced {
-                // SAFETY: it changes nothing.
+                // SAFETY: the instruction has no side effects.
                 unsafe { asm!("lfence", options(nostack)) };
             }
             if exchange(word, seen, add).is_ok() {
@@ -155,29 +155,29 @@ fn change(what: Change, word: &AtomicU64, guess: u64, add: u64, failed: &mut u64
     }
 }
 
-/// The code between a change and the work behind it.
+/// Code between a change and the following work.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Between {
-    /// Nothing: the work can be done before the change.
+    /// Nothing. The work can run ahead of the change.
     Nothing,
-    /// The work needs the change's result.
+    /// The work depends on the result of the change.
     Result,
     /// A system call.
     Call,
-    /// A system call behind an instruction that stops out-of-order execution.
+    /// A system call after an instruction that stops out-of-order execution.
     FencedCall,
 }
 
 const BETWEEN: [Between; 4] =
     [Between::Nothing, Between::Result, Between::Call, Between::FencedCall];
 
-/// Case: the change, the code between change and work, and steps of work.
+/// Case: the change, the code between change and work, and the steps of work.
 type Case = (Change, Between, u64);
 
-/// Performs the shortest system call, which asks for the parent.
+/// Makes the shortest system call, which returns the parent's process ID.
 #[inline(always)]
 fn call() {
-    // SAFETY: it has no arguments and changes nothing.
+    // SAFETY: the call takes no arguments and has no side effects.
     unsafe { libc::syscall(libc::SYS_getppid) };
 }
 
@@ -193,7 +193,7 @@ fn batch((what, between, steps): Case, word: &AtomicU64, expected: &mut u64) -> 
         match between {
             Between::Nothing | Between::Result => {}
             Between::FencedCall => {
-                // SAFETY: it changes nothing.
+                // SAFETY: the instruction has no side effects.
                 unsafe { asm!("lfence", options(nostack)) };
                 call();
             }
@@ -208,8 +208,9 @@ fn batch((what, between, steps): Case, word: &AtomicU64, expected: &mut u64) -> 
     counts
 }
 
-/// Performs a try by one thread. Returns nanoseconds and counts, if the thread had its CPU. The try
-/// ends when the window is over (`leads`), or when the other thread stops.
+/// Runs one thread's part of a try. Returns nanoseconds and counts, or `None` if the thread lost
+/// its CPU. If `leads` is set, the thread ends the try when the window is over. Otherwise it stops
+/// when the other thread stops.
 fn attempt(case: Case, meeting: &Meeting, leads: bool) -> Option<(f64, Counts)> {
     let mut expected = 0;
     batch(case, &meeting.word.0, &mut expected);
@@ -230,7 +231,7 @@ fn attempt(case: Case, meeting: &Meeting, leads: bool) -> Option<(f64, Counts)> 
     (lost < LOST && all.changes > 0).then_some((elapsed.as_nanos() as f64, all))
 }
 
-/// The tries of a case so far.
+/// Tries of a case so far.
 #[derive(Default)]
 struct Found {
     alone: Vec<f64>,
@@ -311,8 +312,8 @@ fn measure(rounds: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Simulates `threads` threads with `work` nanoseconds of work. Returns the nanoseconds of a change
-/// by all threads together, and the mean number of changes in a row by one thread.
+/// Simulates `threads` threads with `work` nanoseconds of work. Returns the nanoseconds per change,
+/// all threads together, and the mean number of consecutive changes by one thread.
 fn simulate(machine: &Machine, what: Change, threads: usize, work: f64) -> (f64, f64) {
     const NANOSECONDS: f64 = 200_000.0;
     let mut simulation = Simulation::new(machine, 1);
@@ -369,7 +370,7 @@ fn compare(path: &str, machine: &str) -> Result<(), String> {
         }
         let number = |text: &str| text.parse::<f64>().map_err(|_| format!("{path}: `{line}`"));
         let wanted = number(alone)?;
-        // The work is that with which one CPU takes as long as in the measurement.
+        // Find the work for which one CPU takes as long as in the measurement.
         let (mut low, mut high) = (0.0, wanted);
         for _ in 0..12 {
             let middle = (low + high) / 2.0;

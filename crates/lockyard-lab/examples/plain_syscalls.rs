@@ -1,9 +1,9 @@
 //! Checks that `lockyard syscalls` agrees with a plain loop of the same system call.
 //!
-//! It runs two processes in turns, round by round, on the same CPU and the same file. One is
-//! measured as by the command, with its counter and its flag in shared memory. The other has a
-//! plain loop that reads the clock every 256 calls. It prints both medians, and the ratio of the
-//! pairs with its interval. Nothing is asserted: it is a measurement.
+//! It runs two processes alternately, round by round, on the same CPU and the same file. The first
+//! runs as under the command, with counter and flag in shared memory. The second has a plain loop
+//! that reads the clock every 256 calls. The output shows both medians, and the ratio of the pairs
+//! with its interval. Nothing is asserted, because this is a measurement.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example plain_syscalls -- [ROUNDS] [SECONDS]
@@ -42,9 +42,9 @@ mod on_linux {
     use std::process::{Command, Stdio};
     use std::time::{Duration, Instant};
 
-    /// Number of calls between two looks at the clock.
+    /// Number of calls between two clock reads.
     const BATCH: u64 = 256;
-    /// The first argument of the process with the plain loop.
+    /// First argument of the process with the plain loop.
     const PLAIN: &str = "plain-loop";
 
     pub(super) fn plain_or_compare() -> Result<(), String> {
@@ -90,7 +90,7 @@ mod on_linux {
                 Times { warm_up: window / 5, window, stalled_after: Duration::from_secs(10) };
             let (mut ours, mut plain) = (Vec::new(), Vec::new());
             for round in 0..rounds {
-                // The order alternates, so that a drift affects both.
+                // Alternate the order, so a drift affects both processes equally.
                 if round % 2 == 0 {
                     ours.push(measured(&plan, times)?);
                 }
@@ -115,7 +115,7 @@ mod on_linux {
         Ok(())
     }
 
-    /// Returns the operations a second of a plain loop in a process of its own.
+    /// Returns the operations per second of a plain loop in a separate process.
     fn process(plan: &Plan, times: Times, cpu: usize) -> Result<f64, String> {
         let output = Command::new(&plan.launcher.program)
             .args([PLAIN, plan.experiment.name()])
@@ -133,7 +133,7 @@ mod on_linux {
         text.parse().map_err(|_| format!("`{text}` is no number; arguments: [ROUNDS] [SECONDS]"))
     }
 
-    /// Returns the operations a second, as the command measures them.
+    /// Returns the operations per second as measured by the command.
     fn measured(plan: &Plan, times: Times) -> Result<f64, String> {
         match sample(plan, times) {
             Ok(sample) => {
@@ -144,7 +144,7 @@ mod on_linux {
         }
     }
 
-    /// Returns the operations a second of a plain loop.
+    /// Returns the operations per second of a plain loop.
     fn looped(experiment: Experiment, file: &str, window: Duration) -> Result<f64, String> {
         let path = CString::new(file).map_err(|error| error.to_string())?;
         let file = OpenOptions::new().read(true).write(true).open(file);

@@ -1,5 +1,5 @@
-//! Sets one number of a machine so that a simulated ping-pong has a wanted latency. Scales and legs
-//! of the shipped files were found in this way.
+//! Sets one number of a machine to give a simulated ping-pong a wanted latency. The scales and legs
+//! of the shipped files come from this program.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example scale -- \
@@ -7,10 +7,10 @@
 //! cargo run --release -p lockyard-lab --example scale -- zen4-7840u family.scale=0.2..2 1 19
 //! ```
 //!
-//! The arguments are the machine (a name or a file), the number with its range, the hardware thread
-//! that plays with thread 0, and nanoseconds. The latency must rise with the number. Numbers of
-//! cycles are whole, so the latency has steps. It prints the least number that reaches the latency,
-//! and one just below it.
+//! The arguments are: the machine (a name or a file), the number with its range, the hardware
+//! thread that exchanges the line with thread 0, and nanoseconds. The latency must rise with the
+//! number. Cycle counts are whole numbers, so the latency rises in steps. The program prints the
+//! least number that reaches the latency, and one just below it.
 
 use lockyard_predict::machine::known_figures;
 use lockyard_sim::Machine;

@@ -1,15 +1,18 @@
-//! Costs of updating and reading statistics, beside the usual alternatives: one shared atomic word,
-//! and a counter for each thread that a reader adds up. All are measured in one run, in rounds. A
-//! round visits each cell once, in a shuffled order, and ratios are taken within a round. The same
-//! updates follow on a simulated machine of two nodes, which few hosts have.
+//! Costs of updating and reading statistics, compared with the usual alternatives: one shared
+//! atomic word, and per-thread counters that a reader adds up.
 //!
-//! - *atomic*: packets and bytes, each a relaxed read-modify-write, in one line for all threads.
-//! - *per-thread*: packets and bytes, each a relaxed load and store, in a line for each thread. A
-//!   thread needs a place among the lines. A reader visits all lines, and the packets and bytes of
-//!   one reading need not belong together.
+//! All are measured in one run, in rounds. A round visits each cell once, in a shuffled order, and
+//! ratios are taken within a round. Then the same updates run on a simulated machine with two
+//! nodes, because few hosts have two.
+//!
+//! - *atomic*: packets and bytes in one line for all threads; each is updated with a relaxed
+//!   read-modify-write.
+//! - *per-thread*: packets and bytes in a line for each thread; each is updated with a relaxed load
+//!   and store. A thread needs its own line. A reader visits all lines, and the packets and bytes
+//!   that it reads may not match.
 //! - *shared*, *per-cpu*, *per-node*: `lockyard_tables::Statistics`, with packets, bytes, last use
-//!   and flags behind a lock of 4 bytes. Asking the host for the slot (per-cpu) or the node
-//!   (per-node) is part of an update.
+//!   and flags behind a lock of 4 bytes. An update includes asking the host for the slot (per-cpu)
+//!   or the node (per-node).
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example statistics [ROUNDS]
@@ -29,7 +32,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 const BYTES: u64 = 1500;
-/// Few updates, so that most batches fit between two interruptions by the host.
+/// A small number of updates, so most batches fit between two interruptions by the host.
 const UPDATES: u64 = 5_000;
 const READS: u64 = 500;
 
@@ -56,7 +59,7 @@ impl Counter for OneAtomic {
     }
     #[inline(always)]
     fn add(&self, _thread: usize, _now: u64) {
-        // Relaxed, here and below: counters order nothing.
+        // Relaxed, here and below: the counters order nothing.
         self.0.packets.fetch_add(1, Ordering::Relaxed);
         self.0.bytes.fetch_add(BYTES, Ordering::Relaxed);
     }
@@ -88,7 +91,7 @@ impl Counter for PerThread {
     }
 }
 
-/// Lockyard's statistics, of one variant.
+/// Lockyard's statistics in one variant.
 type Ours<V> = Statistics<V, Queued, lockyard::Native>;
 
 impl<V: Variant> Counter for Ours<V> {
@@ -105,14 +108,14 @@ impl<V: Variant> Counter for Ours<V> {
     }
 }
 
-/// Quantity that a cell measures: nanoseconds of one update, or of one reading.
+/// Quantity that a cell measures: nanoseconds per update, or per reading.
 #[derive(Clone, Copy)]
 enum Measure {
-    /// Updates by this many threads, each on a CPU of its own.
+    /// Updates by this many threads, each on its own CPU.
     Updates(usize),
-    /// Readings without updates, after all CPUs have updated.
+    /// Readings without concurrent updates, after all CPUs have updated.
     ReadQuiet,
-    /// Readings while a thread on each other CPU updates.
+    /// Readings while every other CPU runs an updating thread.
     ReadBusy,
 }
 
@@ -132,7 +135,7 @@ fn reads<C: Counter>(counter: &C) -> f64 {
     begin.elapsed().as_nanos() as f64 / READS as f64
 }
 
-/// Runs `body` in `threads` pinned threads that begin together. Returns the mean of their results.
+/// Runs `body` in `threads` pinned threads that start together. Returns the mean of their results.
 fn together(cpus: &Cpus, threads: usize, body: impl Fn(usize) -> f64 + Sync) -> f64 {
     let barrier = Barrier::new(threads);
     let sum: f64 = std::thread::scope(|scope| {
@@ -243,8 +246,8 @@ fn main() {
     predict();
 }
 
-/// Simulates updates of one object by all cores of a machine of two nodes. Prints the number of
-/// updates in a microsecond.
+/// Simulates updates of one object by all cores of a machine with two nodes. Prints the number of
+/// updates per microsecond.
 fn predict() {
     const MACHINE: &str = "cascade-lake-2s24c2t";
     const THREADS: usize = 48;
@@ -262,7 +265,7 @@ fn predict() {
             simulation.spawn_at(place, start, move || {
                 while !stop_requested() {
                     statistics.update(&Counts::packet(BYTES, 1, 1));
-                    // Other work takes about as long as an update alone.
+                    // The other work takes about as long as an uncontended update.
                     lockyard_sim::work(50.0);
                     operation_done();
                 }

@@ -1,6 +1,7 @@
-//! Costs of an uncontended ticket or queued lock, beside the least that a lock can cost, one
-//! compare-exchange and one store. The loops are straight (`lockyard_peers::straight`) and run on
-//! one CPU. Each runs once a round, in an order that is shuffled for each round.
+//! Costs of an uncontended ticket or queued lock, compared with the cheapest possible lock: one
+//! compare-exchange and one store. The loops call no interpreter and make no indirect calls
+//! (`lockyard_peers::straight`). They run on one CPU. Each loop runs once per round, in an order
+//! that is shuffled for each round.
 //!
 //! ```text
 //! cargo run --release -p lockyard-lab --example uncontended [ROUNDS]
@@ -11,7 +12,7 @@ use lockyard_measure::order::Orders;
 use lockyard_peers::straight::LOOPS;
 use lockyard_results::statistics::{median, median_interval};
 
-/// Few, so that most loops fit between two interruptions by the host.
+/// A small number, so most loops fit between two interruptions by the host.
 const PAIRS: u64 = 20_000;
 
 fn main() {

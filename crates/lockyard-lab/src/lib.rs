@@ -1,8 +1,8 @@
-//! The lab joins predictions and measurements, and sets both beside published figures.
+//! Predictions and measurements, joined with each other and compared with published figures.
 //!
-//! | module | what |
+//! | module | content |
 //! | --- | --- |
-//! | [`reproduce`] | every published figure beside its prediction and its measurement |
+//! | [`reproduce`] | every published figure with its prediction and its measurement |
 //! | [`predict`], [`measure`] | the cells of a scenario, as rows |
 //! | [`training`] | the tables on which the simulated machine was fitted |
 //! | [`calibrate_host`] | a machine file of this host, and its accuracy |

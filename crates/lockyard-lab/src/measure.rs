@@ -1,4 +1,4 @@
-//! Measures cells of a scenario on this host, as rows.
+//! Measurement of a scenario's cells on this host. Results are rows.
 
 mod measured_row;
 mod samples;
@@ -26,44 +26,44 @@ pub struct MeasureRequest {
     pub script: Script,
     /// Names of variants; all variants if empty.
     pub variants: Vec<String>,
-    /// Numbers of threads.
+    /// Thread counts.
     pub threads: Vec<usize>,
-    /// Placement of the threads; the script's own if `None`.
+    /// Placement of the threads; `None` for the script's own.
     pub placement: Option<Placement>,
     /// Duration and number of rounds.
     pub effort: Effort,
-    /// The variant to which the figures of the others are compared, round by round.
+    /// Variant that is the base of the ratios of the others, round by round.
     pub relative_to: Option<String>,
 }
 
 /// Result of a measurement request.
 #[derive(Clone, Debug)]
 pub struct MeasureReport {
-    /// One row for each variant and number of threads, without those that were not begun.
+    /// One row for each variant and thread count. Cells that were never begun have no row.
     pub rows: Vec<Row>,
-    /// Number of rows that the request asks for.
+    /// Number of requested rows.
     pub asked: usize,
-    /// The rows of samples, for scripts that have them.
+    /// Rows of samples, for scripts with samples.
     pub samples: Vec<Row>,
-    /// Rows that attribute CPU time, as in a profiler's listing, if it was attributed.
+    /// Rows that attribute CPU time like a profiler's listing, if it was attributed.
     pub listings: Vec<Row>,
-    /// Reason why the rest was not measured.
+    /// Reason why the remaining cells were not measured.
     pub failure: Option<String>,
-    /// Tables for users beside those of the rows.
+    /// Tables for readers in addition to those of the rows.
     pub explanations: Vec<String>,
-    /// Pictures of the waits for users, one for each row whose waits were timed.
+    /// Pictures of the waits for readers, one for each row with timed waits.
     pub pictures: Vec<String>,
-    /// Notes for users.
+    /// Notes for the reader.
     pub notes: Vec<String>,
-    /// The environment of the measurement, by name.
+    /// Environment of the measurement: pairs of name and value.
     pub environment: Vec<(String, String)>,
 }
 
-/// Returns the number of rounds of a request, for progress.
+/// Returns the number of rounds in a request, for the progress display.
 ///
 /// # Errors
 ///
-/// If it names something that does not exist.
+/// If the request names an unknown item.
 pub fn rounds(request: &MeasureRequest) -> Result<usize, Failure> {
     let variants = peers::variants(&request.script, &request.variants)?;
     let effort = request.effort;
@@ -75,8 +75,9 @@ pub fn rounds(request: &MeasureRequest) -> Result<usize, Failure> {
     Ok(variants.len() * (request.threads.len() * passes + windows))
 }
 
-/// Returns the windows in which longest waits are measured, and the number of CPUs of the
-/// placement. Returns `None` unless waits are timed and a variant has a foreign lock.
+/// Returns the windows in which longest waits are measured, and the number of CPUs in the
+/// placement. Returns `None` unless waits are timed and at least one variant has another project's
+/// lock.
 fn windows(request: &MeasureRequest) -> Option<(Windows, usize)> {
     let effort = request.effort;
     let foreign = |variant: &&Variant| variant.foreign_locks().next().is_some();
@@ -90,11 +91,11 @@ fn windows(request: &MeasureRequest) -> Option<(Windows, usize)> {
     })
 }
 
-/// Checks that everything that a request names exists.
+/// Checks that everything named in a request exists.
 ///
 /// # Errors
 ///
-/// If something does not.
+/// If any of it does not exist.
 pub fn check(request: &MeasureRequest) -> Result<(), Failure> {
     let variants = peers::variants(&request.script, &request.variants)?;
     let Some(name) = &request.relative_to else { return Ok(()) };
@@ -113,7 +114,7 @@ pub fn check(request: &MeasureRequest) -> Result<(), Failure> {
 ///
 /// # Errors
 ///
-/// If the input is wrong, or the local work cannot be found.
+/// If the input is invalid, or the local work cannot be determined.
 pub fn run(
     request: &MeasureRequest,
     tables: &[PublishedTable],
@@ -131,7 +132,7 @@ pub fn run(
     let asked = variants.len() * request.threads.len();
     for variant in variants {
         let work = match calibration::local_work(script, variant, HERE, tables) {
-            // After an interrupt nothing is measured.
+            // After an interrupt, nothing is measured.
             Err(_) if jobs::interrupted() => None,
             work => work?,
         };
@@ -142,7 +143,7 @@ pub fn run(
             placement: placement.clone(),
         }));
     }
-    // Before anything runs, because the host's state at the start is part of it.
+    // Do this before anything runs, because it records the state of the host at the start.
     let environment = environment(request, &placement);
     let measured = rounds::run(&tasks, request.effort, done);
     let places = placement.cpus(&cpus);
@@ -283,7 +284,7 @@ fn notes(
     notes
 }
 
-/// Returns the notes on what is measured in a pass of its own.
+/// Returns notes on quantities that are measured in separate passes.
 fn notes_on_passes(request: &MeasureRequest, measured: &rounds::Results) -> Vec<String> {
     let mut notes = Vec::new();
     if measured.results.iter().flatten().any(|result| result.attribution.is_some()) {

@@ -1,4 +1,4 @@
-//! Predicts the cells of a scenario. A request that names a peer gets an explanation: native code
+//! Prediction of a scenario's cells. If a request names a peer, its error explains that native code
 //! can only be measured.
 
 use lockyard_measure::peers;
@@ -22,7 +22,7 @@ pub fn check(request: &PredictRequest) -> Result<(), Failure> {
 ///
 /// # Errors
 ///
-/// If the input is wrong, a variant is native code, or a run fails.
+/// If the input is invalid, a variant is native code, or a run fails.
 pub fn run(
     request: &PredictRequest,
     tables: &[PublishedTable],

@@ -1,4 +1,4 @@
-//! Every published figure beside its prediction and, as far as this host allows, a measurement.
+//! Every published figure with its prediction and, as far as this host allows, with a measurement.
 
 mod plan;
 
@@ -20,37 +20,37 @@ use lockyard_support::{InputError, jobs};
 use plan::{Model, NoModel, Plan};
 use std::collections::BTreeSet;
 
-/// A request to reproduce published figures.
+/// Request to reproduce published figures.
 #[derive(Clone, Debug)]
 pub struct ReproduceRequest {
-    /// Names of tables or experiments; everything if empty.
+    /// Names of tables or experiments; all of them if empty.
     pub names: Vec<String>,
-    /// Number of cells that are simulated at the same time.
+    /// Number of cells to simulate in parallel.
     pub jobs: usize,
-    /// Effort of the measurement on this host; `None` for no measurement.
+    /// Effort of the measurement on this host; `None` to measure nothing.
     pub measure: Option<rounds::Effort>,
 }
 
 /// Result of a reproduction request.
 #[derive(Clone, Debug)]
 pub struct Reproduction {
-    /// One row for each published figure, in the order of the tables. Rows that were not begun
-    /// before an interrupt are missing.
+    /// One row per published figure, in the order of the tables. After an interrupt, rows that were
+    /// never begun are missing.
     pub rows: Vec<Row>,
-    /// One summary for each table, and one for all.
+    /// One summary for each table, and one for all tables.
     pub summaries: Vec<Summary>,
-    /// The tables and their sources.
+    /// Tables with their sources.
     pub sources: Vec<(String, String)>,
-    /// Number of published figures that the request asks for.
+    /// Number of requested figures.
     pub asked: usize,
-    /// Extent of the measurement on this host, in a sentence.
+    /// Sentence on how much was measured on this host.
     pub measured: String,
-    /// Reason why the rest was not measured: a lock that is stalled or does not exclude, or CPUs
-    /// that were taken away.
+    /// Reason why the remaining cells were not measured: a lock that stalled or failed to exclude,
+    /// or CPUs that were taken away.
     pub failure: Option<String>,
 }
 
-/// A published cell with its model, or the reason why it has none.
+/// A published cell with its model, or with the reason why it has none.
 struct Job<'t> {
     table: &'t str,
     cell: &'t PublishedCell,
@@ -63,7 +63,7 @@ struct Found {
     calibrated: Calibrated,
 }
 
-/// Returns the cells that `names` select, with their tables' names.
+/// Returns the cells selected by `names`, each with the name of its table.
 fn select<'t>(
     tables: &'t [PublishedTable],
     wanted: &[String],
@@ -99,20 +99,20 @@ fn select<'t>(
         .collect())
 }
 
-/// Returns the number of published figures that a request selects.
+/// Returns the number of published figures selected by a request.
 ///
 /// # Errors
 ///
-/// If it names something that does not exist.
+/// If the request names an unknown item.
 pub fn count(request: &ReproduceRequest, tables: &[PublishedTable]) -> Result<usize, InputError> {
     Ok(select(tables, &request.names)?.len())
 }
 
-/// Reproduces the tables. `done` is called after each simulated cell.
+/// Reproduces the tables. Calls `done` after each simulated cell.
 ///
 /// # Errors
 ///
-/// If the request names something that does not exist, or a run fails.
+/// If the request names an unknown item, or a run fails.
 pub fn run(
     request: &ReproduceRequest,
     tables: &[PublishedTable],
@@ -120,7 +120,7 @@ pub fn run(
 ) -> Result<Reproduction, Failure> {
     let cells = select(tables, &request.names)?;
     let asked = cells.len();
-    // Each variant of each script is calibrated once. Each run that published cells share is
+    // Each variant of each script is calibrated once. A run that several published cells share is
     // simulated once.
     let mut plan = Plan::default();
     let jobs: Vec<Job> = cells
@@ -174,22 +174,24 @@ pub fn run(
     Ok(Reproduction { rows, summaries, sources, asked, measured, failure })
 }
 
-/// Returns the details of a row's simulated figure. A doubtful row is reported apart, and one that
-/// repeats another counts in no summary.
+/// Returns the details of a row's simulated figure. They show which rows are doubtful, and which
+/// repeat another row.
 fn simulated(row: &Row) -> Option<&SimulatedDetail> {
     row.details.simulated.as_ref()
 }
 
-/// The tables of primitives. Their scripts specify everything, unlike those of whole programs.
+/// Tables of primitives. Their scripts specify everything, unlike those of whole programs.
 pub const PRIMITIVES: [&str; 3] = ["lockref-will-it-scale", "qspinlock-loop", "page-ref"];
 
-/// The table of primitives with a nearly flat curve. A constant cost nearly fits it, so its small
-/// errors say little.
+/// Table of primitives with a nearly flat curve. A constant cost almost fits it, so its small
+/// errors are weak evidence.
 pub const FLAT: &str = "qspinlock-loop";
 
-/// Returns one summary for each table and one for all. If all tables of primitives are present, it
-/// adds two summaries of them: one with the flat table, and one without it. Doubtful rows have
-/// summaries of their own, and are not in that of all rows. Rows that repeat others are in none.
+/// Returns one summary for each table, and one for all. If all tables of primitives are present,
+/// there are two more: one for all of them, and one without the flat table.
+///
+/// Doubtful rows have their own summaries, and are not in the summary of all rows. Rows that repeat
+/// others are in no summary.
 fn summaries(rows: &[Row]) -> Vec<Summary> {
     let mut names: Vec<&str> = Vec::new();
     for row in rows {
@@ -221,12 +223,12 @@ fn summaries(rows: &[Row]) -> Vec<Summary> {
     summaries
 }
 
-/// Returns a summary with the pairs that the rows' scripts ask for.
+/// Returns a summary that scores the pairs requested by the rows' scripts.
 fn with_pairs(name: &str, rows: &[&Row]) -> Summary {
     Summary { pairs: variant_ratios::score(rows, &wanted_pairs(rows)), ..summarise(name, rows) }
 }
 
-/// Returns the pairs that the rows' scripts ask for.
+/// Returns the pairs requested by the rows' scripts.
 fn wanted_pairs<R: std::borrow::Borrow<Row>>(rows: &[R]) -> Vec<Wanted> {
     let experiments: BTreeSet<&str> =
         rows.iter().map(|row| row.borrow().key.experiment.as_str()).collect();
@@ -244,7 +246,7 @@ fn wanted_pairs<R: std::borrow::Borrow<Row>>(rows: &[R]) -> Vec<Wanted> {
         .collect()
 }
 
-/// Returns the row of a published cell; `None` if its runs were not begun.
+/// Returns the row of a published cell; `None` if its runs were never begun.
 fn row(job: &Job, plan: &Plan, found: &[Option<Found>]) -> Option<Row> {
     let cell = job.cell;
     let mut row = Row {
@@ -303,8 +305,8 @@ fn row(job: &Job, plan: &Plan, found: &[Option<Found>]) -> Option<Row> {
     Some(row)
 }
 
-/// Measures the rows for which this host has CPUs. Returns the extent of the measurement, and the
-/// reason if it ended early.
+/// Measures the rows for which this host has enough CPUs. Returns how much was measured, and the
+/// reason if the measurement ended early.
 fn measure_rows(
     rows: &mut [(&Job, Row)],
     plan: &Plan,
@@ -313,7 +315,7 @@ fn measure_rows(
 ) -> (String, Option<String>) {
     let cpus = cpus::Cpus::allowed();
     let needed = |job: &Job| job.model.as_ref().ok().map(|model| plan.runs[model.run].tasks);
-    // Measures each run once, whatever the number of its figures.
+    // Measure each run once, even if several figures come from it.
     let mut measurable: Vec<usize> = Vec::new();
     let mut tasks: Vec<Task> = Vec::new();
     for (job, _) in rows.iter() {

@@ -1,8 +1,9 @@
-//! Sampling of the CPU time of a program whose shares are known. It finds them within two points,
-//! or within the error that this number of samples allows. The tests compare CPU time. So a loaded
-//! host makes a test slower and its bounds wider, but not wrong. If the sampler is hardly woken,
-//! the test says so. It then demands only that the sampler looked about as often as another thread
-//! was woken.
+//! Tests of the CPU-time sampler with a program whose shares are known. It must find them within
+//! two points, or within the error that this number of samples allows.
+//!
+//! The tests compare CPU time, so on a loaded host a test gets slower and its bounds wider, but not
+//! wrong. If the sampler hardly ever wakes, the test says so. It then only requires that the
+//! sampler looked about as often as another thread woke up.
 
 #![cfg(target_os = "linux")]
 
@@ -18,29 +19,30 @@ use std::sync::mpsc::channel;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// Quantities of work in the three phases of the program.
+/// Amount of work in each of the program's three phases.
 const PARTS: [u64; 3] = [70, 20, 10];
 
-/// Maximum error of the shares, if there are `ENOUGH` samples.
+/// Maximum error of the shares, given `ENOUGH` samples.
 const POINTS: f64 = 0.02;
 
-/// Number of samples at which two points are five standard deviations of a share of 0.7. Each
-/// sample is a draw.
+/// Number of samples for which two points are five standard deviations of a share of 0.7, if
+/// samples are independent.
 const ENOUGH: f64 = 13_000.0;
 
-/// Maximum number of runs of a program to reach `ENOUGH` samples. The samples of a run depend on
-/// how promptly the sampler is woken. A loaded host gives a thousandth of those of an idle one.
+/// Maximum number of runs of a program to collect `ENOUGH` samples. The number of samples per run
+/// depends on how promptly the sampler wakes. On a loaded host it can be a thousandth of that on an
+/// idle one.
 const RUNS: usize = 12;
 
-/// Interval of the sampler, shorter than usual so that the test ends soon.
+/// Interval of the sampler. It is shorter than the default, to end the test sooner.
 const INTERVAL: Duration = Duration::from_micros(200);
 
-/// Lock that the running test holds. Two tests at once would have four threads, and samplers would
-/// wait for a CPU.
+/// Lock held by the running test. Two concurrent tests would have four threads, and the samplers
+/// would have to wait for a CPU.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// Number of wake-ups of a second thread in the present test, which repeatedly sleeps for
-/// `INTERVAL` beside the sampler.
+/// Number of times in the current test that a second thread woke. It repeatedly sleeps for
+/// `INTERVAL`, while the sampler runs.
 static WOKEN: AtomicU64 = AtomicU64::new(0);
 
 /// Waits until no other test runs.
@@ -50,7 +52,7 @@ fn alone() -> MutexGuard<'static, ()> {
     turn
 }
 
-/// Performs a quantity of work: dependent shifts (Marsaglia's xorshift).
+/// Performs this amount of work: dependent shifts (Marsaglia's xorshift).
 fn work(rounds: u64) {
     let mut x = black_box(1u64);
     for _ in 0..rounds {
@@ -61,7 +63,7 @@ fn work(rounds: u64) {
     black_box(x);
 }
 
-/// Returns the CPU time that the calling thread has used.
+/// Returns the CPU time of the calling thread.
 fn cpu_time() -> Duration {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is live.
@@ -70,7 +72,7 @@ fn cpu_time() -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-/// Runs `program` on each of `threads` threads, under a sampler that distinguishes `phases`
+/// Runs `program` on each of `threads` threads, under a sampler that distinguishes `phases` phase
 /// numbers. Returns the samples, and the results of the threads.
 fn sampled<R: Send + 'static>(
     threads: usize,
@@ -82,7 +84,7 @@ fn sampled<R: Send + 'static>(
     let mut running = Vec::new();
     for _ in 0..threads {
         let (to_sampler, done) = (to_sampler.clone(), done.clone());
-        // A message begins the program, and hanging up ends it: a thread that has ended has no
+        // A message starts the program. Closing the channel ends the thread; an ended thread has no
         // clock.
         let (go, told) = channel::<()>();
         let thread = std::thread::spawn(move || {
@@ -117,17 +119,17 @@ fn sampled<R: Send + 'static>(
     (tally, results)
 }
 
-/// Minimum number of samples of which anything is demanded. With fewer, five standard deviations of
-/// a share of 0.7 are more than 10 points.
+/// Minimum number of samples that is checked at all. With fewer, five standard deviations of a
+/// share of 0.7 exceed 10 points.
 const FEWEST: f64 = 500.0;
 
-/// Returns the maximum error of a share of `expected` at this number of samples: two points, or
-/// five standard deviations, if that is more.
+/// Returns the maximum error of a share of `expected` with this number of samples: two points or
+/// five standard deviations, whichever is greater.
 fn allowed(expected: f64, samples: f64) -> f64 {
     POINTS.max(5.0 * (expected * (1.0 - expected) / samples).sqrt())
 }
 
-/// Runs a program, as `run` does, until there are `enough` samples, or `RUNS` runs.
+/// Runs a program with `run` until there are `enough` samples, at most `RUNS` times.
 fn until(enough: f64, mut run: impl FnMut() -> Tally) -> Tally {
     let mut found = run();
     for _ in 1..RUNS {
@@ -145,8 +147,8 @@ fn assert_alike(found: &Tally, expected: [f64; 3], samples: f64) {
     assert_near(found, [shares[0], shares[1], shares[2]], expected, samples);
 }
 
-/// Prints the shares for a manual run, and asserts that they are within the error that this number
-/// of samples allows.
+/// Prints the shares for a manual run. Asserts that they are within the error that this number of
+/// samples allows.
 fn assert_near(found: &Tally, shares: [f64; 3], expected: [f64; 3], samples: f64) {
     println!(
         "found {shares:.4?}, expected {expected:.4?}; {:.2} s, {} samples worth {:.0}, \
@@ -172,8 +174,8 @@ fn assert_near(found: &Tally, shares: [f64; 3], expected: [f64; 3], samples: f64
     }
 }
 
-/// Runs the three phases `cycles` times. Returns the CPU time of each phase, by the thread's own
-/// clock.
+/// Runs the three phases `cycles` times. Returns the CPU time of each phase according to the
+/// thread's own clock.
 fn program(cycles: u64, rounds: u64) -> [Duration; 3] {
     let mut used = [Duration::ZERO; 3];
     for _ in 0..cycles {
@@ -187,7 +189,7 @@ fn program(cycles: u64, rounds: u64) -> [Duration; 3] {
     used
 }
 
-/// Returns the shares that the threads' own clocks found.
+/// Returns the shares according to the threads' own clocks.
 fn by_their_clocks(used: &[[Duration; 3]]) -> [f64; 3] {
     let of = |phase: usize| used.iter().map(|thread| thread[phase].as_secs_f64()).sum::<f64>();
     let all = of(0) + of(1) + of(2);
@@ -197,23 +199,23 @@ fn by_their_clocks(used: &[[Duration; 3]]) -> [f64; 3] {
 #[test]
 fn phases_longer_than_the_time_between_samples_are_found() {
     let _alone = alone();
-    // A phase takes tens of milliseconds.
+    // Each phase takes tens of milliseconds.
     let mut all = Vec::new();
     let found = until(ENOUGH, || {
         let (found, used) = sampled(2, PARTS.len(), || program(6, 600_000));
         all.extend(used);
         found
     });
-    // The two threads begin together and are sampled together, so samples of one apply to the
-    // other.
+    // The two threads start together and are sampled together, so their samples are not
+    // independent. Count only half of them.
     assert_alike(&found, by_their_clocks(&all), found.effective_samples() / 2.0);
 }
 
 #[test]
 fn phases_far_shorter_than_the_time_between_samples_are_found() {
     let _alone = alone();
-    // A phase takes a few microseconds. Reading a clock takes as long, so the quantities of work
-    // are the known shares.
+    // Each phase takes a few microseconds. Reading a clock takes as long, so use the amounts of
+    // work as the known shares.
     let found = until(ENOUGH, || {
         sampled(2, PARTS.len(), || {
             for _ in 0..100_000 {
@@ -233,8 +235,8 @@ fn phases_far_shorter_than_the_time_between_samples_are_found() {
 #[test]
 fn regions_and_named_parts_of_them_are_found() {
     let _alone = alone();
-    // 70 % copies, in a part that has a name; 20 % look-ups, and within these 10 % waits for a
-    // lock.
+    // 70 % copying, in a named part; 20 % look-ups; and 10 % waits for a lock, nested within the
+    // look-ups.
     let named = [
         RegionPart { name: "halt".to_owned(), region: Region::Idle },
         RegionPart { name: "__memcpy".to_owned(), region: Region::Copy },
@@ -256,7 +258,7 @@ fn regions_and_named_parts_of_them_are_found() {
     let share = |name: &str| listing.share_of(&[name.to_owned()]);
     let shares = [share("__memcpy"), share("look-up"), share("lock-wait")];
     assert_near(&found, shares, [0.7, 0.2, 0.1], found.effective_samples());
-    // No phase was set, so all time is between steps.
+    // No phase was set, so all time counts as between steps.
     assert_eq!(by_phase(&found).shares().expect("CPU time was used")[0], 1.0);
 }
 
@@ -280,8 +282,8 @@ fn a_thread_that_sleeps_has_no_share() {
         found.samples(),
         found.effective_samples()
     );
-    // The sleep gets half of the time between the looks around its beginning and around its end.
-    // Over a dozen runs with this many samples in all, that is three points.
+    // The sleep gets half of the time between the looks around its start, and likewise around its
+    // end. Over a dozen runs with this total number of samples, that is three points.
     if found.effective_samples() >= FEWEST {
         assert!(shares[2] < 0.1, "{shares:?}");
         assert!(shares[0] > 0.2 && shares[1] > 0.2, "{shares:?}");

@@ -1,16 +1,16 @@
 //! Measurements on this host: scenarios, calls of locks, system calls, tables.
 //!
-//! | module | what |
+//! | module | content |
 //! | --- | --- |
-//! | [`cpus`] | the CPUs that the process may use, and where threads are pinned |
-//! | [`detect`] | the description of the host |
+//! | [`cpus`] | CPUs that the process may use, and placement of threads |
+//! | [`detect`] | description of the host |
 //! | [`scenario`] | runs of scenarios: rounds, waits, hand-overs |
 //! | [`attribution`] | CPU time by phase, sampled |
-//! | [`counters`] | the processor's counters |
-//! | [`call_path`] | the cost of a call of a lock |
+//! | [`counters`] | hardware performance counters |
+//! | [`call_path`] | cost of calling a lock in different ways |
 //! | [`syscalls`] | system calls of the running kernel |
 //! | [`peers`] | other projects' locks in place of a scenario's own |
-//! | [`measure_tables`] | tables, counters and reclamation beside those of other projects |
+//! | [`measure_tables`] | tables, counters and reclamation, compared with other projects |
 
 pub mod attribution;
 pub mod call_path;

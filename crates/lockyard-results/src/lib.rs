@@ -2,7 +2,7 @@
 //!
 //! | module | content |
 //! | --- | --- |
-//! | [`row`], [`details`], [`summary`] | one result; errors and winners of many |
+//! | [`row`], [`details`], [`summary`] | one result; errors and winners of many results |
 //! | [`cell_key`] | keys of cells, which join figures |
 //! | [`published`] | published tables |
 //! | [`outcome`] | figures of a run, computed by rules |

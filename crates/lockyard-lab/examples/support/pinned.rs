@@ -1,12 +1,12 @@
-//! Parts that measuring examples share: pinned threads, the CPU time of a thread, and a new order
-//! for each round. Also their arguments: the number of rounds to measure, or a file to compare with
-//! a machine.
+//! Code shared by the measuring examples: pinned threads, the CPU time of a thread, a new order for
+//! each round, and arguments. The arguments are the number of rounds to measure, or a file to
+//! compare with a machine.
 
 use std::process::ExitCode;
 
 /// Pins the thread to `cpu`.
 pub(crate) fn pin(cpu: usize) {
-    // SAFETY: the set is a live `cpu_set_t`, for which all zero is a value.
+    // SAFETY: the set is a live `cpu_set_t`, for which all-zero is a valid value.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         libc::CPU_SET(cpu, &mut set);
@@ -16,17 +16,18 @@ pub(crate) fn pin(cpu: usize) {
 
 /// Returns the CPUs that the process may use.
 pub(crate) fn allowed() -> Vec<usize> {
-    // SAFETY: the set is a live `cpu_set_t`, for which all zero is a value, and the call fills it.
+    // SAFETY: the set is a live `cpu_set_t`, for which all-zero is a valid value, and the call
+    // fills it.
     let set = unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
         assert_eq!(libc::sched_getaffinity(0, size_of_val(&set), &mut set), 0);
         set
     };
-    // SAFETY: the numbers are of the set.
+    // SAFETY: the numbers are within the size of the set.
     (0..libc::CPU_SETSIZE as usize).filter(|&cpu| unsafe { libc::CPU_ISSET(cpu, &set) }).collect()
 }
 
-/// Returns the nanoseconds for which the thread had a CPU.
+/// Returns the nanoseconds that the thread has run on a CPU.
 pub(crate) fn cpu_time() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is a live `timespec`.
@@ -34,7 +35,7 @@ pub(crate) fn cpu_time() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Shuffles `order`. `state` is not 0.
+/// Shuffles `order`. `state` must not be 0.
 pub(crate) fn shuffle(order: &mut [usize], state: &mut u64) {
     for last in (1..order.len()).rev() {
         *state ^= *state << 13;
@@ -44,7 +45,7 @@ pub(crate) fn shuffle(order: &mut [usize], state: &mut u64) {
     }
 }
 
-/// Measures this many rounds, or compares a measured file with a machine, as the arguments say.
+/// Measures rounds, or compares a measured file with a machine, depending on the arguments.
 pub(crate) fn run(
     name: &str,
     measure: impl FnOnce(usize) -> Result<(), String>,

@@ -1,8 +1,8 @@
-//! Costs of one CPU by itself: the clock, and loads, stores, locked operations, the fence and the
-//! pause on an uncontended line.
+//! Costs on a single CPU: the clock, and loads, stores, locked operations, the fence and the pause
+//! on an uncontended line.
 //!
-//! A try takes some tens of microseconds, so that most tries fit between two interrupts. A sample
-//! is the median of a few tries.
+//! A try takes a few tens of microseconds, so most tries fit between two interrupts. A sample is
+//! the median of several tries.
 
 use super::on_cpu::OnCpu;
 use lockyard_results::statistics;
@@ -11,27 +11,27 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicPtr, AtomicU64, Ordering, fence};
 use std::time::Instant;
 
-/// Tries of a sample. The first one warms up and is not counted.
+/// Tries per sample. The first one is a warm-up, and is discarded.
 const TRIES: usize = 16;
 
-/// A measurement on one CPU.
+/// A measurement on a single CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Alone {
-    /// The clock under which a busy core runs, in GHz.
+    /// Clock frequency of a busy core, in GHz.
     Clock,
-    /// A load that hits, whose address comes from the load before it.
+    /// A load that hits the cache. Its address comes from the previous load.
     Load,
-    /// A store that hits.
+    /// A store that hits the cache.
     Store,
     /// An atomic addition whose result is used.
     FetchAdd,
-    /// A compare-exchange that succeeds.
+    /// A successful compare-exchange.
     CompareExchange,
     /// An atomic exchange.
     Swap,
     /// A store and a sequentially consistent fence.
     Fence,
-    /// The instruction with which waiting loops pause.
+    /// The pause instruction of waiting loops.
     Pause,
 }
 
@@ -48,7 +48,7 @@ impl Alone {
         Alone::Pause,
     ];
 
-    /// Its name in results.
+    /// Returns the name in results.
     pub fn name(self) -> &'static str {
         match self {
             Alone::Clock => "clock",
@@ -62,7 +62,7 @@ impl Alone {
         }
     }
 
-    /// Its unit.
+    /// Returns the unit.
     pub fn unit(self) -> &'static str {
         if self == Alone::Clock { "GHz" } else { "ns" }
     }
@@ -72,7 +72,7 @@ impl Alone {
 ///
 /// # Errors
 ///
-/// If the process may not run there.
+/// If the process may not run on that CPU.
 pub(super) fn sample(what: Alone, cpu: usize) -> Result<f64, String> {
     OnCpu::start(cpu, move || {
         let tries: Vec<f64> = (0..TRIES).map(|_| one(what)).collect();
@@ -81,14 +81,14 @@ pub(super) fn sample(what: Alone, cpu: usize) -> Result<f64, String> {
     .finish()
 }
 
-/// A line of its own, with the adjacent line that is prefetched with it.
+/// Padding to a separate line, including the adjacent line that is prefetched with it.
 #[repr(align(128))]
 struct Line<T>(T);
 
 /// Returns the result of one try.
 fn one(what: Alone) -> f64 {
     match what {
-        // A round takes two cycles.
+        // One round of the chain takes two cycles.
         Alone::Clock => 2.0 / per_operation(20_000, chain),
         Alone::Load => per_operation(10_000, loads),
         Alone::Store => per_operation(20_000, |operations| {
@@ -101,7 +101,7 @@ fn one(what: Alone) -> f64 {
         Alone::FetchAdd => per_operation(2_000, |operations| {
             let word = Line(AtomicU64::new(0));
             let word = black_box(&word.0);
-            // Without a use of the result, another instruction would be measured.
+            // Use the result. Otherwise the compiler would choose another instruction.
             let sum = (0..operations)
                 .fold(0u64, |sum, _| sum.wrapping_add(word.fetch_add(1, Ordering::Relaxed)));
             black_box(sum);
@@ -126,7 +126,7 @@ fn one(what: Alone) -> f64 {
             let word = black_box(&word.0);
             for value in 0..operations {
                 word.store(value, Ordering::Relaxed);
-                // Only the cost of the fence is wanted; it orders nothing here.
+                // This measures only the cost of the fence; it orders nothing here.
                 fence(Ordering::SeqCst);
             }
         }),
@@ -138,16 +138,16 @@ fn one(what: Alone) -> f64 {
     }
 }
 
-/// Returns the nanoseconds of each of this many operations.
+/// Runs this many operations. Returns the nanoseconds per operation.
 fn per_operation(operations: u64, run: impl Fn(u64)) -> f64 {
     let begin = Instant::now();
     run(black_box(operations));
     begin.elapsed().as_nanos().max(1) as f64 / operations as f64
 }
 
-/// A chain of dependent operations, two a round, each of one cycle on every processor of the last
-/// twenty years. They are an exclusive or and an addition. Both are between registers, because some
-/// processors add constants at no cost.
+/// Runs a chain of dependent operations, two per round: an exclusive or and an addition. Each has
+/// taken one cycle on every processor of the last twenty years. Both work on registers, because
+/// some processors add constants for free.
 fn chain(rounds: u64) {
     let (a, b) = (black_box(0x9e37_79b9_7f4a_7c15u64), black_box(0xbf58_476d_1ce4_e5b9u64));
     let mut x = black_box(1u64);
@@ -157,24 +157,24 @@ fn chain(rounds: u64) {
     black_box(x);
 }
 
-/// Number of places in the chain of loads. They fit into any first-level cache. There is more than
-/// one, because some processors predict the value of a load that has always found the same one.
+/// Number of places in the chain of loads. They fit into every first-level cache. A single place
+/// would not do: some processors predict the value of a load that has always found the same one.
 const PLACES: usize = 64;
 
-/// Performs loads, each from the address that the previous one found.
+/// Runs loads. Each takes its address from the previous one.
 fn loads(operations: u64) {
     let places: [Line<AtomicPtr<u8>>; PLACES] =
         std::array::from_fn(|_| Line(AtomicPtr::new(std::ptr::null_mut())));
     let places = black_box(&places);
     for index in 0..PLACES {
-        // 27 and 64 have no common divisor: one round goes through all of them.
+        // 27 and 64 have no common divisor, so the chain visits all places.
         let next = &raw const places[(index + 27) % PLACES].0;
         places[index].0.store(next.cast_mut().cast(), Ordering::Relaxed);
     }
     let mut at: NonNull<AtomicPtr<u8>> = NonNull::from(&places[0].0);
     for _ in 0..operations {
         // SAFETY: `at` is the address of one of `places`, which live until the end of this
-        // function, and each of them holds the address of another one.
+        // function. Each place holds the address of another one.
         let found = unsafe { at.as_ref() }.load(Ordering::Relaxed);
         match NonNull::new(found.cast::<AtomicPtr<u8>>()) {
             Some(next) => at = next,

@@ -1,43 +1,44 @@
-//! The contended scenarios, and their results on the machine that was made of a host.
+//! The contended scenarios, and their results on the machine derived from a host.
 
 use lockyard_predict::simulate::{CellSpec, RunPlan, SimulationEffort, SimulationError, simulate};
 use lockyard_predict::{local_work, placement};
 use lockyard_scenarios::{Order, Region, Script, Step, Variant};
 use lockyard_sim::Machine;
 
-/// The scenarios.
+/// Script with the scenarios.
 const SCRIPT: &str = include_str!("contended.toml");
 
-/// The variant of the experiment on siblings, see `docs/evidence/siblings.md`.
+/// Variant for the experiment on siblings, see `docs/evidence/siblings.md`.
 const SIBLINGS: (&str, &str) = ("fstat2", "lockref-pause");
 
 /// Returns the variants of the scenarios.
 ///
 /// # Panics
 ///
-/// If the script is broken; a test reads it.
+/// If the script is broken. A test parses it.
 pub(super) fn variants() -> Vec<Variant> {
     Script::parse("contended.toml", SCRIPT).expect("it is a script").variants
 }
 
-/// Returns the variant of the experiment on siblings.
+/// Returns the variant for the experiment on siblings.
 ///
 /// # Panics
 ///
-/// If there is none; a test checks that there is one.
+/// If there is no such variant. A test checks that there is one.
 pub(super) fn siblings_variant() -> Variant {
     let script = Script::shipped(SIBLINGS.0).expect("it is shipped");
     script.variant(SIBLINGS.1).expect("it has the variant").clone()
 }
 
-/// A variant on a machine, with the local work that follows from the figure of one task.
+/// A variant on a machine, with local work determined by the single-task figure.
 pub(super) struct Performed {
     variant: Variant,
     work: f64,
 }
 
 impl Performed {
-    /// Prepares a variant. `alone` is the number of operations a second of one task on the host.
+    /// Prepares a variant. `alone` is the number of operations per second of a single task on the
+    /// host.
     ///
     /// # Errors
     ///
@@ -66,7 +67,7 @@ impl Performed {
         Ok(Performed { variant, work: work.nanoseconds })
     }
 
-    /// Predicts the operations a second of tasks on these hardware threads.
+    /// Predicts the operations per second of tasks on these hardware threads.
     ///
     /// # Errors
     ///

@@ -1,10 +1,10 @@
-//! A draft of a machine file: every number with its origin, and the text.
+//! Draft of a machine file: each number with its origin, and the text of the file.
 
 use super::{Alone, LineDistance, Measurements, Pair, layout};
 use lockyard_results::row::Measured;
 use lockyard_sim::Machine;
 
-/// Maximum length of a quotation. A text of a machine file may have 400 bytes.
+/// Maximum length of a quotation. A text in a machine file may have 400 bytes.
 const QUOTED: usize = 120;
 
 /// Maximum number of notes in a machine file.
@@ -17,11 +17,11 @@ pub(super) enum Origin {
     Source(String),
     /// Taken from elsewhere.
     Assumed(String),
-    /// Solved for on this host, under an assumption that has not been shown to hold.
+    /// Solved for on this host, under an assumption that is not proved.
     Both(String, String),
 }
 
-/// A number of the file.
+/// A number in the file.
 #[derive(Clone, Debug)]
 struct Number {
     section: &'static str,
@@ -30,21 +30,21 @@ struct Number {
     origin: Origin,
 }
 
-/// A figure of `[checks]`.
+/// A figure in `[checks]`.
 #[derive(Clone, Debug)]
 pub(super) struct Check {
     /// Name of the figure.
     pub name: String,
     /// Measured figure.
     pub figure: Measured,
-    /// True if the figure set a number of the file.
+    /// True if the figure determined a number in the file.
     pub is_input: bool,
 }
 
 /// Factor on a family's latencies.
 #[derive(Clone, Debug)]
 pub(super) struct Scale {
-    /// The factor.
+    /// Factor itself.
     pub factor: f64,
     /// Origin of the factor.
     pub origin: Origin,
@@ -53,22 +53,22 @@ pub(super) struct Scale {
 /// The draft.
 #[derive(Clone, Debug)]
 pub(super) struct Draft {
-    /// Lines at the head of the file.
+    /// Lines at the beginning of the file.
     pub head: Vec<String>,
-    /// The machine's name.
+    /// Name of the machine.
     pub name: String,
     /// Description of the machine.
     pub title: String,
-    /// Notes for the reader of any figure of the machine.
+    /// Notes for readers of any figure of the machine.
     pub notes: Vec<String>,
-    /// The machine's family.
+    /// Family of the machine.
     pub family: String,
     /// Factor on the family's latencies.
     pub scale: Scale,
     numbers: Vec<Number>,
     /// Figures to compare with.
     pub checks: Vec<Check>,
-    /// Beginning of the source of each measured figure.
+    /// Text with which the source of each measured figure begins.
     pub measured: String,
 }
 
@@ -87,7 +87,7 @@ impl Draft {
         }
     }
 
-    /// Sets a number, or replaces it.
+    /// Sets or replaces a number.
     pub(super) fn set(
         &mut self,
         section: &'static str,
@@ -103,7 +103,7 @@ impl Draft {
         }
     }
 
-    /// Notes that this figure set a number.
+    /// Records that this figure determined a number.
     pub(super) fn is_input(&mut self, check: &str) {
         if let Some(check) = self.checks.iter_mut().find(|found| found.name == check) {
             check.is_input = true;
@@ -114,13 +114,13 @@ impl Draft {
     ///
     /// # Errors
     ///
-    /// If a number is not allowed.
+    /// If a number is out of range.
     pub(super) fn machine(&self) -> Result<Machine, String> {
         Machine::parse(&format!("{}.toml", self.name), &self.text())
             .map_err(|error| error.to_string())
     }
 
-    /// Returns the notes as the file has them, or an empty text if there are none.
+    /// Returns the notes in the format of the file, or empty text if there are none.
     fn notes_text(&self) -> String {
         if self.notes.is_empty() {
             return String::new();
@@ -188,7 +188,7 @@ fn entry(value: f64, origin: &Origin) -> String {
     format!("{{ value = {value}, {origin} }}")
 }
 
-/// Returns the text of a figure in a source.
+/// Formats a figure for a source.
 pub(super) fn figure_text(figure: Measured, unit: &str) -> String {
     format!(
         "{} {unit}, {} to {}, {} samples",
@@ -199,30 +199,31 @@ pub(super) fn figure_text(figure: Measured, unit: &str) -> String {
     )
 }
 
-/// Rounds to hundredths.
+/// Rounds to two decimals.
 pub(super) fn rounded(value: f64) -> f64 {
     (value * 100.0).round() / 100.0
 }
 
-/// Returns one line of printable ASCII, of at most `most` bytes.
+/// Returns one line of printable ASCII with at most `most` bytes.
 fn plain(text: &str, most: usize) -> String {
     let text: String =
         text.chars().map(|c| if c == ' ' || c.is_ascii_graphic() { c } else { '?' }).collect();
     if text.len() <= most { text } else { format!("{}...", &text[..most.saturating_sub(3)]) }
 }
 
-/// Returns the text in quotes, as a TOML string.
+/// Returns the text as a quoted TOML string.
 fn quoted(text: &str) -> String {
     let text = plain(text, 400);
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// Returns what another file says of a number, shortened.
+/// Returns a shortened quotation of another file's statement about a number.
 pub(super) fn quote(text: &str) -> String {
     plain(text, QUOTED)
 }
 
-/// Makes a name for a machine: the letters and digits of the text, with single dashes for the rest.
+/// Makes a machine name from a text: its letters and digits, with a single dash for anything
+/// between them.
 pub fn slug(text: &str) -> String {
     let mut slug = String::new();
     for c in text.replace("(R)", "").replace("(TM)", "").chars().take(80) {
@@ -236,7 +237,7 @@ pub fn slug(text: &str) -> String {
     if slug.is_empty() { "host".to_owned() } else { slug.to_owned() }
 }
 
-/// Returns the measured figures that `[checks]` can have, by their names there.
+/// Returns the measured figures that can appear in `[checks]`, with their names there.
 pub(super) fn figures(measurements: &Measurements) -> Vec<(String, Measured)> {
     let mut figures = Vec::new();
     let mut push = |name: &str, figure: Option<Measured>| {

@@ -1,7 +1,8 @@
-//! Test of the machine: figures of the host beside those of the machine that was made from it.
+//! Test of the derived machine: compares its figures with those of the host.
 //!
-//! A figure that set a number of the file is an input. Its agreement is shown, and is not counted.
-//! The figure of one task in a contended scenario is an input too, because it gives the local work.
+//! A figure that determined a number of the file is an input. Its agreement is shown but does not
+//! count. The single-task figure of a contended scenario is also an input, because it determines
+//! the local work.
 
 use super::contended::{self, Performed};
 use super::solve::place_at;
@@ -18,23 +19,23 @@ use lockyard_sim::machine::Value;
 use lockyard_support::jobs;
 use std::collections::BTreeMap;
 
-/// Threshold in cycles. Siblings share nothing of an ownership if the second one waits longer than
-/// this.
+/// Threshold in cycles. If the second sibling waits longer than this, the siblings share nothing
+/// during an ownership.
 const APART: f64 = 500.0;
 
 /// Role of a figure in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FigureRole {
-    /// The figure set a number of the file.
+    /// The figure determined a number in the file.
     Input,
-    /// The figure is predicted.
+    /// The machine predicts the figure.
     Predicted,
-    /// The file has no number for it.
+    /// The file has no number for the figure.
     Shown,
 }
 
 impl FigureRole {
-    /// Returns the role's name in results.
+    /// Returns the name of the role in results.
     pub fn name(self) -> &'static str {
         match self {
             FigureRole::Input => "input",
@@ -47,11 +48,11 @@ impl FigureRole {
 /// A figure.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CalibrationRow {
-    /// Its name.
+    /// Name of the figure.
     pub figure: String,
     /// Number of threads.
     pub threads: usize,
-    /// Its unit.
+    /// Unit of the figure.
     pub unit: &'static str,
     /// Measured figure.
     pub measured: Measured,
@@ -62,7 +63,7 @@ pub struct CalibrationRow {
 }
 
 impl CalibrationRow {
-    /// Returns predicted over measured, less 1.
+    /// Returns `predicted / measured - 1`.
     pub fn error(&self) -> Option<f64> {
         self.predicted.map(|predicted| predicted / self.measured.value - 1.0)
     }
@@ -77,33 +78,33 @@ pub struct Figures {
     pub notes: Vec<String>,
     /// Notes of the machine file, which every command that uses the file repeats.
     pub machine_notes: Vec<String>,
-    /// The family whose constants the file has, if it is another maker's.
+    /// Family whose constants the file uses, if it belongs to another vendor.
     pub borrowed_family: Option<String>,
-    /// What is missing after an interrupt; `None` if nothing is.
+    /// Missing part after an interrupt; `None` if the figures are complete.
     pub partial: Option<Partial>,
 }
 
 impl Figures {
-    /// Notes that an interrupt left this many of all that were requested.
+    /// Records that, after an interrupt, this many of all requested items are finished.
     pub fn interrupted(&mut self, finished: usize, asked: usize, things: &'static str) {
         let extent = Extent { finished, asked, things };
         self.partial = Some(Partial { why: "interrupted", extent });
     }
 
-    /// Returns the sizes of the errors of predicted figures.
+    /// Returns the absolute errors of the predicted figures.
     pub fn errors(&self) -> Vec<f64> {
         let predicted = self.rows.iter().filter(|row| row.role == FigureRole::Predicted);
         predicted.filter_map(CalibrationRow::error).map(f64::abs).collect()
     }
 
-    /// Returns the median size of the errors.
+    /// Returns the median absolute error.
     pub fn median_error(&self) -> Option<f64> {
         statistics::median(&self.errors())
     }
 }
 
-/// Sets measured figures beside those of the machine. Simulates `jobs` cells at the same time, and
-/// calls `done` after each. An interrupt ends it early. Figures that were not simulated then have
+/// Compares measured figures with those of the machine. Simulates `jobs` cells in parallel, and
+/// calls `done` after each. An interrupt ends this early. Figures that were not simulated then have
 /// no prediction.
 ///
 /// # Errors
@@ -134,7 +135,7 @@ pub fn compare(
         note => figures.notes.extend(note?),
     }
     if jobs::interrupted() {
-        // Figures without a prediction are still measured figures.
+        // Figures without a prediction are still shown as measured.
         for row in measured(measurements).rows {
             let is_there = |other: &CalibrationRow| {
                 (&other.figure, other.threads) == (&row.figure, row.threads)
@@ -210,7 +211,7 @@ pub fn cells(measurements: &Measurements) -> usize {
     measurements.contended.len()
 }
 
-/// Returns the figures of one CPU by itself. Those with a number in the file are inputs.
+/// Returns the single-CPU figures. Those with a number in the file are inputs.
 fn alone(measurements: &Measurements, machine: &Machine) -> Vec<CalibrationRow> {
     let number = |name: &str| {
         let value = machine.parameters().iter().find(|p| p.name == name).map(|p| &p.value);
@@ -225,7 +226,7 @@ fn alone(measurements: &Measurements, machine: &Machine) -> Vec<CalibrationRow> 
             Alone::Clock => number("clock.ghz"),
             Alone::Load => number("cycles.load"),
             Alone::Pause => number("cycles.pause"),
-            // The addition is among the file's checks.
+            // The addition is already one of the file's checks.
             Alone::FetchAdd => return None,
             Alone::Store | Alone::CompareExchange | Alone::Swap | Alone::Fence => None,
         };
@@ -236,7 +237,7 @@ fn alone(measurements: &Measurements, machine: &Machine) -> Vec<CalibrationRow> 
     measurements.alone.iter().filter_map(|&(what, measured)| row(what, measured)).collect()
 }
 
-/// Returns the checks of the file.
+/// Returns the figures in the file's checks.
 fn of_file(measurements: &Measurements, machine: &Machine) -> Vec<CalibrationRow> {
     let measured: BTreeMap<String, Measured> = draft::figures(measurements).into_iter().collect();
     let row = |checked: known_figures::Checked| {
@@ -256,14 +257,14 @@ fn of_file(measurements: &Measurements, machine: &Machine) -> Vec<CalibrationRow
     known_figures::check(machine).into_iter().filter_map(row).collect()
 }
 
-/// Returns the figures of two CPUs at distances that have no names in `[checks]`.
+/// Returns the figures of two CPUs at distances without a name in `[checks]`.
 fn farther(measurements: &Measurements, machine: &Machine) -> Vec<CalibrationRow> {
     let mut rows = Vec::new();
     for distance in [LineDistance::Core, LineDistance::Socket, LineDistance::Remote] {
         let Some(place) = place_at(machine, distance) else { continue };
         for what in [Pair::Add, Pair::CompareExchange, Pair::LoadHomedReader] {
             let predicted = match what {
-                // These are among the checks, which also name the home.
+                // These are already among the checks, which also name the home.
                 Pair::LoadHomedReader if distance == LineDistance::Remote => continue,
                 Pair::LoadHomedReader => known_figures::load(machine, place, 0),
                 _ => known_figures::rate(machine, place, what == Pair::CompareExchange),
@@ -334,7 +335,7 @@ fn places(measurements: &Measurements, found: &Contended) -> Vec<usize> {
     found.tasks.iter().map(|&task| measurements.layout.place(task)).collect()
 }
 
-/// Returns notes on what could not be measured, and so is neither in the file nor here.
+/// Returns notes on figures that could not be measured. They are missing both in the file and here.
 fn missing(measurements: &Measurements) -> Vec<String> {
     let mut notes = Vec::new();
     if measurements.layout.cpus().len() == 1 {
@@ -356,7 +357,7 @@ fn missing(measurements: &Measurements) -> Vec<String> {
     notes
 }
 
-/// Returns notes on the experiment on siblings, where it was made.
+/// Returns notes on the experiment on siblings, if it was made.
 fn siblings(measurements: &Measurements, machine: &Machine) -> Result<Option<String>, String> {
     let find = |tasks: usize, shared: bool| {
         measurements.siblings.iter().find(|cell| {
@@ -375,7 +376,7 @@ fn siblings(measurements: &Measurements, machine: &Machine) -> Result<Option<Str
     let apart = machine.clone().with("cycles.sibling_turn", APART).ok_or("no sibling_turn")?;
     let (sharing, nothing) = (predict(machine, three)?, predict(&apart, three)?);
     let measured = three.figure.value;
-    // Distances are ratios: half and double are equally far.
+    // Compare by ratio: half and double are equally far off.
     let far = |predicted: f64| (predicted / measured).ln().abs();
     let verdict = if (sharing / nothing).ln().abs() < 0.1 {
         "the two predictions are too close to tell"

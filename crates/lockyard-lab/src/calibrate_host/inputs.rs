@@ -1,5 +1,5 @@
-//! The numbers of a host's machine file that are not solved for. Measured numbers are taken as they
-//! are. The others come from the nearest relative among the shipped machines.
+//! Numbers of a host's machine file that are not solved for. Measured numbers are used directly.
+//! The others come from the nearest relative among the shipped machines.
 
 use super::draft::{self, Check, Draft, Origin, Scale, figure_text};
 use super::{Alone, Measurements, slug, steady};
@@ -7,14 +7,14 @@ use lockyard_results::row::Measured;
 use lockyard_sim::machine::Value;
 use lockyard_sim::{Machine, Parameter};
 
-/// The relative from which numbers are taken.
+/// Relative that provides the missing numbers.
 pub(super) struct Taken {
     /// The relative's machine.
     pub machine: Machine,
     why: &'static str,
     /// True if the family was fitted on processors of the host's generation.
     pub member: bool,
-    /// Maker of the host's processor, if its family is another maker's.
+    /// Vendor of the host's processor, if the family belongs to another vendor.
     pub foreign_to: Option<String>,
 }
 
@@ -23,7 +23,7 @@ impl Taken {
     ///
     /// # Errors
     ///
-    /// If the relative is not shipped.
+    /// If the relative is not among the shipped machines.
     pub(super) fn of(measurements: &Measurements) -> Result<Taken, String> {
         let relative = measurements.processor.relative();
         let Some(machine) = Machine::shipped(relative.machine) else {
@@ -34,7 +34,7 @@ impl Taken {
         Ok(Taken { machine, why: relative.why, member: relative.member, foreign_to })
     }
 
-    /// Returns the family that stands in for a maker that has none here, with a note on it.
+    /// Returns the family that replaces a vendor's missing family, with a note that says so.
     pub(super) fn borrowed(&self) -> Option<(String, String)> {
         let (maker, family) = (self.foreign_to.as_ref()?, self.machine.family()?);
         let said = format!(
@@ -44,7 +44,7 @@ impl Taken {
         Some((family.to_owned(), said))
     }
 
-    /// Returns a description for users.
+    /// Returns a description for the user.
     pub(super) fn describe(&self) -> String {
         format!("{} ({})", self.machine.name(), self.why)
     }
@@ -62,13 +62,13 @@ impl Taken {
         }
     }
 
-    /// Returns true if the relative's number differs from its family's.
+    /// Returns true if the relative's number differs from its family's number.
     fn is_its_own(&self, name: &str) -> bool {
         let said = self.parameter(name).into_iter().flat_map(|p| p.source.iter().chain(&p.assumed));
         !said.into_iter().any(|said| said.starts_with("family "))
     }
 
-    /// Returns the reason why the relative's number stands for the host's.
+    /// Returns the reason why the relative's number is used for the host.
     pub(super) fn assumed(&self, name: &str) -> Origin {
         let said = self.parameter(name).and_then(|p| p.source.as_ref().or(p.assumed.as_ref()));
         let said = said.map(|text| format!(": {}", draft::quote(text))).unwrap_or_default();
@@ -76,13 +76,13 @@ impl Taken {
     }
 }
 
-/// Begins the file with everything except the latencies between CPUs. The relative's latencies
-/// stand in for these.
+/// Begins the file with everything except the latencies between CPUs, for which it uses the
+/// relative's latencies at first.
 ///
 /// # Errors
 ///
-/// If the clock or an atomic addition was not measured, a figure is no number, or the host is
-/// larger than a file can say.
+/// If the clock or an atomic addition was not measured, a figure is not a number, or the host is
+/// larger than a machine file allows.
 pub(super) fn begin(
     measurements: &Measurements,
     taken: &Taken,
@@ -112,7 +112,7 @@ pub(super) fn begin(
     );
     let title = format!("{}, {}", measurements.processor.name, layout.describe());
     let family = taken.machine.family().ok_or("the nearest relative has no family")?;
-    // The nanoseconds stay the same until the hand-over gives another scale.
+    // Keep the nanoseconds the same until the hand-over determines another scale.
     let scale = taken.number("family.scale") * ghz / taken.number("clock.ghz");
     let of_relative = Origin::Assumed(format!("in nanoseconds as {}", taken.describe()));
     let mut draft = Draft::new(
@@ -156,7 +156,7 @@ pub(super) fn begin(
 ///
 /// # Errors
 ///
-/// If a figure is no time and no rate.
+/// If a figure is neither a time nor a rate.
 fn sound(measurements: &Measurements) -> Result<(), String> {
     let alone = measurements.alone.iter().map(|(what, figure)| (what.name(), figure));
     let pairs = measurements.pairs.iter().map(|pair| (pair.what.name(), &pair.figure));
@@ -203,7 +203,7 @@ pub(super) fn measured(
     ))
 }
 
-/// Sets the costs of one CPU by itself.
+/// Sets the costs of a single CPU.
 fn costs(
     draft: &mut Draft,
     measurements: &Measurements,
@@ -226,7 +226,7 @@ fn costs(
     let Some(add) = measurements.alone(Alone::FetchAdd) else {
         return Err("an atomic addition could not be measured; the file needs its cost".to_owned());
     };
-    // No figure of one CPU tells how the cost is divided.
+    // No single-CPU figure shows how the cost is divided.
     let before = taken.number("cycles.rmw_before_lock").min(cycles(add) - 1.0).max(0.0);
     draft.set("cycles", "rmw_before_lock", before, taken.assumed("cycles.rmw_before_lock"));
     let from = measured(measurements, add, "ns", "an atomic addition, less rmw_before_lock");
@@ -235,7 +235,8 @@ fn costs(
     Ok(())
 }
 
-/// Sets the numbers that cannot be measured, and those for distances that this host does not have.
+/// Sets the numbers that cannot be measured, and those for distances that do not exist on this
+/// host.
 fn protocol(draft: &mut Draft, measurements: &Measurements, taken: &Taken, ghz: f64) {
     let layout = &measurements.layout;
     let one = |what: &str| Origin::Source(format!("one {what}"));
@@ -261,8 +262,9 @@ fn protocol(draft: &mut Draft, measurements: &Measurements, taken: &Taken, ghz: 
     }
     let buffer = taken.number("protocol.store_buffer");
     draft.set("protocol", "store_buffer", buffer, taken.assumed("protocol.store_buffer"));
-    // Numbers of the relative that differ from its family's. (Without `cycles.idle_answer`: the
-    // measured ping-pong between two of many sockets has it in `socket_leg` already.)
+    // Numbers in which the relative differs from its family. (`cycles.idle_answer` is not among
+    // them: the measured ping-pong between two of many sockets already includes it in
+    // `socket_leg`.)
     for name in ["run_ahead", "early_loads", "redirect"] {
         let full = format!("protocol.{name}");
         if taken.is_its_own(&full) {
@@ -287,7 +289,7 @@ fn protocol(draft: &mut Draft, measurements: &Measurements, taken: &Taken, ghz: 
     draft.set("protocol", "smt_slowdown", slowdown, from);
 }
 
-/// Rounds to four places.
+/// Rounds to four decimals.
 pub(super) fn round4(value: f64) -> f64 {
     (value * 10_000.0).round() / 10_000.0
 }

@@ -1,31 +1,32 @@
-//! The layout of the process's CPUs: those that share a core, a complex or a package, and the
-//! regular machine that has places for all of them.
+//! Layout of the process's CPUs: which of them share a core, a complex or a package, and a regular
+//! machine with room for all of them.
 //!
-//! A machine file describes equal sockets of equal complexes of equal cores. The CPUs of the
-//! process may be irregular: a part of a socket, or cores with one thread beside cores with two.
-//! The machine is the least one with enough room. Every CPU has its place in it, and places without
-//! a CPU stay empty.
+//! A machine file describes equal sockets of equal complexes of equal cores. But the process's CPUs
+//! may be irregular: a part of a socket, or a mix of cores with one and with two threads. The
+//! layout uses the smallest regular machine with room for them. Each CPU has a place in it, and
+//! places without a CPU stay empty.
 
 use lockyard_measure::cpus::{Cpus, package};
 use lockyard_measure::detect::CpuList;
 use lockyard_sim::LineDistance;
 use std::collections::BTreeMap;
 
-/// A CPU, its core, complex and package. CPUs that share one of these have the same number for it.
+/// A CPU with its core, complex and package. CPUs that share one of these have the same number for
+/// it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CpuAt {
-    /// The operating system's number.
+    /// Number that the operating system gives to the CPU.
     pub cpu: usize,
-    /// The package: a socket.
+    /// Package, that is, socket.
     pub package: usize,
-    /// The last-level cache.
+    /// Last-level cache.
     pub complex: usize,
-    /// The core.
+    /// Core.
     pub core: usize,
 }
 
-/// Returns a distance's name in figures. Cores of one complex are what `[checks]` call the same
-/// socket.
+/// Returns the name of a distance in figures. In `[checks]`, "same socket" means cores of one
+/// complex.
 pub(super) fn name(distance: LineDistance) -> &'static str {
     match distance {
         LineDistance::Core => "same_core",
@@ -35,7 +36,7 @@ pub(super) fn name(distance: LineDistance) -> &'static str {
     }
 }
 
-/// Describes CPUs at this distance, for users.
+/// Describes CPUs at this distance for the user.
 pub(super) fn describe(distance: LineDistance) -> &'static str {
     match distance {
         LineDistance::Core => "threads of a core",
@@ -50,14 +51,14 @@ pub(super) fn describe(distance: LineDistance) -> &'static str {
 pub struct Layout {
     /// Number of sockets.
     pub sockets: usize,
-    /// Number of complexes a socket.
+    /// Number of complexes per socket.
     pub complexes: usize,
-    /// Number of cores a complex.
+    /// Number of cores per complex.
     pub cores: usize,
-    /// Number of threads a core.
+    /// Number of threads per core.
     pub threads: usize,
-    /// The CPUs, whole cores first. Each has its socket, complex, core and thread, every one
-    /// counted within the unit around it.
+    /// CPUs, first threads of all cores first. Each has the numbers of its socket, complex, core
+    /// and thread. Each number is relative to the enclosing unit.
     places: Vec<(usize, [usize; 4])>,
     /// Notes for the reader.
     pub notes: Vec<String>,
@@ -70,7 +71,7 @@ impl Layout {
         let of = |number: &usize| {
             let cpu = cpus.known(*number);
             let package = package(cpu);
-            // The first CPU that shares the cache, or the package if the system does not name the
+            // First CPU that shares the cache, or the package if the system does not report the
             // cache.
             let complex = cpu.complex.as_ref().and_then(CpuList::first).unwrap_or(package);
             CpuAt { cpu: *number, package, complex, core: cpu.core() }
@@ -78,10 +79,11 @@ impl Layout {
         Layout::new(&cpus.all().iter().map(of).collect::<Vec<_>>())
     }
 
-    /// Returns the layout of these CPUs, of which there is at least one.
+    /// Returns the layout of these CPUs. There must be at least one.
     pub fn new(cpus: &[CpuAt]) -> Layout {
         let mut notes = Vec::new();
-        // A system that reports no last-level cache shared by two cores usually does not know.
+        // If a system reports no last-level cache shared by two cores, it usually just does not
+        // know.
         let mut cores_of: BTreeMap<(usize, usize), Vec<usize>> = BTreeMap::new();
         for at in cpus {
             cores_of.entry((at.package, at.complex)).or_default().push(at.core);
@@ -132,13 +134,13 @@ impl Layout {
         self
     }
 
-    /// Returns the CPUs, whole cores first.
+    /// Returns the CPUs, first threads of all cores first.
     pub fn cpus(&self) -> Vec<usize> {
         self.places.iter().map(|(cpu, _)| *cpu).collect()
     }
 
     /// Returns the hardware thread of the machine on which task `index` runs, if tasks run on
-    /// [`Layout::cpus`] in this order.
+    /// [`Layout::cpus`] in order.
     pub fn place(&self, index: usize) -> usize {
         let [socket, complex, core, thread] = self.places[index].1;
         let all = self.sockets * self.complexes * self.cores;
@@ -156,7 +158,7 @@ impl Layout {
         }
     }
 
-    /// Returns every pair of tasks, by distance.
+    /// Returns all pairs of tasks, grouped by distance.
     pub fn pairs(&self) -> BTreeMap<LineDistance, Vec<(usize, usize)>> {
         let mut pairs: BTreeMap<LineDistance, Vec<(usize, usize)>> = BTreeMap::new();
         for a in 0..self.places.len() {
@@ -167,8 +169,8 @@ impl Layout {
         pairs
     }
 
-    /// Returns pairs of sibling tasks on cores with at least two threads: the one on the first
-    /// thread, and the one on the second.
+    /// Returns pairs of sibling tasks, for cores with at least two threads: the task on the first
+    /// thread and the task on the second.
     pub fn siblings(&self) -> Vec<(usize, usize)> {
         let pairs = self.pairs();
         let of_core = pairs.get(&LineDistance::Core).cloned().unwrap_or_default();
@@ -178,7 +180,7 @@ impl Layout {
             .collect()
     }
 
-    /// Describes the layout for users.
+    /// Describes the layout for the user.
     pub fn describe(&self) -> String {
         let some = |count: usize, one: &str, more: &str| match count {
             1 => format!("1 {one}"),
@@ -197,7 +199,7 @@ impl Layout {
     }
 }
 
-/// Numbers items from 0 within the unit around them, in the order in which they come.
+/// Numbers items within their enclosing unit, from 0, in order of appearance.
 #[derive(Default)]
 struct Ranks(BTreeMap<Vec<usize>, Vec<usize>>);
 
@@ -210,7 +212,7 @@ impl Ranks {
         })
     }
 
-    /// Returns the maximum number of items in one unit.
+    /// Returns the maximum number of items in any unit.
     fn most(&self) -> usize {
         self.0.values().map(Vec::len).max().unwrap_or(1)
     }
@@ -220,7 +222,7 @@ impl Ranks {
 mod tests {
     use super::*;
 
-    /// Returns CPUs as the system numbers them: first threads of all cores, then second ones.
+    /// Returns CPUs numbered as systems do: first threads of all cores, then second threads.
     fn host(packages: usize, complexes: usize, cores: usize, threads: usize) -> Vec<CpuAt> {
         let all = packages * complexes * cores;
         (0..all * threads)
@@ -249,7 +251,7 @@ mod tests {
 
     #[test]
     fn a_part_of_a_host_has_places_on_the_least_regular_machine() {
-        // Three CPUs of the first package, one of the second.
+        // Three CPUs of the first package, and one of the second.
         let all = host(2, 1, 4, 1);
         let layout = Layout::new(&[all[0], all[1], all[2], all[5]]);
         assert_eq!((layout.sockets, layout.cores), (2, 3));

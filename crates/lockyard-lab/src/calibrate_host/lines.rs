@@ -1,25 +1,25 @@
-//! Lines that one CPU modifies and another one then loads, one by one, in an order that no
-//! prefetcher knows.
+//! Lines that one CPU modifies. Then another CPU loads them one by one, in an order that no
+//! prefetcher can guess.
 //!
-//! Each line holds the place of the next one, so a load can begin only when the one before it has
-//! ended. The memory is the process's own and fresh. So its home is the NUMA node of the thread
-//! that touches it first.
+//! Each line holds the position of the next one, so a load can only begin when the previous one has
+//! finished. The memory is fresh and private to the process. Its home is therefore the NUMA node of
+//! the thread that touches it first.
 
 use std::hint::black_box;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::Instant;
 
-/// Number of lines, which a core's first caches hold.
+/// Number of lines. A core's innermost caches can hold all of them.
 const LINES: usize = 128;
 
-/// A line, with those that are fetched with it.
+/// A line, padded to include the lines that are prefetched with it.
 #[repr(align(256))]
 struct Line {
     next: AtomicU32,
     changed: AtomicU64,
 }
 
-/// The lines.
+/// Set of lines.
 pub(super) struct Lines {
     memory: Memory,
 }
@@ -29,7 +29,7 @@ impl Lines {
     ///
     /// # Errors
     ///
-    /// If there is none.
+    /// If there is not enough memory.
     pub(super) fn new() -> Result<Lines, String> {
         let memory = Memory::new(LINES * size_of::<Line>())
             .ok_or_else(|| "there is no memory for the lines of a pair".to_owned())?;
@@ -37,17 +37,17 @@ impl Lines {
     }
 
     fn lines(&self) -> &[Line] {
-        // SAFETY: the memory has room for `LINES` lines and their alignment (a page's is larger),
-        // is zero at first, which is a valid line, lives as long as `self`, and is only used as
+        // SAFETY: the memory has room for `LINES` lines, and a page's alignment exceeds theirs. It
+        // is initially zero, which is a valid line. It lives as long as `self`, and is only used as
         // these lines, whose fields are atomic.
         unsafe { std::slice::from_raw_parts(self.memory.start.cast::<Line>().as_ptr(), LINES) }
     }
 
-    /// Touches the lines first, in the calling thread, and links them in one round in a random
+    /// Touches the lines first, on the calling thread. Links all of them into one cycle in random
     /// order.
     pub(super) fn settle(&self) {
         let mut order: Vec<u32> = (0..LINES as u32).collect();
-        // Any shuffle will do.
+        // Any shuffle works.
         let mut state = 0x9e37_79b9_7f4a_7c15u64;
         for i in (1..LINES).rev() {
             state ^= state << 13;
@@ -68,7 +68,7 @@ impl Lines {
         }
     }
 
-    /// Loads every line once, and returns the nanoseconds of a load.
+    /// Loads every line once. Returns the nanoseconds per load.
     pub(super) fn chase(&self) -> f64 {
         let lines = self.lines();
         let begin = Instant::now();
@@ -87,7 +87,7 @@ struct Memory {
     bytes: usize,
 }
 
-// SAFETY: it is memory of the process, tied to no thread; its contents are atomic.
+// SAFETY: the memory belongs to the process and not to any thread, and its contents are atomic.
 unsafe impl Send for Memory {}
 // SAFETY: as above.
 unsafe impl Sync for Memory {}
@@ -95,8 +95,8 @@ unsafe impl Sync for Memory {}
 #[cfg(unix)]
 impl Memory {
     fn new(bytes: usize) -> Option<Memory> {
-        // SAFETY: a private anonymous mapping at an address that the system chooses touches nothing
-        // that is there.
+        // SAFETY: a private anonymous mapping at an address chosen by the system replaces no other
+        // mapping.
         let start = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -117,7 +117,7 @@ impl Memory {
 #[cfg(unix)]
 impl Drop for Memory {
     fn drop(&mut self) {
-        // SAFETY: mapped in `new` with this length, and no borrow of it is left.
+        // SAFETY: the memory was mapped in `new` with this length, and no borrow of it remains.
         unsafe { libc::munmap(self.start.as_ptr().cast(), self.bytes) };
     }
 }
@@ -129,7 +129,7 @@ impl Memory {
     }
 
     fn new(bytes: usize) -> Option<Memory> {
-        // SAFETY: the layout has a size above zero.
+        // SAFETY: the size of the layout is above zero.
         let start = unsafe { std::alloc::alloc_zeroed(Self::layout(bytes)?) };
         Some(Memory { start: std::ptr::NonNull::new(start)?, bytes })
     }
@@ -139,7 +139,8 @@ impl Memory {
 impl Drop for Memory {
     fn drop(&mut self) {
         if let Some(layout) = Self::layout(self.bytes) {
-            // SAFETY: allocated in `new` with this layout, and no borrow of it is left.
+            // SAFETY: the memory was allocated in `new` with this layout, and no borrow of it
+            // remains.
             unsafe { std::alloc::dealloc(self.start.as_ptr(), layout) };
         }
     }

@@ -1,4 +1,4 @@
-//! The measurements as data. The file and the predictions follow from them alone.
+//! Measurements as data. The file and the predictions are derived only from them.
 
 use super::{Alone, CalibratedProcessor, Layout, LineDistance, Pair, layout};
 use lockyard_results::row::Measured;
@@ -6,69 +6,70 @@ use lockyard_results::statistics;
 use std::collections::BTreeMap;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// Minimum number of samples of a figure.
+/// Minimum number of samples for a figure.
 const LEAST_SAMPLES: usize = 3;
 
 /// A measured cost between two CPUs.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PairFigure {
-    /// Operation of the pair.
+    /// Operation that the pair performs.
     pub what: Pair,
-    /// The tasks: indices into the CPUs of the layout.
+    /// Tasks: indices into the CPUs of the layout.
     pub tasks: (usize, usize),
     /// Nanoseconds.
     pub figure: Measured,
-    /// The figure of each round, in the order of time.
+    /// Figure of each round, in chronological order.
     pub series: Vec<f64>,
 }
 
-/// A measured rate of some CPUs on a shared object.
+/// Measured rate of several CPUs on a shared object.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Contended {
-    /// The variant of the script.
+    /// Variant of the script.
     pub variant: String,
-    /// The tasks.
+    /// Tasks that took part.
     pub tasks: Vec<usize>,
-    /// Operations a second, of all tasks together.
+    /// Operations per second, all tasks together.
     pub figure: Measured,
 }
 
-/// Everything that was measured on a host.
+/// All measurements of a host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurements {
-    /// The processor.
+    /// Processor of the host.
     pub processor: CalibratedProcessor,
-    /// The layout of its CPUs.
+    /// Layout of the processor's CPUs.
     pub layout: Layout,
-    /// The day, as 2026-01-31.
+    /// Date, such as 2026-01-31.
     pub date: String,
-    /// Duration of the measurement, in seconds.
+    /// Duration of the measurements in seconds.
     pub seconds: f64,
     /// Number of rounds.
     pub rounds: usize,
-    /// Figures of one CPU by itself.
+    /// Single-CPU figures.
     pub alone: Vec<(Alone, Measured)>,
     /// Figures of pairs.
     pub pairs: Vec<PairFigure>,
     /// Figures of the contended scenarios.
     pub contended: Vec<Contended>,
-    /// Factor by which a busy sibling slows the lab's local work, where there are siblings.
+    /// Slowdown of the lab's local work by a busy sibling, as a factor. Set if the host has
+    /// siblings.
     pub beside_sibling: Option<Measured>,
-    /// The experiment on resources that siblings share, where it can be made.
+    /// Experiment on resources shared by siblings, if it is possible.
     pub siblings: Vec<Contended>,
-    /// Share of the pairs' tries in which a thread lost its CPU. They are not counted.
+    /// Share of the pairs' tries that were discarded because a thread lost its CPU.
     pub lost: f64,
     /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
 impl Measurements {
-    /// Returns a figure of one CPU by itself.
+    /// Returns a single-CPU figure.
     pub fn alone(&self, what: Alone) -> Option<Measured> {
         self.alone.iter().find(|(found, _)| *found == what).map(|(_, figure)| *figure)
     }
 
-    /// Returns the pairs at a distance, if it has a figure.
+    /// Returns the pairs measured at a distance.
     pub fn pairs_at(&self, what: Pair, distance: LineDistance) -> Vec<&PairFigure> {
         let at = |pair: &&PairFigure| {
             let (a, b) = pair.tasks;
@@ -77,7 +78,7 @@ impl Measurements {
         self.pairs.iter().filter(at).collect()
     }
 
-    /// Returns the figure of a distance: the median over its pairs.
+    /// Returns the figure for a distance: the median over its pairs.
     pub fn pair(&self, what: Pair, distance: LineDistance) -> Option<Measured> {
         match self.pairs_at(what, distance).as_slice() {
             [] => None,
@@ -86,7 +87,7 @@ impl Measurements {
         }
     }
 
-    /// Returns the 10th and the 90th percentile over pairs, where there are ten.
+    /// Returns the 10th and the 90th percentile over the pairs, if there are at least ten.
     pub fn spread(&self, what: Pair, distance: LineDistance) -> Option<(f64, f64)> {
         let pairs: Vec<f64> =
             self.pairs_at(what, distance).iter().map(|pair| pair.figure.value).collect();
@@ -121,7 +122,7 @@ fn of_samples(samples: &[f64], least: usize) -> Option<Measured> {
     })
 }
 
-/// Describes how many of the pairs were measured, if there was no time for all.
+/// Describes how many of the pairs were measured, if time did not allow all.
 pub(super) fn sampled(
     pairs: &BTreeMap<LineDistance, Vec<(usize, usize)>>,
     chosen: &BTreeMap<LineDistance, Vec<(usize, usize)>>,
@@ -150,10 +151,10 @@ pub(super) fn today() -> String {
     date(now / 86_400)
 }
 
-/// Returns the date this many days after the first of 1970, in the Gregorian calendar. (Fliegel and
-/// van Flandern, Communications of the ACM 11(10), 1968, with the year counted from March.)
+/// Returns the Gregorian date this many days after 1 January 1970. (Fliegel and van Flandern,
+/// Communications of the ACM 11(10), 1968, with years that start in March.)
 fn date(days: u64) -> String {
-    // Days since the first of March of the year 0; 400 years have 146,097.
+    // Days since 1 March of the year 0; 400 years have 146,097.
     let days = days + 719_468;
     let (era, of_era) = (days / 146_097, days % 146_097);
     let year = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;

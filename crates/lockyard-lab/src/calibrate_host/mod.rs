@@ -1,21 +1,21 @@
-//! A machine file of this host. The host's costs are measured, and the file follows from them. The
-//! simulated machine then predicts contended figures of the host that are no inputs of the file.
+//! Machine file for this host, derived from measured costs. With this file, the simulated machine
+//! predicts contended figures of the host. Those figures are not inputs of the file.
 //!
-//! | module | contents |
+//! | module | content |
 //! | --- | --- |
-//! | `layout` | the CPUs that share a core, complex or package; their regular machine |
+//! | `layout` | CPUs that share a core, complex or package; a regular machine with room for them |
 //! | `processor` | the processor, and its nearest relative among the shipped machines |
-//! | `alone`, `pair`, `lines` | samples: one CPU by itself, two CPUs |
+//! | `alone`, `pair`, `lines` | samples: a single CPU, two CPUs |
 //! | `trials`, `contended` | scenarios on 1, 2, 4, ... CPUs |
-//! | `share` | the check that a thread had its CPU throughout |
+//! | `share` | check that a thread had its CPU throughout |
 //! | `rounds` | all measurements, in shuffled rounds and bounded time |
-//! | `measurements` | the measurements as data: everything after them can be repeated |
-//! | `inputs` | the numbers of the file that are measured as they are, or taken from a relative |
-//! | `steady` | the check that each figure is one value over time |
-//! | `solve` | the numbers of the file that make simulated hand-overs cost what measured ones do |
+//! | `measurements` | measurements as data; all later steps can be repeated |
+//! | `inputs` | numbers of the file that are measured directly, or taken from a relative |
+//! | `steady` | check that each figure has a single value over time |
+//! | `solve` | numbers that make simulated hand-overs as long as the measured ones |
 //! | `draft` | the file |
-//! | `figures` | measured beside predicted |
-//! | `report` | output for users and programs |
+//! | `figures` | measured figures compared with predicted ones |
+//! | `report` | output for readers and for programs |
 
 mod alone;
 mod contended;

@@ -1,18 +1,18 @@
-//! Work on one CPU, in a thread of its own.
+//! Work on one CPU, in a separate thread.
 
 use lockyard_measure::cpus::pin;
 use std::sync::mpsc::channel;
 use std::thread::JoinHandle;
 
-/// Work that runs on one CPU.
+/// Work that is running on one CPU.
 pub(super) struct OnCpu<T>(JoinHandle<Option<T>>);
 
 impl<T: Send + 'static> OnCpu<T> {
-    /// Runs `work` on `cpu` in a thread of its own.
+    /// Runs `work` on `cpu` in a separate thread.
     ///
     /// # Errors
     ///
-    /// If there is no thread, or it may not run there.
+    /// If the thread cannot be started, or may not run on that CPU.
     pub(super) fn start(
         cpu: usize,
         work: impl FnOnce() -> T + Send + 'static,
@@ -20,7 +20,7 @@ impl<T: Send + 'static> OnCpu<T> {
         let (sender, receiver) = channel();
         let spawned = std::thread::Builder::new().spawn(move || {
             let pinned = pin(cpu);
-            // The thread that started it waits for the answer.
+            // The thread that started this one waits for the answer.
             let _ = sender.send(pinned);
             pinned.then(work)
         });
@@ -34,7 +34,7 @@ impl<T: Send + 'static> OnCpu<T> {
         ))
     }
 
-    /// Waits for the end of the work, and returns its result.
+    /// Waits until the work is done, and returns its result.
     pub(super) fn finish(self) -> Result<T, String> {
         self.0.join().ok().flatten().ok_or_else(|| "a measuring thread has ended early".to_owned())
     }

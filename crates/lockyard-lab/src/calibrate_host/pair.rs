@@ -1,9 +1,9 @@
-//! Costs between two CPUs: handing a word over, changing it at the same time, and loading lines
-//! that the other one has modified.
+//! Costs between two CPUs: handing over a word, changing it concurrently, and loading lines that
+//! the other CPU has modified.
 //!
-//! Two pinned threads meet before every try, which takes some tens to hundreds of microseconds. A
-//! try in which a thread lost its CPU is not counted (`share`). A thread gives up waiting for the
-//! other one after [`PATIENCE`]. So the loss of a CPU ends the try and not the program.
+//! Two pinned threads meet before every try. A try takes tens to hundreds of microseconds, and is
+//! discarded if a thread lost its CPU (`share`). A thread stops waiting for the other one after
+//! [`PATIENCE`]. So losing a CPU ends the try, but does not hang the program.
 
 use super::lines::Lines;
 use super::on_cpu::OnCpu;
@@ -14,45 +14,46 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-/// Maximum time for which a thread waits for the other one.
+/// Timeout of a thread that waits for the other one.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Number of polls between two looks at the clock.
+/// Number of polls between two clock reads.
 const POLLS: u32 = 4096;
 
-/// Tries of a sample. The first one warms up and is not counted.
+/// Tries per sample. The first one is a warm-up, and is discarded.
 const TRIES: u64 = 7;
 
-/// Half of the number of hand-overs of a try.
+/// Half the number of hand-overs in a try.
 const TURNS: u64 = 400;
 
 /// Time for which two threads change a word in a try.
 const WINDOW: Duration = Duration::from_micros(150);
 
-/// Operations between two looks at the clock.
+/// Number of operations between two clock reads.
 const BATCH: u64 = 64;
 
-/// Number of words, which tries take in turn. The time of a hand-over depends on the home of the
+/// Number of words, used in turn by the tries. The time of a hand-over depends on the home of the
 /// line, and adjacent lines have different homes.
 const WORDS: usize = 61;
 
-/// An operation of two CPUs.
+/// An operation by two CPUs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Pair {
-    /// The CPUs change a word in turn by compare-exchange: nanoseconds of a hand-over.
+    /// The CPUs change a word alternately by compare-exchange: nanoseconds per hand-over.
     HandOver,
-    /// Both add to a word: nanoseconds of an addition, counting those of both.
+    /// Both CPUs add to a word: nanoseconds per addition, counting the additions of both.
     Add,
-    /// Both add to a word by a load and a loop of compare-exchanges.
+    /// Both CPUs add to a word with a load and a loop of compare-exchanges.
     CompareExchange,
-    /// One loads lines that the other one has modified. Their home is the loader's.
+    /// One CPU loads lines that the other one has modified. The lines' home is at the loading CPU.
     LoadHomedReader,
-    /// One loads lines that the other one has modified. Their home is the modifier's.
+    /// One CPU loads lines that the other one has modified. The lines' home is at the modifying
+    /// CPU.
     LoadHomedWriter,
 }
 
 impl Pair {
-    /// Its name in results.
+    /// Returns the name in results.
     pub fn name(self) -> &'static str {
         match self {
             Pair::HandOver => "ping_pong",
@@ -64,27 +65,27 @@ impl Pair {
     }
 }
 
-/// Result of a visit to a pair.
+/// Result of one visit to a pair.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Visit {
-    /// Median of the counted tries, in nanoseconds. `None` if there are none.
+    /// Median of the tries that were kept, in nanoseconds; `None` if there are none.
     pub figure: Option<f64>,
-    /// Number of tries that are counted.
+    /// Number of tries that were kept.
     pub counted: u64,
-    /// Number of tries that are not counted.
+    /// Number of tries that were discarded.
     pub lost: u64,
 }
 
-/// A line of its own, with the adjacent line that is prefetched with it.
+/// Padding to a separate line, including the adjacent line that is prefetched with it.
 #[repr(align(128))]
 #[derive(Default)]
 struct Line<T>(T);
 
-/// State that the two threads share.
+/// State shared by the two threads.
 struct Meeting {
-    /// The contended words, one for a try.
+    /// Contended words, one for each try.
     words: [Line<AtomicU64>; WORDS],
-    /// The word of the first try.
+    /// Word of the first try.
     begin: usize,
     /// Number of arrivals of each thread.
     arrived: [Line<AtomicU64>; 2],
@@ -92,11 +93,11 @@ struct Meeting {
     stop: Line<AtomicU64>,
     /// Set when a thread has given up.
     gone: Line<AtomicBool>,
-    /// True if the second thread had its CPU for all of a try.
+    /// True if the second thread had its CPU during the whole try.
     whole: Line<AtomicBool>,
 }
 
-/// Error of a thread that waited in vain for the other one.
+/// Error of a thread whose wait for the other one timed out.
 #[derive(Debug)]
 struct Alone;
 
@@ -112,7 +113,7 @@ impl Meeting {
         }
     }
 
-    /// Returns the word of a try.
+    /// Returns the word for a try.
     fn word(&self, time: u64) -> &AtomicU64 {
         &self.words[(self.begin + time as usize) % WORDS].0
     }
@@ -131,31 +132,32 @@ impl Meeting {
                     self.gone.0.store(true, Ordering::Relaxed);
                     return Err(Alone);
                 }
-                // Another thread may want this CPU, perhaps the other one of the pair if CPUs were
-                // taken away.
+                // Another thread may need this CPU. After a loss of CPUs, it may even be the other
+                // thread of the pair.
                 std::thread::yield_now();
             }
         }
         Ok(())
     }
 
-    /// Waits until both threads have come here `time` times.
+    /// Waits until both threads have arrived here `time` times.
     fn meet(&self, me: usize, time: u64) -> Result<(), Alone> {
-        // Pairs with the acquire below. What was done before is visible after.
+        // Release: pairs with the acquire below. The other thread then sees all earlier writes.
         self.arrived[me].0.store(time, Ordering::Release);
         self.wait(|| {
             spin_loop();
-            // Pairs with the release above.
+            // Acquire: pairs with the release above.
             self.arrived[1 - me].0.load(Ordering::Acquire) >= time
         })
     }
 
-    /// Hands the word from `me` to the other thread [`TURNS`] times.
+    /// Hands the word over from `me` to the other thread, [`TURNS`] times.
     fn hand_over(&self, me: u64, time: u64) -> Result<(), Alone> {
         let word = self.word(time);
         for _ in 0..TURNS {
             self.wait(|| {
-                // Acquire and release: pairs with the other thread's, as on a lock's word.
+                // Acquire and release: pairs with the other thread's compare-exchange, as on a lock
+                // word.
                 word.compare_exchange(me, 1 - me, Ordering::AcqRel, Ordering::Relaxed).is_ok()
             })?;
         }
@@ -163,7 +165,7 @@ impl Meeting {
     }
 }
 
-/// Changes a word once, by an addition or by a loop of compare-exchanges.
+/// Changes a word once, with an addition or a loop of compare-exchanges.
 #[inline]
 fn change(word: &AtomicU64, exchange: bool) -> u64 {
     if !exchange {
@@ -178,11 +180,11 @@ fn change(word: &AtomicU64, exchange: bool) -> u64 {
     seen
 }
 
-/// Visits the CPUs `a` and `b` once. Every round uses other words.
+/// Visits the CPUs `a` and `b` once. Every round uses different words.
 ///
 /// # Errors
 ///
-/// If the process may not run there, or there is no memory.
+/// If the process may not run on these CPUs, or there is not enough memory.
 pub(super) fn visit(what: Pair, a: usize, b: usize, round: usize) -> Result<Visit, String> {
     let meeting = Arc::new(Meeting::new(round * TRIES as usize));
     let lines = match what {
@@ -210,7 +212,8 @@ pub(super) fn visit(what: Pair, a: usize, b: usize, round: usize) -> Result<Visi
     Ok(Visit { figure: statistics::median(&tries), counted: tries.len() as u64, lost })
 }
 
-/// Runs the measuring thread, and returns the results of its tries and the number of lost ones.
+/// Runs the measuring thread. Returns the results of the tries that were kept, and the number of
+/// discarded tries.
 fn first(what: Pair, meeting: &Meeting, lines: Option<&Lines>) -> (Vec<f64>, u64) {
     let (mut tries, mut lost) = (Vec::new(), 0);
     if let (Pair::LoadHomedReader, Some(lines)) = (what, lines) {
@@ -230,8 +233,7 @@ fn first(what: Pair, meeting: &Meeting, lines: Option<&Lines>) -> (Vec<f64>, u64
     (tries, lost)
 }
 
-/// Performs one try. Returns the nanoseconds of an operation, and true if both threads had their
-/// CPUs.
+/// Runs one try. Returns the nanoseconds per operation, and true if both threads kept their CPUs.
 fn measured(
     what: Pair,
     meeting: &Meeting,
@@ -260,13 +262,13 @@ fn measured(
                 }
                 elapsed = begin.elapsed();
             }
-            // The word counts the operations of both.
+            // The word counts the operations of both threads.
             let (after, elapsed) = (change(word, exchange), begin.elapsed());
             meeting.stop.0.store(time + 1, Ordering::Relaxed);
             elapsed.as_nanos() as f64 / (after - before) as f64
         }
         Pair::LoadHomedReader | Pair::LoadHomedWriter => {
-            // The other one has modified them.
+            // Now the other thread has modified the lines.
             meeting.meet(0, meetings + 2)?;
             lines.map_or(f64::NAN, Lines::chase)
         }
@@ -343,7 +345,7 @@ mod tests {
                     continue;
                 }
             };
-            // The first try warms up, unless the threads never met.
+            // The first try is a warm-up, unless the threads never met.
             assert!([TRIES - 1, TRIES].contains(&(visit.counted + visit.lost)), "{visit:?}");
             assert_eq!(visit.figure.is_some(), visit.counted > 0, "{visit:?}");
             assert!(visit.figure.is_none_or(|figure| figure > 0.0), "{visit:?}");
@@ -354,8 +356,8 @@ mod tests {
     fn two_threads_on_one_cpu_end_too() {
         let cpu = Cpus::allowed().cpu(0);
         for what in ALL {
-            // Each thread waits until the other is scheduled. The tries are lost or slow, but the
-            // visit ends.
+            // Both threads share one CPU, so each waits until the other is scheduled. The tries are
+            // discarded or slow, but the visit ends.
             if let Ok(visit) = visit(what, cpu, cpu, 0) {
                 assert!(visit.counted + visit.lost >= TRIES - 1, "{visit:?}");
             }

@@ -1,40 +1,41 @@
-//! The processor of this host, and its nearest relative among the shipped machines. Numbers that
-//! cannot be measured come from the relative.
+//! Processor of this host, and its nearest relative among the shipped machines. Numbers that cannot
+//! be measured come from that relative.
 
 use lockyard_measure::detect;
 use std::fs;
 
-/// A processor, as the system names it.
+/// A processor as the system describes it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CalibratedProcessor {
     /// `GenuineIntel`, `AuthenticAMD`, ...; empty if the system does not report it.
     pub vendor: String,
-    /// Family, as in `/proc/cpuinfo`.
+    /// Family number, as in `/proc/cpuinfo`.
     pub family: Option<u32>,
-    /// Model.
+    /// Model number.
     pub model: Option<u32>,
-    /// The processor's own name.
+    /// Name that the processor reports.
     pub name: String,
     /// True if the host runs under a hypervisor.
     pub virtualised: bool,
-    /// Size of its cache line in bytes, if the system reports it.
+    /// Size of a cache line in bytes, if the system reports it.
     pub line_bytes: Option<u32>,
 }
 
-/// A shipped machine, and the reason why it stands for a processor.
+/// A shipped machine, and the reason why it represents a processor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Relative {
-    /// Its name.
+    /// Name of the machine.
     pub machine: &'static str,
-    /// The reason.
+    /// Reason for the choice.
     pub why: &'static str,
     /// True if the family was fitted on processors of this generation.
     pub member: bool,
-    /// True if the family was fitted on another maker's processors, because this maker has none.
+    /// True if the family was fitted on another vendor's processors, because this vendor has no
+    /// family.
     pub foreign: bool,
 }
 
-/// Models of Intel's family 6, with the nearest shipped machine.
+/// Models of Intel's family 6, each with the nearest shipped machine.
 const INTEL: &[(&[u32], Relative)] = &[
     (
         &[85],
@@ -119,7 +120,7 @@ impl CalibratedProcessor {
         }
     }
 
-    /// Describes the processor for users.
+    /// Describes the processor for the user.
     pub fn describe(&self) -> String {
         let number = |name: &str, value: Option<u32>| {
             value.map(|value| format!(" {name} {value}")).unwrap_or_default()
@@ -130,7 +131,7 @@ impl CalibratedProcessor {
         format!("{} ({vendor}{numbers}{through})", self.name)
     }
 
-    /// Returns its maker, for users.
+    /// Returns the vendor's name for the user.
     pub(super) fn maker(&self) -> &str {
         match self.vendor.as_str() {
             "AuthenticAMD" => "AMD",
@@ -141,7 +142,7 @@ impl CalibratedProcessor {
         }
     }
 
-    /// Returns its nearest relative among the shipped machines.
+    /// Returns the nearest relative among the shipped machines.
     pub(super) fn relative(&self) -> Relative {
         let client = Relative {
             machine: "skylake-client-4c",

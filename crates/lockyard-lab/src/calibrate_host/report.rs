@@ -1,4 +1,4 @@
-//! A calibration, for users and for programs.
+//! Output of a calibration, for readers and for programs.
 
 use super::{CalibrationRow, FigureRole, Figures, Measurements, layout};
 use comfy_table::{CellAlignment, Table};
@@ -7,10 +7,10 @@ use lockyard_results::render::{self, Format, Partial, Screen};
 use lockyard_results::statistics::unsteady;
 use serde_json::{Value, json};
 
-/// The version of the JSON format.
+/// Version of the JSON format.
 const SCHEMA: &str = "lockyard-calibration-1";
 
-/// Renders the figures, and the file if `file` is given. Tables end with it, and JSON has it as
+/// Renders the figures, followed by the machine file if `file` is given. JSON has the file as
 /// `machine_file`. A partial calibration says that measurements or predictions are missing.
 pub fn render(
     measurements: &Measurements,
@@ -128,8 +128,8 @@ fn summary(figures: &Figures) -> String {
     }
 }
 
-/// Formats a number. Rates are whole operations, with spaces between the thousands. Times have the
-/// precision of the measurement.
+/// Formats a number. Rates are whole operations, with spaces between groups of three digits. Times
+/// have the precision of the measurement.
 fn number(value: f64, unit: &str) -> String {
     if unit == "op/s" {
         let digits = format!("{value:.0}");
@@ -212,13 +212,13 @@ fn to_json(
     if let Some(Partial { why, extent }) = &figures.partial {
         render::mark_partial(&mut object, why, extent.finished, extent.asked);
     }
-    // Serialisation of this document cannot fail.
+    // Serialising this document cannot fail.
     format!("{}\n", serde_json::to_string_pretty(&object).unwrap_or_default())
 }
 
 fn to_csv(figures: &Figures) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
-    // Writing to memory does not fail, and all records have the same length.
+    // Writing to memory cannot fail, and all records have the same length.
     let partial = figures.partial.is_some();
     let header = [
         "figure",

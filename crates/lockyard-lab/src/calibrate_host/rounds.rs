@@ -1,5 +1,5 @@
-//! All measurements, in rounds. Each round visits each item once, in a newly shuffled order, so
-//! that a slow minute of the host affects all of them. Rounds go on until the time is over.
+//! All measurements, in rounds. Each round visits each item once, in a newly shuffled order, so a
+//! slow minute of the host affects all items. Rounds continue until time is up.
 
 use super::measurements::{figure, sampled, today};
 use super::on_cpu::OnCpu;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-/// Minimum duration. A shorter one is not enough for any figure.
+/// Minimum duration. A shorter one yields no figure at all.
 pub const LEAST_SECONDS: f64 = 1.0;
 
 /// Maximum duration. A longer one does not improve the figures.
@@ -28,7 +28,7 @@ pub const MOST_SECONDS: f64 = 3600.0;
 /// Number of rounds for which the time is planned.
 const WANTED_ROUNDS: f64 = 9.0;
 
-/// Minimum number of rounds, even if they take longer.
+/// Minimum number of rounds, even if they take longer than planned.
 const LEAST_ROUNDS: usize = 3;
 
 /// Approximate duration of a visit to a pair, in seconds.
@@ -37,13 +37,13 @@ const PAIR_SECONDS: f64 = 0.002;
 /// Approximate duration of a visit to one CPU, in seconds.
 const ALONE_SECONDS: f64 = 0.001;
 
-/// Number of pairs of each distance for which more than the hand-over is measured.
+/// Number of pairs per distance for which more than the hand-over is measured.
 const CLOSER_LOOKS: usize = 3;
 
-/// Local work of a try beside a sibling, in nanoseconds.
+/// Local work of a try next to a busy sibling, in nanoseconds.
 const BESIDE_WORK: f64 = 50_000.0;
 
-/// Local work of an operation of the experiment on siblings, in nanoseconds: about that of the
+/// Local work per operation in the experiment on siblings, in nanoseconds: about that of the
 /// published table.
 const SIBLINGS_WORK: f64 = 300.0;
 
@@ -57,7 +57,7 @@ enum Thing {
     Siblings(Vec<usize>),
 }
 
-/// An item, and its samples.
+/// An item with its samples.
 struct Planned {
     thing: Thing,
     samples: Vec<f64>,
@@ -71,13 +71,13 @@ struct Plan {
     notes: Vec<String>,
 }
 
-/// Measures this host for about `seconds`, and reports to `progress` how many have passed. An
-/// interrupt ends it after the current visit, with the samples so far.
+/// Measures this host for about `seconds`. Reports the seconds that have passed to `progress`. An
+/// interrupt ends the measurement after the current visit, and the samples so far are kept.
 ///
 /// # Errors
 ///
-/// If threads cannot be pinned, a run of a scenario fails, or the host is so busy that nothing can
-/// be measured.
+/// If threads cannot be pinned, a run of a scenario fails, or the host is too busy to measure
+/// anything.
 pub fn measure(seconds: f64, progress: &mut dyn FnMut(f64)) -> Result<Measurements, String> {
     let layout = Layout::of_process();
     let mut plan = plan(&layout, seconds);
@@ -130,7 +130,7 @@ fn on(cpus: &[usize], tasks: &[usize]) -> Vec<usize> {
     tasks.iter().map(|&task| cpus[task]).collect()
 }
 
-/// Plans the measurements of these CPUs within the time.
+/// Plans the measurements of these CPUs to fit into the time.
 fn plan(layout: &Layout, seconds: f64) -> Plan {
     let mut things: Vec<Thing> = Alone::ALL.map(Thing::Alone).to_vec();
     let mut expected = things.len() as f64 * ALONE_SECONDS;
@@ -167,7 +167,7 @@ fn plan(layout: &Layout, seconds: f64) -> Plan {
             notes.push(format!("what siblings share of a line cannot be measured here: {why}"))
         }
     }
-    // The rest of a round is for hand-overs, in equal parts for the distances.
+    // The rest of a round goes to hand-overs, in equal parts for all distances.
     let left = (seconds / WANTED_ROUNDS - expected).max(0.0) / PAIR_SECONDS;
     let each = (left / pairs.len().max(1) as f64) as usize;
     let chosen: BTreeMap<LineDistance, Vec<(usize, usize)>> = pairs
@@ -181,13 +181,13 @@ fn plan(layout: &Layout, seconds: f64) -> Plan {
     Plan { things, variants, siblings: contended::siblings_variant(), notes }
 }
 
-/// Returns at most `most` of `all`, evenly spread.
+/// Returns at most `most` items of `all`, evenly spread.
 fn spread_out(all: &[(usize, usize)], most: usize) -> Vec<(usize, usize)> {
     let count = all.len().min(most);
     (0..count).map(|index| all[index * all.len() / count]).collect()
 }
 
-/// Returns 1, 2, 4, ... and all.
+/// Returns 1, 2, 4, ... and `all`.
 fn numbers_of_tasks(all: usize) -> Vec<usize> {
     let powers = std::iter::successors(Some(1usize), |tasks| Some(tasks * 2));
     let mut numbers: Vec<usize> = powers.take_while(|tasks| *tasks < all).collect();
@@ -196,7 +196,7 @@ fn numbers_of_tasks(all: usize) -> Vec<usize> {
 }
 
 /// Returns the cells of the experiment on siblings: one task, three cores with their siblings, and
-/// six cores if there are as many.
+/// six cores if the host has that many.
 fn experiment(layout: &Layout, siblings: &[(usize, usize)]) -> Result<Vec<Vec<usize>>, String> {
     if layout.threads < 2 {
         return Err("no core has two threads that the process may use".to_owned());
@@ -216,7 +216,7 @@ fn experiment(layout: &Layout, siblings: &[(usize, usize)]) -> Result<Vec<Vec<us
     Ok(cells)
 }
 
-/// Returns the factor by which the lab's local work on `a` takes longer while `b` works too.
+/// Returns the factor by which the lab's local work on `a` slows down while `b` works too.
 fn beside_sibling(a: usize, b: usize) -> Result<f64, String> {
     let tries = || {
         let one = |_| {
@@ -226,7 +226,7 @@ fn beside_sibling(a: usize, b: usize) -> Result<f64, String> {
         };
         statistics::median(&(0..9).map(one).collect::<Vec<f64>>()).unwrap_or(f64::NAN)
     };
-    // Calibrates the work loop, once in a process, before anything else is measured.
+    // Calibrates the work loop, once per process, before anything else is measured.
     OnHost::work(1.0);
     let alone = OnCpu::start(a, tries)?.finish()?;
     let over = Arc::new(AtomicBool::new(false));
@@ -244,12 +244,12 @@ fn beside_sibling(a: usize, b: usize) -> Result<f64, String> {
     Ok(beside? / alone)
 }
 
-/// Length and losses of a calibration.
+/// Duration and losses of a calibration.
 #[derive(Clone, Copy, Debug)]
 struct Course {
     seconds: f64,
     rounds: usize,
-    /// Share of the tries that were lost.
+    /// Share of the tries that were discarded.
     lost: f64,
 }
 

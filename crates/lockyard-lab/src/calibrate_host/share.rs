@@ -1,16 +1,16 @@
-//! Share of the elapsed time for which a thread has its CPU. A try in which a measuring thread had
-//! to wait for its CPU says nothing about the caches.
+//! Share of the elapsed time for which a thread has its CPU. If a measuring thread had to wait for
+//! its CPU, the try says nothing about the caches.
 
 use std::time::{Duration, Instant};
 
-/// Maximum share of a counted try for which a thread may lack its CPU, if that is more than
-/// [`LEAST_LOST`].
+/// Maximum share of a try for which a thread may be without its CPU. [`LEAST_LOST`] applies instead
+/// if it is longer.
 const LOST: f64 = 0.03;
 
-/// Time without a CPU that never counts as lost, because reading CPU time takes time itself.
+/// Time without a CPU that is always tolerated, because reading the CPU time takes time itself.
 const LEAST_LOST: Duration = Duration::from_micros(4);
 
-/// An interval of the calling thread's time.
+/// Interval during which the calling thread's CPU time is observed.
 pub(super) struct Share {
     begin: Instant,
     had: Option<Duration>,
@@ -30,7 +30,7 @@ impl Share {
                 let lost = passed.saturating_sub(after.saturating_sub(before));
                 lost <= passed.mul_f64(LOST).max(LEAST_LOST)
             }
-            // The system does not report CPU time, so the try counts.
+            // Without CPU times from the system, keep the try.
             _ => true,
         }
     }
@@ -40,7 +40,7 @@ impl Share {
 #[cfg(unix)]
 fn cpu_time() -> Option<Duration> {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: `time` is a live `timespec`, which the call fills.
+    // SAFETY: `time` is a live `timespec`, and the call fills it.
     let result = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &raw mut time) };
     let valid = result == 0 && time.tv_sec >= 0;
     valid.then(|| Duration::new(time.tv_sec as u64, time.tv_nsec as u32))

@@ -1,10 +1,12 @@
-//! The latencies of a host's machine file. They are chosen so that the simulated hand-over of each
-//! distance takes as long as the measured one.
+//! Latencies of a host's machine file. They are chosen to make each simulated hand-over, at every
+//! distance, as long as the measured one.
 //!
-//! Numbers are solved for one after the other, from near to far, so that each simulated hand-over
-//! depends on only one unknown number. All are whole cycles except the scale. The latencies that
-//! the scale multiplies are whole too, so a simulated figure is a staircase. The nearest of the
-//! tried values is taken, and the remaining error is reported.
+//! The numbers are solved for one by one, from near to far. Each simulated hand-over then depends
+//! on only one unknown number.
+//!
+//! All numbers except the scale are whole cycles, and so are the latencies that the scale
+//! multiplies. A simulated figure therefore changes in steps. The search takes the nearest of the
+//! values that it tried, and reports the remaining error.
 
 use super::draft::{Draft, Origin, Scale, figure_text};
 use super::inputs::{self, Taken, round4};
@@ -13,41 +15,42 @@ use lockyard_predict::machine::known_figures;
 use lockyard_results::row::Measured;
 use lockyard_sim::Machine;
 
-/// Maximum error of a hand-over. A hand-over with a larger error is out of reach.
+/// Maximum error of a hand-over. If the error is larger, no value can reach the measured hand-over.
 const TOLERANCE: f64 = 0.05;
 
-/// Errors that differ by less than this are alike.
+/// Errors that differ by less than this count as equal.
 const ALIKE: f64 = 0.01;
 
 /// Minimum and maximum of the scale.
 const SCALES: (f64, f64) = (0.05, 20.0);
 
-/// Maximum number of cycles of a turn between siblings, and of a leg.
+/// Maximum number of cycles for a turn between siblings. `MOST_LEG` is the maximum for a leg.
 const MOST_TURN: f64 = 500.0;
-/// Number of turns that are tried one by one. A ping-pong does not grow steadily with short turns,
-/// because with some of them more branches are mispredicted.
+/// Number of short turns to try one by one. With short turns a ping-pong does not grow steadily,
+/// because some of them cause more branch mispredictions.
 const SHORT_TURNS: u32 = 64;
 const MOST_LEG: f64 = 5000.0;
 
-/// Number of bisections, enough for any of these ranges.
+/// Number of bisection steps, which suffices for all of these ranges.
 const STEPS: usize = 24;
 
-/// A host as a machine.
+/// A host converted to a machine.
 #[derive(Clone, Debug)]
 pub struct Calibrated {
-    /// The machine.
+    /// Resulting machine.
     pub machine: Machine,
-    /// Its file.
+    /// Text of its file.
     pub file: String,
     /// Notes for the reader.
     pub notes: Vec<String>,
-    /// The family whose constants the file has, if it is another maker's, with a note on it.
+    /// Family whose constants the file uses, if it belongs to another vendor, with a note that says
+    /// so.
     pub borrowed: Option<(String, String)>,
     draft: Draft,
 }
 
 impl Calibrated {
-    /// Returns the host with more notes in the file.
+    /// Returns the host with additional notes in the file.
     ///
     /// # Errors
     ///
@@ -59,23 +62,23 @@ impl Calibrated {
     }
 }
 
-/// Makes a machine from the measurements, with a name of its own if none is given.
+/// Makes a machine from the measurements. If no name is given, it derives one.
 ///
 /// # Errors
 ///
-/// If there is no valid machine file for them: the clock or the cost of an atomic addition is
-/// missing, a number is not allowed in a file, or a measured hand-over is out of reach.
+/// If no valid machine file exists for them: the clock or the cost of an atomic addition is
+/// missing, a number is out of range, or a measured hand-over cannot be reached.
 pub fn calibrate(measurements: &Measurements, name: Option<&str>) -> Result<Calibrated, String> {
     let taken = Taken::of(measurements)?;
     let mut draft = inputs::begin(measurements, &taken, name)?;
-    // Checks the measurements before any latency is solved for.
+    // Check the measurements before solving for any latency.
     draft.machine()?;
     let mut notes = Vec::new();
     scale(&mut draft, measurements, &taken, &mut notes)?;
     exclusive_loads(&mut draft, measurements)?;
     sibling_turn(&mut draft, measurements, &taken, &mut notes)?;
     leg(&mut draft, measurements, LineDistance::Socket, "complex_leg", &mut notes)?;
-    // The look-up is a part of a hand-over between sockets.
+    // The look-up is part of a hand-over between sockets.
     directory(&mut draft, measurements)?;
     leg(&mut draft, measurements, LineDistance::Remote, "socket_leg", &mut notes)?;
     let machine = draft.machine()?;
@@ -99,7 +102,7 @@ pub fn calibrate(measurements: &Measurements, name: Option<&str>) -> Result<Cali
     Ok(Calibrated { machine, file: draft.text(), notes, borrowed: taken.borrowed(), draft })
 }
 
-/// Returns a hardware thread of the machine at a distance from thread 0, if there is one.
+/// Returns a hardware thread of the machine at this distance from thread 0, if there is one.
 pub(super) fn place_at(machine: &Machine, distance: LineDistance) -> Option<usize> {
     let (complex, cores) = (machine.cores_per_complex(), machine.cores());
     let socket = cores / machine.sockets();
@@ -111,7 +114,7 @@ pub(super) fn place_at(machine: &Machine, distance: LineDistance) -> Option<usiz
     }
 }
 
-/// Simulates the hand-over at a distance.
+/// Simulates the hand-over at this distance.
 fn hand_over(draft: &Draft, distance: LineDistance) -> Result<f64, String> {
     let machine = draft.machine()?;
     let place = place_at(&machine, distance);
@@ -134,8 +137,8 @@ impl Found {
     }
 }
 
-/// Returns the value between `low` and `high` at which `figure` is nearest to `target`. The figure
-/// grows with the value, except for steps. `round` gives the allowed values.
+/// Returns the value between `low` and `high` for which `figure` is nearest to `target`. The figure
+/// must grow with the value, except for steps. `round` returns the nearest allowed value.
 fn nearest(
     (mut low, mut high): (f64, f64),
     target: f64,
@@ -155,7 +158,7 @@ fn nearest(
         if other.miss(target) < best.miss(target) {
             best = other;
         }
-        // The geometric mean where possible, because ranges span decades.
+        // Use the geometric mean if possible, because the ranges span several orders of magnitude.
         let middle = if low > 0.0 { (low * high).sqrt() } else { (low + high) / 2.0 };
         if round(middle) == round(low) || round(middle) == round(high) {
             break;
@@ -173,8 +176,8 @@ fn nearest(
     Ok(best)
 }
 
-/// Returns the middle of the longest run of values whose error is close to the least one. A value
-/// at the edge of a jump is less reliable. So is a single value among others that do not fit.
+/// Returns the middle of the longest run of values whose error is close to the minimum. A value at
+/// the edge of a jump is less reliable, and so is a single good value among bad ones.
 ///
 /// # Panics
 ///
@@ -187,7 +190,7 @@ fn middle(found: &[Found], target: f64) -> Found {
     longest[longest.len() / 2]
 }
 
-/// Returns the description of a hand-over that was solved for, as a source.
+/// Describes a hand-over that was solved for, as the source of a number.
 fn solved(
     measurements: &Measurements,
     distance: LineDistance,
@@ -204,7 +207,7 @@ fn solved(
     )
 }
 
-/// Notes that a hand-over is out of reach, or the error of the simulated one.
+/// Adds a note that a hand-over cannot be reached, or a note on the error of the simulated one.
 fn judge(
     what: &str,
     distance: LineDistance,
@@ -265,9 +268,9 @@ fn scale(
     Ok(())
 }
 
-/// Sets whether a load followed by a locked operation on its line fetches the line exclusively. It
-/// chooses the alternative that brings two cores, which change a word by a load and a
-/// compare-exchange, nearer to the measurement.
+/// Decides whether a load fetches the line exclusively if a locked operation on that line follows.
+/// The test case is two cores that change a word with a load and a compare-exchange. The
+/// alternative that is nearer to the measurement wins.
 fn exclusive_loads(draft: &mut Draft, measurements: &Measurements) -> Result<(), String> {
     let Some(measured) = measurements.pair(Pair::CompareExchange, LineDistance::Complex) else {
         return Ok(());
@@ -295,8 +298,8 @@ fn exclusive_loads(draft: &mut Draft, measurements: &Measurements) -> Result<(),
     Ok(())
 }
 
-/// Solves for the turn between siblings, if the relative has one. If training tables say that there
-/// is none, the siblings' hand-over is a figure to compare with.
+/// Solves for the turn between siblings, if the relative has such a number. If training tables show
+/// that there is none, the siblings' hand-over only serves as a check.
 fn sibling_turn(
     draft: &mut Draft,
     measurements: &Measurements,
@@ -350,7 +353,8 @@ fn leg(
     })?;
     let source = solved(measurements, distance, measured, found);
     draft.set("cycles", name, found.value, Origin::Source(source));
-    // They are farther but not slower: virtual machines move.
+    // The CPUs are farther apart but not slower. Virtual machines show this, because their CPUs
+    // move.
     if found.value == 0.0 && found.figure > measured.value {
         notes.push(format!(
             "the ping-pong between {}, {:.1} ns, is no longer than the nearer one: \
@@ -366,7 +370,7 @@ fn leg(
     Ok(())
 }
 
-/// Sets the additional cost of a line whose home is the loader's.
+/// Sets the additional cost of a line whose home is at the loading CPU.
 fn directory(draft: &mut Draft, measurements: &Measurements) -> Result<(), String> {
     let homed = |what| measurements.pair(what, LineDistance::Remote);
     let (Some(reader), Some(writer)) = (homed(Pair::LoadHomedReader), homed(Pair::LoadHomedWriter))
@@ -410,7 +414,7 @@ mod tests {
                 found.map(|(i, &figure)| Found { value: i as f64, figure }).collect();
             middle(&found, target).value
         };
-        // Like simulated turns of siblings: a plateau, with single values beside it.
+        // Similar to simulated turns of siblings: a plateau with a few isolated values.
         let turns = [1.0, 1.5, 5.19, 5.19, 5.19, 5.2, 5.19, 2.7, 5.19, 5.6];
         assert_eq!(of(&turns, 5.0), 4.0);
         assert_eq!(of(&turns, 2.6), 7.0);

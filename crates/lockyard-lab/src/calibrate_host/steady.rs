@@ -1,38 +1,39 @@
-//! Checks that each measured figure is one value. A hand-over that takes 25 ns for a while and then
-//! 114 ns makes no machine.
+//! Checks that each measured figure has a single value. If a hand-over takes 25 ns for a while and
+//! then 114 ns, no machine file can describe it.
 //!
-//! Virtual machines have such figures if their CPUs are siblings of a core only at times, or if
-//! they move to another host. Three signs are looked for, by the rule of
+//! Virtual machines show such figures if their CPUs are siblings of a core only some of the time,
+//! or if they move to another host. The check looks for three signs, with the rule of
 //! [`lockyard_results::statistics::unsteady`]:
 //!
-//! 1. The hand-over of a distance is unsteady in time, for half of its pairs or more. A number of
-//!    the file would be an accident, so there is no file. With `--anyway` there is a marked one.
+//! 1. The hand-over of a distance is unsteady over time, for at least half of its pairs. A number
+//!    in the file would be arbitrary, so no file is written. With `--anyway` there is a file with a
+//!    warning.
 //! 2. Another figure of a pair is unsteady, or the hand-overs of a distance have two modes from
-//!    pair to pair. The file is marked.
-//! 3. An earlier file of the same CPUs has another hand-over. The file is marked.
+//!    pair to pair. The file gets a warning.
+//! 3. An earlier file for the same CPUs has a different hand-over. The file gets a warning.
 //!
-//! A mark is a note of the file, which every command that uses the file repeats. Only the third
-//! sign detects a change that takes longer than the measurement. So the file of a virtual machine
-//! always says that this may happen.
+//! The warning is a note in the file, which every command that uses the file repeats. A change that
+//! takes longer than the measurement is only found by the third sign. So the file of a virtual
+//! machine always says that this may happen.
 
 use super::{LineDistance, Measurements, Pair, PairFigure, layout};
 use lockyard_results::statistics::{Unsteady, unsteady};
 use lockyard_sim::Machine;
 use std::collections::BTreeMap;
 
-/// Result of the check, for a file that is made of the measurements.
+/// Result of the check for a file made from the measurements.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Steadiness {
-    /// Reason not to make a file of them, in one line.
+    /// Reason to refuse a file, in one line.
     pub refused: Option<String>,
-    /// Notes for the file and for users.
+    /// Notes for the file and for the user.
     pub notes: Vec<String>,
 }
 
-/// Hand-overs of two files that differ by this factor are of different hosts.
+/// Minimum ratio of hand-overs in two files that indicates different hosts.
 const ANOTHER: f64 = 1.25;
 
-/// Checks everything that was measured in time, and from pair to pair.
+/// Checks all measured figures, both over time and from pair to pair.
 pub fn steadiness(measurements: &Measurements) -> Steadiness {
     let mut found = Steadiness::default();
     let mut groups: BTreeMap<(Pair, LineDistance), Vec<&PairFigure>> = BTreeMap::new();
@@ -62,7 +63,7 @@ pub fn steadiness(measurements: &Measurements) -> Steadiness {
             found.notes.push(said);
         }
         let medians: Vec<f64> = pairs.iter().map(|pair| pair.figure.value).collect();
-        // The order from pair to pair is no order of time, so there is no drift.
+        // The order of pairs is not chronological, so check only for modes, not for a drift.
         if what == Pair::HandOver
             && let Some(Unsteady::Modes { modes: [low, high], .. }) = unsteady(&medians)
         {
@@ -78,11 +79,12 @@ pub fn steadiness(measurements: &Measurements) -> Steadiness {
     found
 }
 
-/// Advice about measurements that are refused.
+/// Advice if measurements are refused.
 pub const ADVICE: &str = "on a virtual machine two CPUs may be siblings of a core at one time and \
      not at another: pin its virtual CPUs, or use --anyway for a file that is marked";
 
-/// Lists the hand-overs in which an earlier file of as many CPUs differs from a new one.
+/// Lists the hand-overs for which an earlier file and a new one differ. Files with different
+/// numbers of CPUs are not compared.
 pub fn differs(earlier: &Machine, new: &Machine) -> Vec<String> {
     if earlier.hardware_threads() != new.hardware_threads() {
         return Vec::new();
@@ -108,6 +110,6 @@ pub fn differs(earlier: &Machine, new: &Machine) -> Vec<String> {
     differs.collect()
 }
 
-/// The note in the file of a virtual machine.
+/// Note in the file of a virtual machine.
 pub(super) const VIRTUAL: &str = "measured on a virtual machine: which of its CPUs share a core \
      may change, and with it every hand-over; calibrate again at another time and compare";

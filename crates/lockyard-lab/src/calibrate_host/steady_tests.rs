@@ -1,13 +1,12 @@
-//! Tests of hand-overs with two values, drifts, unlike pairs and families of another maker. They
-//! check the refusal and the notes of the file.
+//! Tests of hand-overs with two values, drifts, pairs that differ, and families of another vendor.
+//! They check the refusal and the notes in the file.
 
 use super::tests::{exactly, imitate, imitated};
 use super::*;
 use lockyard_results::render::{Format, Screen};
 use lockyard_sim::Machine;
 
-/// Replaces the hand-over of all pairs at a distance, round by round, and the figure that the
-/// rounds give.
+/// Replaces the hand-overs of all pairs at a distance, and the figures computed from their rounds.
 fn hand_overs(measurements: &mut Measurements, distance: LineDistance, series: &[f64]) {
     let layout = measurements.layout.clone();
     for pair in measurements.pairs.iter_mut() {
@@ -19,8 +18,8 @@ fn hand_overs(measurements: &mut Measurements, distance: LineDistance, series: &
     }
 }
 
-/// Returns rounds of the two kinds of a virtual machine whose CPUs are siblings for a while, as in
-/// the issue: 25 and 29, 114 and 121 ns.
+/// Returns rounds from a virtual machine whose CPUs are siblings only some of the time, as in the
+/// issue: 25 and 29 ns, and 114 and 121 ns.
 fn mixture() -> Vec<f64> {
     (0..200)
         .map(|round| if round < 130 { [25.0, 29.0] } else { [114.0, 121.0] }[round % 2])
@@ -44,7 +43,7 @@ fn a_hand_over_with_two_values_makes_no_machine_unless_it_is_marked() {
     );
     assert!(why.contains("27.0 ns (65 %) and 117.5 ns (35 %), with 1 change between"), "{why}");
     assert!(why.contains("in 200 rounds") && !why.contains('\n'), "{why}");
-    // With --anyway the file has the note, and so does everything that uses it.
+    // With --anyway the file has the note, and so does everything made from the file.
     let machine = calibrate(&measurements, None).expect("it is a machine").machine;
     assert!(machine.notes().contains(&why), "{:?}", machine.notes());
 }
@@ -78,7 +77,7 @@ fn another_figure_with_two_values_and_one_pair_of_many_only_mark_the_file() {
 fn pairs_that_are_less_alike_than_the_system_says_mark_the_file() {
     let at = |cpu| CpuAt { cpu, package: 0, complex: 0, core: cpu };
     let (_, mut measurements) = imitated("skylake-client-4c", 94, 4);
-    // The system calls these eight CPUs cores, but each two of them are siblings.
+    // The system reports eight cores, but each pair of these CPUs consists of siblings.
     measurements.layout = Layout::new(&(0..8).map(at).collect::<Vec<_>>());
     let pairs = (0..8).flat_map(|a| (a + 1..8).map(move |b| (a, b)));
     let pair = |(a, b): (usize, usize)| {
@@ -106,7 +105,7 @@ fn an_earlier_file_with_another_hand_over_is_noticed() {
     assert!(said.starts_with("an earlier calibration (before) had ping_pong_same_socket 114.0 ns"));
     let marked = found.with_notes(vec![said.clone()]).expect("it is a machine");
     assert_eq!(marked.machine.notes(), [said.as_str()]);
-    // There is no note for a file of another host.
+    // A file of a host with another number of CPUs gets no note.
     let fewer = Machine::shipped("skylake-client-4c").expect("it is shipped");
     assert!(differs(&fewer, &marked.machine).is_empty());
 }
@@ -133,7 +132,7 @@ fn another_maker_s_family_is_borrowed_with_a_word() {
         (&json["borrowed_family"], &json["machine_notes"][0]),
         (&family.into(), &said.into())
     );
-    // An Intel processor has a family of its own maker.
+    // An Intel processor has a family from its own vendor.
     let (_, intel) = imitated("cascade-lake-2s24c2t", 85, 2);
     let found = calibrate(&intel, None).expect("it is a machine");
     assert!(found.borrowed.is_none() && found.machine.notes().is_empty());

@@ -1,6 +1,6 @@
-//! Tests from measurements to a file and to predictions. They are deterministic: the "measured"
-//! figures are what a shipped machine simulates, so the file must find that machine again.
-//! Measurements that no machine can have are refused in one line.
+//! Tests from measurements to a file and on to predictions. They are deterministic: a shipped
+//! machine simulates the "measured" figures, so the file must describe that machine again.
+//! Measurements that are impossible for any machine are refused in one line.
 
 use super::contended::{self, Performed};
 use super::solve::place_at;
@@ -35,8 +35,8 @@ fn layout_of(machine: &Machine, cores: usize) -> Layout {
     Layout::new(&(0..machine.hardware_threads()).filter(in_part).map(at).collect::<Vec<_>>())
 }
 
-/// Returns measurements as of a machine, with `cores` cores of each socket, and with contended
-/// scenarios or without.
+/// Returns measurements simulated on a machine, using `cores` cores of each socket, with or without
+/// contended scenarios.
 pub(super) fn imitate(
     machine: &Machine,
     (vendor, model): (&str, u32),
@@ -101,8 +101,8 @@ pub(super) fn imitate(
     }
 }
 
-/// Returns the hardware thread of the machine behind a CPU of a part of it. CPUs have the machine's
-/// numbers.
+/// Returns the hardware thread of the machine for a CPU in a part of it. CPUs are numbered like the
+/// machine's hardware threads.
 fn machine_place(machine: &Machine, layout: &Layout, task: usize) -> usize {
     let cpu = layout.cpus()[task];
     assert!(cpu < machine.hardware_threads());
@@ -180,7 +180,7 @@ fn every_number_of_the_file_says_where_it_is_from_and_inputs_are_marked() {
         let source = of(solved).source.as_ref().expect("it was solved for");
         assert!(source.contains("set so that the simulated ping-pong"), "{source}");
     }
-    // Sapphire Rapids is no member of the family.
+    // Sapphire Rapids does not belong to the family.
     for assumed in ["family.scale", "cycles.poll", "cycles.wakeup", "protocol.store_buffer"] {
         let why = of(assumed).assumed.as_ref().expect("it is assumed");
         assert!(why.contains("cascade-lake-2s24c2t"), "{why}");
@@ -417,7 +417,7 @@ fn programs_get_every_figure_and_the_file() {
     assert_eq!(text(Format::Csv).lines().count(), figures.rows.len() + 1);
     let markdown = text(Format::Markdown);
     assert!(markdown.contains("```toml\n") && markdown.ends_with("```\n"), "{markdown}");
-    // After an interrupt there are measured figures, and no prediction.
+    // After an interrupt, there are measured figures but no predictions.
     let only = measured(&measurements);
     assert!(only.rows.iter().all(|row| row.predicted.is_none()) && only.errors().is_empty());
 }

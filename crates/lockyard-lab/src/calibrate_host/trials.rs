@@ -1,8 +1,8 @@
 //! Scenarios on CPUs of this host, in short tries.
 //!
-//! All threads meet, perform operations until the first of them sees the end of the window, and
-//! stop. As with pairs, a try counts only if every thread had its CPU throughout. With fair locks,
-//! one thread that waits for its CPU holds up all others for milliseconds.
+//! All threads meet, and run operations until the first thread sees the end of the window. Then all
+//! of them stop. As with pairs, a try counts only if every thread had its CPU throughout. With fair
+//! locks, a single thread that waits for its CPU blocks all others for milliseconds.
 
 use super::on_cpu::OnCpu;
 use super::pair::Visit;
@@ -18,37 +18,38 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-/// Tries of a sample. The first one warms up and is not counted.
+/// Tries per sample. The first one is a warm-up, and is discarded.
 const TRIES: usize = 5;
 
 /// Duration of a try.
 const WINDOW: Duration = Duration::from_micros(400);
 
-/// Number of operations between two looks of the first thread at the clock.
+/// Number of operations between two clock reads by the first thread.
 const BATCH: u64 = 16;
 
 /// Number of polls before a waiting thread yields its CPU.
 const POLLS: u32 = 1 << 14;
 
-/// Maximum time without a try of any thread. After it a run is stalled.
+/// Timeout for progress: if no thread finishes a try in this time, the run has stalled.
 const STALLED: Duration = Duration::from_secs(20);
 
-/// Approximate duration of a visit in seconds, without the start of its threads.
+/// Approximate duration of a visit in seconds, not counting the start of its threads.
 pub(super) const VISIT_SECONDS: f64 = 0.003;
 
-/// The alignment of the objects' lines: two lines, because neighbours are fetched in pairs.
+/// Alignment of the objects' lines: two cache lines, because processors prefetch the neighbouring
+/// line.
 const LINE_BYTES: usize = 128;
 
-/// A line of its own, with the adjacent line that is prefetched with it.
+/// Padding to a separate line, including the adjacent line that is prefetched with it.
 #[repr(align(128))]
 struct Line<T>(T);
 
-/// Stop flag of the run. It is the process's, because a stage has no `self`. [`ONE`] is held while
-/// the flag is used.
+/// Stop flag of the run. It is global, because a stage has no `self`. [`ONE`] is held while the
+/// flag is in use.
 static STOP: Line<AtomicBool> = Line(AtomicBool::new(false));
 static ONE: Mutex<()> = Mutex::new(());
 
-/// This host, with a stop flag of its own.
+/// Stage on this host with a separate stop flag.
 struct InTry;
 
 impl Stage for InTry {
@@ -66,30 +67,30 @@ impl Stage for InTry {
     fn operation_done() {}
 }
 
-/// State that the threads share.
+/// State shared by the threads.
 struct Shared {
     prepared: Prepared<InTry>,
     threads: usize,
-    /// Number of arrivals at meetings, of all threads together.
+    /// Number of arrivals at meetings, summed over all threads.
     arrived: Line<AtomicUsize>,
 }
 
-/// Report of a thread after a try.
+/// Message of a thread after a try.
 struct Done {
     try_number: usize,
     operations: u64,
-    /// Duration of the try, which only the first thread knows.
+    /// Duration of the try. Only the first thread knows it.
     window: Option<Duration>,
     whole: bool,
 }
 
 impl Shared {
-    /// Waits until all threads have come here `time` times.
+    /// Waits until all threads have arrived here `time` times.
     fn meet(&self, time: usize) {
-        // Acquire and release: what each thread did before is visible after.
+        // Acquire and release: everything that a thread did before is visible to all threads after.
         self.arrived.0.fetch_add(1, Ordering::AcqRel);
         let mut polls = 0u32;
-        // Pairs with the release above.
+        // Acquire: pairs with the release above.
         while self.arrived.0.load(Ordering::Acquire) < time * self.threads {
             polls = polls.wrapping_add(1);
             spin_loop();
@@ -100,14 +101,14 @@ impl Shared {
     }
 }
 
-/// Performs one visit. Returns the operations a second of all tasks on `cpus` together. An
-/// operation has `local_work` nanoseconds of work if the variant has calibrated work.
+/// Makes one visit. Returns the operations per second of all tasks on `cpus` together. If the
+/// variant has calibrated work, each operation includes `local_work` nanoseconds of it.
 ///
 /// # Errors
 ///
-/// If a task may not run where it should, no task makes progress, or the objects are wrong
-/// afterwards. Also if an interrupt ended the visit: the caller checks for an interrupt, and the
-/// message then has no meaning.
+/// If a task may not run on its CPU, no task makes progress, or the objects end in a wrong state.
+/// Also after an interrupt; the caller must check for an interrupt, because the message is then
+/// meaningless.
 pub(super) fn visit(
     variant: &Variant,
     cpus: &[usize],
@@ -115,9 +116,9 @@ pub(super) fn visit(
     round: usize,
 ) -> Result<Visit, String> {
     let _one = ONE.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    // Calibrates the work loop, once in a process, before anything else is measured.
+    // Calibrates the work loop, once per process, before anything else is measured.
     OnHost::work(1.0);
-    // The time of a transfer depends on the home of the line, so every round has its objects
+    // The time of a transfer depends on the home of the line, so each round places its objects
     // elsewhere.
     let padding: Vec<u8> = Vec::with_capacity(round % 61 * 192 + 64);
     let prepared = Prepared::<InTry>::new(variant, LINE_BYTES, None, local_work)
@@ -133,9 +134,9 @@ pub(super) fn visit(
         match OnCpu::start(cpu, move || task(index, &mine, &sender)) {
             Ok(thread) => threads.push(thread),
             Err(message) => {
-                // The threads that are there go on without the missing ones.
+                // Let the threads that did start continue without the missing ones.
                 shared.arrived.0.fetch_add(cpus.len() * 3 * TRIES, Ordering::AcqRel);
-                // The results no longer matter, not even a panic.
+                // The results no longer matter, and neither does a panic.
                 threads.into_iter().for_each(|thread| drop(thread.finish()));
                 return Err(message);
             }
@@ -191,7 +192,7 @@ fn task(index: usize, shared: &Shared, sender: &Sender<Done>) {
         if index == 0 {
             STOP.0.store(false, Ordering::Relaxed);
         }
-        // Every thread has passed the first meeting, and the flag is cleared.
+        // By now, every thread has passed the first meeting, and the flag is cleared.
         shared.meet(try_number * 3 + 2);
         let share = Share::begin();
         let begin = Instant::now();
@@ -208,7 +209,7 @@ fn task(index: usize, shared: &Shared, sender: &Sender<Done>) {
         });
         let whole = share.was_whole();
         shared.meet(try_number * 3 + 3);
-        // The receiver is gone only if it has given up.
+        // Sending fails only if the receiver has given up.
         let _ = sender.send(Done { try_number, operations, window, whole });
     }
 }

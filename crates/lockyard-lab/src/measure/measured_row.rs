@@ -1,4 +1,4 @@
-//! The row of a measured figure: its names, and everything that is known beside it.
+//! Row of a measured figure: its key, and all details.
 
 use lockyard_measure::peers;
 use lockyard_measure::scenario::detail::detail;
@@ -10,21 +10,21 @@ use lockyard_results::row::Row;
 use lockyard_results::statistics;
 use lockyard_scenarios::{Metric, Script, Variant};
 
-/// Returns the names of a task's figure.
+/// Returns the key of a task's figure.
 pub(super) fn key(script: &Script, task: &Task, metric: &str, unit: &str) -> CellKey {
     CellKey::here(&script.name, &task.variant.name, task.threads, metric, unit)
 }
 
-/// Cells that were measured together.
+/// Cells of one measurement.
 #[derive(Clone, Copy)]
 pub(super) struct Cells<'a> {
     /// Scenario.
     pub(super) script: &'a Script,
-    /// Variant to which figures are related.
+    /// Variant that is the base of the ratios.
     pub(super) relative_to: Option<&'a str>,
     /// True if waits were timed.
     pub(super) waits: bool,
-    /// Tasks, one for each cell.
+    /// Tasks, one per cell.
     pub(super) tasks: &'a [Task],
     /// Results, in the order of the tasks.
     pub(super) measured: &'a Results,
@@ -59,7 +59,7 @@ impl Cells<'_> {
     }
 }
 
-/// Returns the ratio of a result to that of the variant `to`, round by round.
+/// Returns the ratio of a result to the result of variant `to`, round by round.
 fn ratio(result: &Measurement, to: &Variant, other: &Measurement) -> Option<RatioDetail> {
     let (value, interval) = result.relative_to(other)?;
     Some(RatioDetail {

@@ -1,5 +1,5 @@
-//! The rows of the samples of runs. There is one run for each variant and number of threads, with
-//! the disturbances of its script.
+//! Rows for the samples of runs. There is one run for each variant and thread count, with the
+//! disturbances of its script.
 
 use super::measured_row::key;
 use lockyard_measure::scenario::rounds::{self, Effort, Task};
@@ -8,8 +8,8 @@ use lockyard_results::row::{Measured, Row};
 use lockyard_scenarios::{Figure, Script};
 use lockyard_support::jobs;
 
-/// Measures the samples of `tasks`, if the script has any. Returns the rows, and the reason why the
-/// rest was not measured.
+/// Measures the samples of `tasks`, if the script has any. Returns the rows, and the reason why
+/// remaining tasks were not measured.
 pub(super) fn rows(
     script: &Script,
     tasks: &[Task],

@@ -1,5 +1,5 @@
-//! The plan to reproduce published cells: calibrations, and runs. Each run is simulated once for
-//! all of its cells.
+//! Plan for reproducing published cells: calibrations and runs. Each run is simulated once for all
+//! cells that use it.
 
 use lockyard_measure::call_path;
 use lockyard_predict::calibration::{self, Calibrated};
@@ -10,14 +10,14 @@ use lockyard_results::published::{PublishedCell, PublishedTable};
 use lockyard_scenarios::{Figure, Metric, OfTasks, Script, Variant};
 use lockyard_sim::Machine;
 
-/// Runs and calibrations, each once.
+/// Runs and calibrations, without duplicates.
 #[derive(Default)]
 pub(super) struct Plan {
     pub(super) runs: Vec<Run>,
     pub(super) calibrations: Vec<Calibration>,
 }
 
-/// A run: a variant of a script with this many tasks on a machine.
+/// A run: a variant of a script with this number of tasks on a machine.
 pub(super) struct Run {
     pub(super) script: Script,
     pub(super) variant: Variant,
@@ -25,7 +25,7 @@ pub(super) struct Run {
     pub(super) tasks: usize,
     /// Index into the calibrations.
     pub(super) calibration: usize,
-    /// Number of published cells that are figures of it.
+    /// Number of published cells that use the run.
     pub(super) cells: usize,
 }
 
@@ -36,10 +36,10 @@ pub(super) struct Calibration {
     pub(super) machine: String,
 }
 
-/// Reason for which a cell has no model.
+/// Reason why a cell has no model.
 pub(super) struct NoModel {
     pub(super) reason: String,
-    /// True if the cell is an input, and no result.
+    /// True if the cell is an input rather than a result.
     pub(super) input: bool,
 }
 
@@ -49,24 +49,24 @@ impl From<String> for NoModel {
     }
 }
 
-/// Returns the machine file of a published machine: its own, or the one with which a script
-/// replaces it.
+/// Returns the machine for a published machine's name: the shipped one, or the replacement that a
+/// script names.
 fn machine(script: &Script, published: &str) -> Option<Machine> {
     let other = || Machine::shipped(script.profile.machine.as_deref()?);
     Machine::shipped(published).or_else(other)
 }
 
-/// The derivation of a published cell from runs.
+/// Derivation of a published cell from runs.
 pub(super) struct Model {
     /// Index into the runs.
     pub(super) run: usize,
-    /// The figure of the run that the cell is.
+    /// Figure of the run that the cell reports.
     pub(super) figure: Figure,
     /// Index of the run with which the cell is compared.
     pub(super) reference: Option<usize>,
-    /// True if this cell, or another one that states the same, is an input of the model.
+    /// True if the model uses this cell as an input, or another cell that states the same.
     pub(super) is_calibration: bool,
-    /// The calibration cell.
+    /// Calibration cell.
     calibrated_by: Option<PublishedCell>,
 }
 
@@ -75,7 +75,7 @@ impl Run {
     ///
     /// # Errors
     ///
-    /// If it fails.
+    /// If the simulation fails.
     pub(super) fn simulate(&self, calibrated: Calibrated) -> Result<Prediction, String> {
         let order = MachinePlacement::Order(self.script.order);
         let spec = CellSpec {
@@ -92,13 +92,13 @@ impl Run {
 }
 
 impl Model {
-    /// Returns the figure of the trivial model: the cost of an operation in the calibration cell,
-    /// held constant.
+    /// Returns the figure of the trivial model, which holds the cost of an operation in the
+    /// calibration cell constant.
     pub(super) fn trivial(&self, run: &Run, metric: Metric) -> Option<f64> {
         let cell = self.calibrated_by.as_ref()?;
         let throughput = calibration::calibration_throughput(&run.script, metric, cell)?;
         if let Figure::Sample { of, .. } = self.figure {
-            // The trivial model takes every sample to be like the first.
+            // The trivial model assumes that all samples equal the first one.
             return Some(match of {
                 OfTasks::Total => throughput,
                 OfTasks::Least | OfTasks::Most => throughput / run.tasks as f64,
@@ -170,7 +170,7 @@ impl Plan {
         })
     }
 
-    /// Returns the index of a run.
+    /// Returns the index of a run, which is added if it is new.
     fn run(&mut self, script: &Script, variant: Variant, machine: &Machine, tasks: usize) -> usize {
         let same = |known: &Run| {
             known.script.name == script.name
@@ -193,8 +193,8 @@ impl Plan {
         self.runs.len() - 1
     }
 
-    /// Returns the index of a calibration. A script whose calibration names its variant is
-    /// calibrated once for all of them.
+    /// Returns the index of a calibration. If a script names a variant for its calibration, all its
+    /// variants share one.
     fn calibration(&mut self, script: &Script, variant: &Variant, machine: &str) -> usize {
         let shared = script.calibration.as_ref().is_some_and(|c| c.variant.is_some());
         let same = |known: &Calibration| {

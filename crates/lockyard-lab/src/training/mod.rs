@@ -1,13 +1,13 @@
-//! Training: the tables on which the simulated machine's protocol was fitted, and their simulation.
+//! Training: simulation of the tables on which the simulated machine's protocol was fitted.
 //!
-//! | file | contents |
+//! | file | content |
 //! | --- | --- |
 //! | `programs.rs` | the operations of the benchmarks on shared lines |
 //! | `tables.rs` | the cells, with their headers' corrections |
 //! | `run.rs` | a cell on its machine, as the benchmarks run it |
-//! | `report.rs` | each cell beside its simulation |
+//! | `report.rs` | each cell with its simulated figure |
 //!
-//! No cell here is reported as a prediction. No cell here is from a table whose cells are.
+//! No training cell is reported as a prediction. Training and predictions use different tables.
 
 mod programs;
 mod report;

@@ -1,43 +1,43 @@
-//! Operations of the training programs on shared lines: the loops of two published benchmarks of
+//! Operations of the training programs on shared lines: the loops of two published benchmarks for
 //! locks and counters.
 //!
-//! They are what those benchmarks ran, and not lockyard's primitives, except for the queued lock.
-//! They are written from the descriptions in the headers of the tables (`training/*.csv`):
+//! The loops reproduce those benchmarks. Except for the queued lock, they are not lockyard's
+//! primitives. They follow the descriptions in the headers of the tables (`training/*.csv`):
 //!
 //! - an increment
 //! - a lockref that reloads after a failed compare-exchange
 //! - a ticket lock whose release is an unlocked addition
-//! - a test-and-set lock without a test
+//! - a test-and-set lock that does not read before it swaps
 
 use lockyard::on::RawQSpinLock;
 use lockyard::platform::{Host, Ordering, Word};
 use lockyard_sim::{Placed, Simulated, SimulatedU32, SimulatedU64, Simulation};
 
-/// Operations of one thread around its inside work.
+/// Operations that one thread makes around its inside work.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Program {
     /// Adds 1 before the inside work, and subtracts 1 after it.
     Count,
-    /// The same by compare-exchanges. Each begins with a load, and is repeated with a new load
-    /// after a failure.
+    /// Same as `Count`, with compare-exchanges. Each begins with a load, and starts over with a new
+    /// load after a failure.
     Lockref,
     /// lockyard's queued lock.
     Queued,
-    /// Swaps until the word was 0. The release is a store.
+    /// Swaps until the old value was 0. The release is a store.
     SwapLock,
-    /// Two counters in one line. The release adds 1 by a load and a store.
+    /// Two counters in one line. The release adds 1 with a load and a store.
     TicketLock,
     /// Adds 1.
     Add,
-    /// Adds 1 by a compare-exchange. A failure gives the next expected value.
+    /// Adds 1 with a compare-exchange. After a failure, it expects the value that it found.
     ExchangeAdd,
-    /// Adds 1 to a counter in another line, under a swap lock that waits by reading.
+    /// Adds 1 to a counter in another line, under a swap lock whose waiters only read.
     TestAndSwapCounter,
-    /// The same under the ticket lock.
+    /// Same as `TestAndSwapCounter`, under the ticket lock.
     TicketCounter,
 }
 
-/// The shared lines of a program, in a simulation.
+/// Shared lines of a program in a simulation.
 #[derive(Clone, Debug)]
 pub(super) struct Shared {
     program: Program,
@@ -48,7 +48,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Places the lines of `program`; their home is socket 0.
+    /// Places the lines of `program` at home on socket 0.
     pub(super) fn new(simulation: &mut Simulation, program: Program) -> Shared {
         Shared {
             program,
@@ -59,11 +59,11 @@ impl Shared {
         }
     }
 
-    /// Performs one round: the operations before `inside`, `inside`, and the operations after it.
+    /// Runs one round: the operations before `inside`, then `inside`, then the operations after it.
     pub(super) fn perform(&self, inside: impl FnOnce()) {
         match self.program {
             Program::Count => {
-                // Relaxed, here and below: nothing is published.
+                // Relaxed, here and below: the operations publish nothing.
                 self.word.fetch_add(1, Ordering::Relaxed);
                 inside();
                 self.word.fetch_add(u64::MAX, Ordering::Relaxed);
@@ -76,13 +76,13 @@ impl Shared {
             Program::Queued => {
                 let held = self.queued.acquire();
                 inside();
-                // SAFETY: acquired above.
+                // SAFETY: the lock was acquired above.
                 unsafe { self.queued.release(held) };
             }
             Program::SwapLock => {
                 while self.word.swap(1, Ordering::Acquire) != 0 {}
                 inside();
-                // Pairs with the swap that finds it.
+                // Release: pairs with the swap that finds the 0.
                 self.word.store(0, Ordering::Release);
             }
             Program::TicketLock => {
@@ -106,7 +106,7 @@ impl Shared {
                     let _ = Simulated::wait_until(&*self.word, Ordering::Acquire, |word| word == 0);
                 }
                 self.count();
-                // Pairs with the swap that finds it.
+                // Release: pairs with the swap that finds the 0.
                 self.word.store(0, Ordering::Release);
                 inside();
             }
@@ -134,14 +134,14 @@ impl Shared {
 
     fn take_ticket(&self) {
         let mine = self.ticket[0].fetch_add(1, Ordering::Relaxed);
-        // Pairs with the store in `next_ticket`.
+        // Acquire: pairs with the store in `next_ticket`.
         let waiting = |owner: u32| owner == mine;
         let _ = Simulated::wait_until(&self.ticket[1], Ordering::Acquire, waiting);
     }
 
     fn next_ticket(&self) {
         let owner = self.ticket[1].load(Ordering::Relaxed);
-        // Pairs with the wait in `take_ticket`.
+        // Release: pairs with the wait in `take_ticket`.
         self.ticket[1].store(owner.wrapping_add(1), Ordering::Release);
     }
 

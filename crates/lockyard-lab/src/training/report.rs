@@ -1,4 +1,4 @@
-//! The rows of the training tables: each cell beside the simulated one.
+//! Rows of the training tables: each published cell with its simulated figure.
 
 use super::{TrainingCell, cells, simulate};
 use lockyard_predict::failure::Failure;
@@ -11,20 +11,20 @@ use lockyard_sim::Machine;
 use lockyard_support::jobs;
 use std::collections::BTreeMap;
 
-/// Number of runs of a cell, each with a seed of its own.
+/// Number of runs per cell, each with a different seed.
 const SEEDS: u64 = 2;
 
 /// Result of the simulation.
 #[derive(Clone, Debug)]
 pub struct TrainingReport {
-    /// One row for each cell, in the order of the tables. Rows that were not begun before an
-    /// interrupt are missing.
+    /// One row per cell, in the order of the tables. After an interrupt, rows that were never begun
+    /// are missing.
     pub rows: Vec<Row>,
     /// One summary for each program of a table, and one for each table.
     pub summaries: Vec<Summary>,
     /// Number of cells.
     pub asked: usize,
-    /// Notes for users.
+    /// Notes for the reader.
     pub notes: Vec<String>,
 }
 
@@ -33,7 +33,7 @@ pub fn count() -> usize {
     cells().0.len()
 }
 
-/// Simulates every cell of the training tables. `done` is called after each.
+/// Simulates every cell of the training tables. Calls `done` after each cell.
 ///
 /// # Errors
 ///

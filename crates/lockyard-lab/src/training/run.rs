@@ -1,15 +1,20 @@
-//! A cell on its machine, as the benchmarks run it. Every thread does the same number of
-//! operations. The figure is the time until all are done, divided by the number of all operations.
+//! Simulation of a cell on its machine, run as the benchmarks run it. Every thread does the same
+//! number of operations. The figure is the time until all threads are done, divided by the total
+//! number of operations.
 //!
-//! So the figure is not the common rate of all threads. If one socket's threads are faster than the
-//! other's, they finish first, and the others go on alone. An example is lockhammer's
-//! compare-exchange loop with 44 threads on one socket and one on the other. In the simulation the
-//! one thread gets the line about half of the time, but does only a 45th of all operations.
+//! The figure is therefore not the common rate of all threads. If one socket's threads are faster,
+//! they finish first, and the other threads continue without them.
+//!
+//! An example is lockhammer's compare-exchange loop with 44 threads on one socket and one on the
+//! other. In the simulation the single thread owns the line about half of the time, but does only a
+//! 45th of all operations.
 //!
 //! Simulating thousands of operations of each thread would take too long. So each part of such a
-//! run is simulated only for a while: first all threads, then the others when those of a socket are
-//! done. The threads of one socket are taken as equally fast. (They are nearly so: with all 44 of a
-//! socket, a thread's mean time is 0.9 to 1 of the whole time in the tables.)
+//! run is simulated only for a while: first all threads, then the remaining threads after those of
+//! a socket are done.
+//!
+//! All threads of a socket are assumed to be equally fast. (In the tables this is nearly true: with
+//! all 44 threads of a socket, a thread's mean time is 0.9 to 1 of the whole time.)
 
 use super::TrainingCell;
 use super::programs::Shared;
@@ -17,30 +22,30 @@ use lockyard_predict::interruptible;
 use lockyard_predict::simulate::SimulationError;
 use lockyard_sim::{Machine, RunEnd, Simulation};
 
-/// Simulated nanoseconds before counting begins, once all threads have begun; and the minimum that
-/// is counted.
+/// Simulated nanoseconds before counting begins, after all threads have started. `WINDOW_NS` is the
+/// minimum time that is counted.
 const WARM_UP_NS: f64 = 100_000.0;
 const WINDOW_NS: f64 = 300_000.0;
-/// Minimum of the average number of operations of a thread. The window is doubled until it is
-/// reached.
+/// Minimum number of operations per thread, on average. The window is doubled until it is reached.
 const ENOUGH: u64 = 12;
-/// Sockets are done together if the times of their threads differ by less than this share of the
-/// longer one.
+/// Sockets count as done together if their threads' times differ by less than this share of the
+/// longer time.
 const ALIKE: f64 = 0.03;
-/// Sockets are also done together if their times differ by less than this many standard deviations,
-/// as if each operation came by chance. (Operations come several in a row, so the true deviation is
-/// a little larger. A thread that is alone on its socket may do only a dozen operations in a
-/// window. Even a factor of 1.8 may then be chance.)
+/// Sockets also count as done together if their times differ by less than this many standard
+/// deviations. The deviation assumes that operations are independent. (In fact a thread often does
+/// several operations in a row, so the true deviation is slightly larger. A thread that has its
+/// socket to itself may do only a dozen operations in a window. Even a factor of 1.8 may then be
+/// chance.)
 const DEVIATIONS: f64 = 2.0;
 
-/// Returns the hardware thread of `machine` on which thread `index` runs. Siblings have adjacent
+/// Returns the hardware thread of `machine` that runs thread `index`. Siblings have adjacent
 /// indices.
 fn place(machine: &Machine, index: usize) -> usize {
     let siblings = machine.threads_per_core();
     index % siblings * machine.cores() + index / siblings
 }
 
-/// Simulates a cell on `machine`. Returns the nanoseconds for one operation, all threads together.
+/// Simulates a cell on `machine`. Returns the nanoseconds per operation, all threads together.
 ///
 /// # Errors
 ///
@@ -49,16 +54,16 @@ pub fn simulate(machine: &Machine, cell: &TrainingCell, seed: u64) -> Result<f64
     simulate_for(machine, cell, seed, PartTimes { warm_up_ns: WARM_UP_NS, counted_ns: WINDOW_NS })
 }
 
-/// Simulated times in each part of a run.
+/// Simulated times for each part of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct PartTimes {
     /// Nanoseconds before counting begins.
     pub warm_up_ns: f64,
-    /// Minimum of the nanoseconds that are counted.
+    /// Minimum number of nanoseconds counted.
     pub counted_ns: f64,
 }
 
-/// Simulates a cell with other times than usual in each part of the run.
+/// Simulates a cell with non-default times for each part of the run.
 ///
 /// # Errors
 ///
@@ -75,8 +80,8 @@ pub fn simulate_for(
     let sizes = (0..machine.sockets())
         .map(|s| (0..cell.threads).filter(|&index| socket(index) == s).count())
         .collect();
-    // (A socket whose threads are done counts as asleep in the next part: no training machine has
-    // an `idle_answer`.)
+    // (In the next part, a socket whose threads are done counts as asleep. That has no effect here:
+    // no training machine has an `idle_answer`.)
     until_all_are_done(sizes, |going| {
         let threads: Vec<usize> =
             (0..cell.threads).filter(|&index| going.contains(&socket(index))).collect();
@@ -89,24 +94,24 @@ pub fn simulate_for(
     })
 }
 
-/// Returns the time until all threads have done the same number of operations, divided by all
-/// operations. `sizes` has the number of threads of each group. `run` gets the indices of the
-/// groups that still run. It returns the time for which it ran them, and the operations of each.
+/// Returns the time until all threads have done the same number of operations, divided by the total
+/// number of operations. `sizes` has the number of threads in each group. `run` gets the indices of
+/// the groups that still run. It returns the simulated time, and the operations of each group.
 fn until_all_are_done(
     sizes: Vec<usize>,
     mut run: impl FnMut(&[usize]) -> Result<(f64, Vec<u64>), SimulationError>,
 ) -> Result<f64, SimulationError> {
     let threads: usize = sizes.iter().sum();
-    // Groups that still run, with the share of each thread's operations that is left.
+    // Groups that still run, each with the share of its threads' operations that remains.
     let mut going: Vec<(usize, f64)> =
         (0..sizes.len()).filter(|&group| sizes[group] > 0).map(|group| (group, 1.0)).collect();
-    // The time in which each thread does one operation.
+    // Time in which each thread does one operation.
     let mut time = 0.0;
     while !going.is_empty() {
         let numbers: Vec<usize> = going.iter().map(|(group, _)| *group).collect();
         let (window, counts) = run(&numbers)?;
         let left = |&(group, left): &(usize, f64)| left * sizes[group] as f64;
-        // End of each group, in windows, if all groups go on at this rate.
+        // Time until each group ends, in windows, if all groups continue at this rate.
         let ends: Vec<f64> =
             going.iter().zip(&counts).map(|(of, &count)| left(of) / count as f64).collect();
         let by_end = |&a: &usize, &b: &usize| ends[a].total_cmp(&ends[b]);
@@ -127,16 +132,15 @@ fn until_all_are_done(
     Ok(time / threads as f64)
 }
 
-/// Returns true if two groups are done at the same time, as far as these numbers of operations can
-/// tell.
+/// Returns true if two groups end at the same time, within the precision of these operation counts.
 fn are_alike((first, of_first): (f64, u64), (last, of_last): (f64, u64)) -> bool {
-    // The standard deviation of a ratio of two counts.
+    // Standard deviation of the ratio of two counts.
     let deviation = (1.0 / of_first as f64 + 1.0 / of_last.max(1) as f64).sqrt();
     first >= last * (1.0 - ALIKE) || (of_last > 0 && (last / first).ln() < DEVIATIONS * deviation)
 }
 
-/// Runs some threads together. Returns the simulated nanoseconds, and the operations of each thread
-/// in them.
+/// Runs several threads together. Returns the simulated nanoseconds, and the operations of each
+/// thread in that time.
 fn together(
     machine: &Machine,
     cell: &TrainingCell,
@@ -147,9 +151,9 @@ fn together(
     let mut simulation = interruptible(Simulation::new(machine, seed));
     let shared = Shared::new(&mut simulation, cell.program);
     let [inside, between, own] = cell.work;
-    // The starts are in a random order. In the order of their numbers, siblings would always be
-    // neighbours in a queue. In the benchmark each tick of a CPU moves its thread to another place
-    // of the queue, a dozen times or more in a run.
+    // Start in random order. If threads started in the order of their numbers, siblings would
+    // always be neighbours in a queue. In the benchmark, each timer tick of a CPU moves its thread
+    // to another position in the queue, at least a dozen times per run.
     let starts = simulation.random_starts(threads.len());
     let all_there = starts.iter().copied().max().unwrap_or(0);
     for (&begin, &index) in starts.iter().zip(threads) {
@@ -218,8 +222,8 @@ mod tests {
     }
 
     /// Returns the result of `until_all_are_done` in windows of one nanosecond. `rates` has the
-    /// rate of a thread of each group in thousands of operations a window; `alone` is the rate of
-    /// the last group alone.
+    /// rate of a thread in each group, in thousands of operations per window. `alone` is the rate
+    /// of the last group when it runs by itself.
     fn put_together(sizes: &[usize], rates: &[u64], alone: u64) -> f64 {
         until_all_are_done(sizes.to_vec(), |going| {
             let rate = |&group: &usize| match going.len() {
@@ -237,13 +241,13 @@ mod tests {
         assert_eq!(put_together(&[4], &[5], 5), 0.05);
         assert_eq!(put_together(&[4, 0], &[5, 7], 5), 0.05);
         assert_eq!(put_together(&[4, 4], &[5, 5], 9), 0.025);
-        // After one unit of time the first thread is done, and so is half of the second one's work.
-        // The other half takes half a unit more, or a quarter.
+        // After one unit of time, the first thread is done, and the second one is half done. The
+        // other half takes half a unit or a quarter.
         assert_eq!(put_together(&[1, 1], &[2, 1], 1), 0.5);
         assert_eq!(put_together(&[1, 1], &[2, 1], 2), 0.375);
-        // A group that does nothing meanwhile then has all of its work left.
+        // A group that makes no progress meanwhile has all its work left.
         assert_eq!(put_together(&[1, 3], &[1, 0], 1), 0.5);
-        // Two groups that are done at the same time leave together.
+        // Two groups that end at the same time leave together.
         assert_eq!(put_together(&[1, 1, 1], &[2, 2, 1], 1), 1.0 / 3.0);
     }
 

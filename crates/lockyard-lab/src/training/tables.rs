@@ -1,8 +1,8 @@
-//! The training tables, `training/*.csv`, and the corrections that their headers state.
+//! Training tables, `training/*.csv`, with the corrections stated in their headers.
 //!
-//! A cell is the machine's nanoseconds for one operation, all threads together: the published
-//! figure without what the harness added. A cell that cannot be corrected is left out, and [`Left`]
-//! counts it.
+//! The figure of a cell is the machine's nanoseconds per operation, all threads together: the
+//! published figure minus the harness overhead. A cell that cannot be corrected is left out and
+//! counted in [`Left`].
 
 use super::programs::Program;
 
@@ -10,7 +10,7 @@ const X86_2: &str = include_str!("../../../../training/lockhammer_x86-2.csv");
 const X86_3: &str = include_str!("../../../../training/lockhammer_x86-3.csv");
 const SKYLAKE: &str = include_str!("../../../../training/concurrency_hierarchy_skylake.csv");
 
-/// The machine of the second table.
+/// Machine of the second table.
 const X86_3_MACHINE: &str = "broadwell-ep-2s22c2t";
 
 /// Names of lockhammer's programs.
@@ -22,7 +22,7 @@ const LOCKHAMMER: [(&str, Program); 5] = [
     ("ticket_spinlock", Program::TicketLock),
 ];
 
-/// Names of the programs of the other benchmark.
+/// Names of the other benchmark's programs.
 const HIERARCHY: [(&str, Program); 5] = [
     ("atomic add", Program::Add),
     ("cas add", Program::ExchangeAdd),
@@ -31,31 +31,31 @@ const HIERARCHY: [(&str, Program); 5] = [
     ("ticket spin", Program::TicketCounter),
 ];
 
-/// Time that lockhammer takes for each non-zero setting of work, in nanoseconds (from its row
-/// `empty`).
+/// Overhead of lockhammer for each non-zero setting of work, in nanoseconds (from its row `empty`).
 const WORK_OVERHEAD_NS: f64 = 15.6;
-/// Time of lockhammer's loop for one thread, and for more, in nanoseconds (from its row `empty`).
+/// Loop time of lockhammer for one thread, and for more threads, in nanoseconds (from its row
+/// `empty`).
 const LOOP_NS: (f64, f64) = (4.95, 5.97);
-/// Operations of each thread in a run of lockhammer. Starting and joining `n` threads takes (65 +
-/// 5.9 n) microseconds of a run.
+/// Operations per thread in a run of lockhammer. Starting and joining `n` threads takes (65 + 5.9
+/// n) microseconds of a run.
 const OPERATIONS_OF_A_RUN: f64 = 5000.0;
 
-/// Correction factor of work on the host x86-3, which was calibrated beside busy siblings. Without
-/// busy siblings, work takes this share of the time that the table states. (Its critical sections
-/// of 1000 ns take 850 to 870 ns under the queued lock, whose waiters leave the core to the
-/// holder.)
+/// Correction factor of work on the host x86-3, where work was calibrated next to busy siblings.
+/// Without busy siblings, work takes only this share of the time that the table states. (For
+/// example, its critical sections of 1000 ns take 850 to 870 ns under the queued lock, because
+/// waiters leave the core to the holder.)
 const X86_3_WORK: f64 = 0.86;
 
 /// A cell of a training table.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TrainingCell {
-    /// The table.
+    /// Name of the table.
     pub table: &'static str,
-    /// The shipped machine.
+    /// Name of the shipped machine.
     pub machine: &'static str,
-    /// The program with its work, as the table names it: `variant/crit/par`.
+    /// Program with its work, as named in the table: `variant/crit/par`.
     pub variant: String,
-    /// The program.
+    /// Program that the threads run.
     pub program: Program,
     /// Number of threads.
     pub threads: usize,
@@ -63,14 +63,14 @@ pub struct TrainingCell {
     pub work: [f64; 3],
     /// True if waiting loops pause.
     pub pauses: bool,
-    /// The published figure, corrected: nanoseconds for one operation, all threads together.
+    /// Published figure after correction: nanoseconds per operation, all threads together.
     pub published: f64,
 }
 
-/// Cells that cannot be used.
+/// Numbers of cells that cannot be used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Left {
-    /// Rows of 1 to 3 threads without work, whose threads hardly overlap.
+    /// Rows with 1 to 3 threads and no work. Their threads hardly overlap.
     pub not_overlapping: usize,
 }
 
@@ -80,11 +80,11 @@ fn fields(line: &str) -> Vec<String> {
     record.iter().map(str::to_owned).collect()
 }
 
-/// Returns all cells, and counts of those that were left out.
+/// Returns all cells, and the numbers of those left out.
 ///
 /// # Panics
 ///
-/// If a shipped table is broken; a test reads them.
+/// If a shipped table is broken. A test parses them.
 pub fn cells() -> (Vec<TrainingCell>, Left) {
     let mut cells = Vec::new();
     let mut left = Left::default();
@@ -109,7 +109,7 @@ pub fn cells() -> (Vec<TrainingCell>, Left) {
             threads,
             work: [0.0; 3],
             pauses: f[2] == "pause spin",
-            // The table's figure is that of one thread.
+            // The table's figure is per thread.
             published: figure / threads as f64,
         });
     }

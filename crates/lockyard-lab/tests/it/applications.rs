@@ -1,5 +1,5 @@
-//! The table `qspinlock-applications`: each row has one status, the ticket lock's rows calibrate,
-//! and no figure of the queued lock's rows is in their predictions.
+//! Tests of the table `qspinlock-applications`: each row has one status, and the ticket lock's rows
+//! are the calibration. The predictions for the queued lock use no figure from its own rows.
 
 use lockyard_lab::reproduce::{self, ReproduceRequest};
 use lockyard_results::details::{CostsDetail, SimulatedDetail};
@@ -49,7 +49,7 @@ fn no_published_figure_of_the_queued_lock_is_in_a_prediction() {
     for row in &rows {
         let (calibration, queued) =
             (row.status == Status::Calibration, row.key.variant == "qspinlock");
-        // The duration of the benchmark is no figure of a lock.
+        // The benchmark's duration is not a figure of a lock.
         assert!(!(calibration && queued) || row.reason.is_some(), "{row:?}");
         match (row.status, &row.reason) {
             (Status::Calibration, Some(reason)) => {

@@ -1,9 +1,10 @@
-//! Locks whose throughput is known in closed form. The explanation names the bottleneck, and the
-//! throughput with an ideal lock.
+//! Locks whose throughput is known in closed form. The explanation must name the bottleneck, and
+//! the throughput with an ideal lock.
 //!
-//! Think time *Z* and section *D* are local work of the script. So with *N* threads an ideal lock
-//! gives `min(N / (Z + D), 1 / D)` operations a second. The simulated times differ from the
-//! script's by a few nanoseconds, which taking and releasing a lock costs its own thread.
+//! Think time *Z* and critical section *D* are local work in the script. So with *N* threads an
+//! ideal lock gives `min(N / (Z + D), 1 / D)` operations per second. The simulated times differ
+//! from the script's by a few nanoseconds: the time that a thread spends on acquiring and releasing
+//! the lock.
 
 use lockyard_predict::explain::{Bound, Cause, Costs, LITTLE};
 use lockyard_predict::placement::MachinePlacement;
@@ -11,13 +12,13 @@ use lockyard_predict::simulate::{CellSpec, RunPlan, SimulationEffort, simulate};
 use lockyard_scenarios::{Order, Script};
 use lockyard_sim::Machine;
 
-/// Maximum error of a figure that is computed from a simulation, as a share of the closed form.
+/// Maximum relative error of a simulated figure, compared with the closed form.
 const NEAR: f64 = 0.03;
 
-/// Head of a script whose operations differ.
+/// First line of a script whose operations differ.
 const VARIES: &str = "work_varies = true";
 
-/// Returns the cycles by cause of threads that perform `steps` on a Cascade Lake: up to 24 threads
+/// Returns the cycles by cause for threads that run `steps` on a Cascade Lake. Up to 24 threads fit
 /// on one socket.
 fn costs(head: &str, objects: &[(&str, &str)], steps: &[Step], threads: usize) -> Costs {
     let (head, varies) = (head.trim_start_matches(VARIES), head.starts_with(VARIES));
@@ -63,14 +64,14 @@ use Step::{Do, Work};
 const QUEUED: &str = "kind = \"lock\"\nlock = \"queued\"";
 const TICKET: &str = "kind = \"lock\"\nlock = \"ticket\"";
 
-/// Returns the cycles by cause of threads that think for `think` ns, and hold the only lock for
+/// Returns the cycles by cause for threads that think for `think` ns, and hold the only lock for
 /// `section` ns.
 fn one_lock(kind: &str, think: u32, section: u32, threads: usize) -> Costs {
     let steps = [Work(think), Do("lock", "m"), Work(section), Do("unlock", "m")];
     costs("", &[("m", kind)], &steps, threads)
 }
 
-/// Returns the operations a second with an ideal lock, in closed form.
+/// Returns the operations per second with an ideal lock, in closed form.
 fn closed_form(think: u32, section: u32, threads: usize) -> f64 {
     let (think, section) = (f64::from(think), f64::from(section));
     (threads as f64 / (think + section)).min(1.0 / section) * 1e9
@@ -89,8 +90,8 @@ fn assert_near(found: f64, expected: f64) {
     assert!((found / expected - 1.0).abs() < NEAR, "{found}, expected {expected}");
 }
 
-/// Asserts that the ideal figure is the closed form's, and that the gain is its ratio to the
-/// simulated one.
+/// Asserts that the ideal figure matches the closed form, and that the gain is its ratio to the
+/// simulated figure.
 #[track_caller]
 fn assert_ideal(costs: &Costs, expected: f64) {
     let ideal = ideal(costs);
@@ -115,7 +116,7 @@ fn below_the_knee_it_is_local_work() {
 
 #[test]
 fn at_the_knee_it_is_the_lock_though_threads_mostly_work() {
-    // (2100 + 300) / 300 = 8 threads keep an ideal lock busy, and none of them waits.
+    // (2100 + 300) / 300 = 8 threads keep an ideal lock busy without any waiting.
     let costs = one_lock(QUEUED, 2100, 300, 8);
     assert!(costs.share(lockyard_sim::CyclePhase::Working) > 0.6, "local work is no cause");
     assert_eq!(costs.cause(), (Cause::CriticalSection, Some("m")));
@@ -127,7 +128,7 @@ fn at_the_knee_it_is_the_lock_though_threads_mostly_work() {
 
 #[test]
 fn the_knee_without_hand_overs_is_at_its_closed_form() {
-    // One thread: no line moves, so the hand-over costs almost nothing.
+    // With one thread no line moves, so a hand-over costs almost nothing.
     for (think, section) in [(2100, 300), (700, 300), (20_000, 300)] {
         let costs = one_lock(QUEUED, think, section, 1);
         let knee = costs.knee(&costs.locks["m"]);
@@ -137,7 +138,7 @@ fn the_knee_without_hand_overs_is_at_its_closed_form() {
 
 #[test]
 fn far_above_the_knee_a_long_section_is_all_there_is() {
-    // The hand-over is a hundredth of the section.
+    // The hand-over takes a hundredth of the critical section.
     let costs = one_lock(QUEUED, 20_000, 20_000, 8);
     assert_eq!(costs.cause(), (Cause::CriticalSection, Some("m")));
     assert_ideal(&costs, closed_form(20_000, 20_000, 8));
@@ -151,8 +152,8 @@ fn on_two_sockets_the_section_dominates_and_a_faster_lock_helps_all_the_same() {
     assert_eq!(costs.cause(), (Cause::CriticalSection, Some("m")));
     assert_ideal(&costs, closed_form(2000, 300, 48));
     assert!(ideal(&costs).gain > 0.3, "{:?}", ideal(&costs));
-    // With half of the section, the throughput is 1 / (hold / 2 + hand-over), with the simulated
-    // times.
+    // With half of the critical section, the throughput is 1 / (hold / 2 + hand-over), using the
+    // simulated times.
     let lock = costs.locks["m"];
     let [hold, hand] = [lock.held, lock.handed_over()].map(|time| costs.each_time(&lock, time));
     let half = costs.half_section().expect("there is a bottleneck");
@@ -162,7 +163,7 @@ fn on_two_sockets_the_section_dominates_and_a_faster_lock_helps_all_the_same() {
     assert!(both.iter().all(|words| sentence.contains(words)), "{sentence}");
 }
 
-/// Returns the simulated nanoseconds of a hold and of a hand-over of the only lock.
+/// Returns the simulated nanoseconds of a critical section and of a hand-over, for the only lock.
 fn times(costs: &Costs) -> [f64; 2] {
     let lock = costs.locks["m"];
     [lock.held, lock.handed_over()].map(|time| costs.each_time(&lock, time))
@@ -174,7 +175,8 @@ fn the_bound_is_one_over_the_hold_time() {
         let costs = one_lock(QUEUED, think, section, threads);
         let bound = costs.hold_bound().expect("there is a bottleneck");
         assert_near(bound, 1e9 / times(&costs)[0]);
-        // The work of a section that is done ahead of the hold makes the bound a little higher.
+        // Some work of the critical section runs ahead of the acquisition, which makes the bound a
+        // little higher.
         assert!(bound > 0.99e9 / f64::from(section) && bound < 1.2e9 / f64::from(section));
         let reached = throughput(&costs) / bound;
         assert_near(reached, costs.held_share(&costs.locks["m"]));
@@ -188,7 +190,7 @@ fn the_bound_is_one_over_the_hold_time() {
 
 #[test]
 fn above_the_knee_of_two_locks_a_second_one_doubles_the_throughput() {
-    // The knee of one lock is near 5 threads, and that of two near 10.
+    // The knee is near 5 threads with one lock, and near 10 with two locks.
     let costs = one_lock(QUEUED, 2000, 300, 20);
     let [hold, hand] = times(&costs);
     let second = costs.second_lock().expect("there is a bottleneck");
@@ -213,8 +215,8 @@ fn between_the_knees_of_one_lock_and_of_two_threads_bound_a_second_lock() {
 
 #[test]
 fn at_exactly_the_knee_the_lock_is_the_bottleneck_and_a_second_one_gives_nothing() {
-    // The hand-over counts, and is shorter where fewer threads wait. So the think time whose knee is
-    // at 8 threads is searched: more of it moves the knee up.
+    // The hand-over counts too, and is shorter if fewer threads wait. So search for the think time
+    // with a knee at 8 threads: more think time moves the knee up.
     let (mut less, mut more) = (2100, 4200);
     for _ in 0..7 {
         let think = (less + more) / 2;
@@ -235,7 +237,7 @@ fn at_the_knee_of_operations_that_vary_a_second_lock_helps() {
     let steps = [Work(2100), Do("lock", "m"), Work(300), Do("unlock", "m")];
     let costs = costs(VARIES, &[("m", QUEUED)], &steps, 8);
     let [hold, hand] = times(&costs);
-    // M/M/1//8 with two servers, by the exact recursion of mean value analysis.
+    // M/M/1//8 with two servers, by exact mean value analysis.
     let (service, mut queue, mut expected) = ((hold + hand) / 2.0, 0.0, 0.0);
     for threads in 1..=8 {
         let time = service * (1.0 + queue);
@@ -318,7 +320,7 @@ fn readers_without_a_lock_have_no_ideal_one() {
 
 #[test]
 fn a_lock_in_a_lockref_has_no_ideal_one() {
-    // The count moves with the lock, and a `get` that gives up waits for the lock too.
+    // The count moves with the lock, and a `get` that gives up also waits for the lock.
     let steps =
         [Do("get", "ref"), Do("lock", "ref"), Work(300), Do("unlock", "ref"), Do("put", "ref")];
     let costs = costs("", &[("ref", "kind = \"lockref\"\nlock = \"queued\"")], &steps, 8);
@@ -328,7 +330,7 @@ fn a_lock_in_a_lockref_has_no_ideal_one() {
 
 #[test]
 fn a_holder_without_a_cpu_is_late() {
-    // Three guests share the CPUs, so a holder has no CPU for two thirds of the time.
+    // Three guests share the CPUs, so a holder is off its CPU for two thirds of the time.
     let steps = [Work(1000), Do("lock", "m"), Work(20_000), Do("unlock", "m")];
     let kind = "kind = \"lock\"\nlock = \"test-and-set\"";
     let costs = costs("[guests]\ncount = 3", &[("m", kind)], &steps, 4);
@@ -339,7 +341,8 @@ fn a_holder_without_a_cpu_is_late() {
 
 #[test]
 fn operations_that_vary_are_the_machine_repairmans() {
-    // M/M/1//8 with 2100 and 300 ns: the probability that the lock is busy, divided by the section.
+    // M/M/1//8 with 2100 and 300 ns: the probability that the lock is busy, divided by the critical
+    // section.
     let mut states = vec![1.0];
     for free in (1..=8).rev() {
         states.push(states[states.len() - 1] * f64::from(free) * 300.0 / 2100.0);
@@ -350,7 +353,7 @@ fn operations_that_vary_are_the_machine_repairmans() {
     let costs = costs(VARIES, &[("m", QUEUED)], &steps, 8);
     assert_eq!(costs.cause(), (Cause::CriticalSection, Some("m")));
     let ideal = ideal(&costs);
-    // A window holds some thousand operations, with random lengths.
+    // A window holds a few thousand operations of random length.
     assert!((ideal.throughput / expected - 1.0).abs() < 0.06, "{ideal:?}, expected {expected}");
     assert!(costs.sentence().contains("would give about"), "{}", costs.sentence());
 }

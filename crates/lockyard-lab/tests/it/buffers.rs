@@ -1,5 +1,5 @@
-//! The experiments on the buffer cache show the published effects. They are simulated, and
-//! therefore exact from run to run. The asserted ranges of figures describe each effect.
+//! The experiments on the buffer cache show the published effects. They are simulated, so every run
+//! gives the same figures. The asserted ranges describe each effect.
 
 use lockyard_lab::reproduce::{self, ReproduceRequest};
 use lockyard_results::published;
@@ -59,7 +59,7 @@ fn allocations_share_falls_when_only_misses_allocate() {
     }
     of(before, "cpu-share:_xfs_buf_find");
     of(after, "cpu-share:_xfs_buf_find");
-    // A row without a prediction has a reason.
+    // A row without a prediction must have a reason.
     for row in ROWS.iter().filter(|row| row.predicted.is_none()) {
         assert_eq!(row.status, Status::NotModelled);
         assert!(row.reason.as_ref().is_some_and(|reason| !reason.is_empty()), "{row:?}");

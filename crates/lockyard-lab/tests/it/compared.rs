@@ -1,6 +1,6 @@
-//! Tests of comparisons of result files. Known differences get the right verdict. Chance gets a
-//! verdict no more often than promised. Files that cannot be compared are refused with the reason.
-//! All random numbers are from seeds, so nothing here depends on the host.
+//! Tests of comparing result files. Known differences get the right verdict. Chance gets a false
+//! verdict no more often than promised. Files that cannot be compared are refused with a reason.
+//! All random numbers come from fixed seeds, so nothing depends on the host.
 
 use lockyard_results::cell_key::CellKey;
 use lockyard_results::compare::comparison::{Verdict, compare, holm};
@@ -11,7 +11,8 @@ use lockyard_results::render::{Document, Format, render};
 use lockyard_results::row::{Measured, Row, Status};
 use lockyard_results::statistics;
 
-/// Splitmix64 (Steele, Lea, Flood, 2014), and normal numbers from it (Box and Muller, 1958).
+/// SplitMix64 (Steele, Lea, Flood, 2014), and normally distributed numbers from it (Box and Muller,
+/// 1958).
 struct Random(u64);
 
 impl Random {
@@ -65,7 +66,7 @@ fn simulated(variant: &str, metric: (&str, &str), value: f64) -> Row {
     }
 }
 
-/// Reads results through the file format, as the command does.
+/// Passes results through the file format, as the command does.
 fn file(name: &str, environment: &[(&str, &str)], rows: Vec<Row>) -> ResultFile {
     let environment = environment.iter().map(|(n, v)| ((*n).to_owned(), (*v).to_owned())).collect();
     let document = Document { rows, environment, ..Document::default() };
@@ -99,7 +100,7 @@ fn a_throughput_that_goes_down_and_a_time_that_goes_up_are_slower() {
     assert!((speed - 0.8).abs() < 0.02, "{speed}");
     assert_eq!(both(RATE, 125.0).0, Verdict::Faster);
     assert_eq!(both(TIME, 80.0).0, Verdict::Faster);
-    // It is slower, but not by more than 5 %.
+    // B is slower, but not by more than 5 %.
     let (verdict, beyond, _) = both(RATE, 96.5);
     assert_eq!((verdict, beyond), (Verdict::Slower, false));
     let (verdict, beyond, _) = both(TIME, 103.5);
@@ -135,8 +136,8 @@ fn the_same_file_twice_differs_in_nothing_and_is_compared_the_same_each_time() {
     }
 }
 
-/// Returns the number of false verdicts in 200 tries, each with a family of `rows` rows that do not
-/// differ.
+/// Returns the number of false verdicts in 200 tries. Each try is a family of `rows` rows without
+/// real differences.
 fn false_families(rows: usize, rounds: usize, noise: f64) -> usize {
     let mut random = Random(rows as u64 * 1000 + rounds as u64);
     let mut family = || -> Vec<Row> {
@@ -154,7 +155,7 @@ fn false_families(rows: usize, rounds: usize, noise: f64) -> usize {
 
 #[test]
 fn a_family_of_rows_that_do_not_differ_has_a_verdict_in_at_most_a_twentieth_of_all_tries() {
-    // The promise is at most 10 of 200. Four standard deviations above that are 12.
+    // At most 10 of 200 may be false. Four standard deviations are 12 more.
     for (rows, rounds, noise) in [(1, 9, 0.05), (10, 9, 0.05), (10, 5, 0.3), (4, 31, 0.02)] {
         let found = false_families(rows, rounds, noise);
         assert!(found <= 10 + 12, "{rows} rows of {rounds} rounds: {found} of 200");
@@ -199,7 +200,7 @@ fn the_geometric_mean_has_the_mean_of_the_speeds_and_a_narrower_interval_than_it
 
 #[test]
 fn rows_of_a_run_that_move_together_do_not_narrow_the_mean() {
-    // Every row has the same rounds, so fifteen rows carry no more information than one.
+    // All rows have the same rounds, so fifteen rows carry no more information than one.
     let mut random = Random(13);
     let (a, b) = (random.rounds(9, 100.0, 0.1), random.rounds(9, 100.0, 0.1));
     let alike = |rounds: &[f64], rows: usize| -> Vec<Row> {
@@ -282,14 +283,14 @@ fn another_host_is_refused_unless_it_is_wanted_anyway() {
     let anyway = Options { anyway: true, ..OPTIONS };
     let found = compare(&a(), &changed("cpu", "Slow"), anyway).expect("the user wants it");
     assert!(found.notes[0].contains("Compared because of --anyway: another host: cpu"));
-    // Results of different settings are refused.
+    // Results with different settings are refused.
     for (name, value) in [("seconds", "0.2"), ("placement", "not pinned")] {
         let refused = compare(&a(), &changed(name, value), anyway).expect_err("refused");
         let refused = refused.to_string();
         assert!(refused.contains("they were not run in the same way: "), "{refused}");
         assert!(refused.contains(name) && !refused.contains("--anyway"), "{refused}");
     }
-    // A value that only one file has is not compared, and a note says so.
+    // An entry in only one file is not compared, and a note says so.
     let silent = file("B", &HOST[1..], vec![measured("v", RATE, &[5.0; 9])]);
     let found = compare(&a(), &silent, OPTIONS).expect("nothing is known to differ");
     let said = "Not compared, because only one file has it: cpu.".to_owned();

@@ -1,6 +1,6 @@
-//! A lockref under a steady stream of operations, and one brief holder. Without trywait all
-//! operations end up on the lock and stay there. With trywait all return to the fast path. The
-//! Sapphire Rapids is simulated, so the figures are exact.
+//! A lockref under a steady stream of operations, with one brief holder. Without trywait, all
+//! operations end up on the lock and stay there. With trywait, all of them return to the fast path.
+//! The Sapphire Rapids is simulated, so the figures are exact.
 
 use lockyard_predict::placement::MachinePlacement;
 use lockyard_predict::simulate::{self, CellSpec};
@@ -8,7 +8,7 @@ use lockyard_results::outcome::SampleFigures;
 use lockyard_scenarios::{Samples, Script, Variant};
 use lockyard_sim::Machine;
 
-/// Four samples of a millisecond, disturbed in the middle of the second.
+/// Four samples of a millisecond, with a disturbance in the middle of the second one.
 const SAMPLES: Samples = Samples { number: 4, seconds: 1.0, simulated_seconds: 0.001 };
 
 fn script() -> Script {
@@ -38,7 +38,7 @@ fn totals(variant: &str, tasks: usize, local_work: f64) -> Vec<f64> {
 fn without_trywait_one_brief_holder_is_enough_for_everyone_to_stay_on_the_lock() {
     let found = totals("lockref-no-trywait", 20, 2289.0);
     assert_eq!(found, [8_403_000.0, 5_321_333.0, 2_235_333.0, 2_237_667.0]);
-    // Half of sample 1 is good. All later operations take the lock.
+    // The first half of sample 1 is fast. All later operations take the lock.
     assert!(found[1] < 0.8 * found[0] && found[2] < 0.4 * found[0]);
     assert!((found[3] / found[2] - 1.0).abs() < 0.01, "it stays down");
 }

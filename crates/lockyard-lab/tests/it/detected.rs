@@ -1,6 +1,6 @@
-//! Hosts described from recordings: a server, a container, a laptop, one with several core
-//! complexes, and one with broken files. Recorded facts are shown, missing ones are not guessed,
-//! and no content of a file is fatal.
+//! Descriptions of recorded hosts: a server, a container, a laptop, one with several core
+//! complexes, and one with broken files. Recorded facts are shown, missing facts are not guessed,
+//! and no file content is fatal.
 
 use crate::support::{recording, unpack, write};
 use lockyard_measure::detect::{
@@ -24,7 +24,7 @@ fn names(host: &Description) -> Vec<&'static str> {
     warnings(host).iter().map(|warning| warning.name).collect()
 }
 
-/// Returns the warning and its remedy.
+/// Returns a warning and its remedy.
 fn warning(host: &Description, name: &str) -> (String, String) {
     let found = warnings(host).into_iter().find(|warning| warning.name == name);
     let found = found.unwrap_or_else(|| panic!("no warning `{name}` in {:?}", names(host)));
@@ -287,7 +287,7 @@ fn no_contents_of_any_file_are_fatal() {
                 write(&root, path, hostile);
                 exercise(&recorded(&root).expect("it has sys and proc"));
             }
-            // A directory takes the place of the file.
+            // Put a directory in place of the file.
             std::fs::remove_file(root.join(path)).expect("it was written");
             std::fs::create_dir(root.join(path)).expect("there is room");
             exercise(&recorded(&root).expect("it has sys and proc"));
@@ -302,7 +302,7 @@ fn no_contents_of_any_file_are_fatal() {
         files.insert(format!("sys/devices/system/cpu/{path}"), b"0-65535".to_vec());
     }
     exercise(&recorded(&unpack("very-large", &files)).expect("it has sys and proc"));
-    // All files at once, several of them with the same content.
+    // Change all files at once; several get the same content.
     for seed in 0..HOSTILE.len() {
         let mut files = recording("amd-4-complexes");
         for (index, content) in files.values_mut().enumerate() {

@@ -1,4 +1,4 @@
-//! Programs whose cost has a known cause, which the explanation names.
+//! Programs whose cost has a known cause. The explanation must name it.
 
 use lockyard::platform::{Host, Ordering, Word};
 use lockyard_predict::explain::{Cause, Costs};
@@ -13,7 +13,7 @@ fn machine() -> Machine {
     Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped")
 }
 
-/// Returns the cycles by cause of a script's only variant.
+/// Returns the cycles by cause for the only variant of a script.
 fn costs(objects_and_steps: &str, order: Order, threads: usize) -> Costs {
     let text = format!(
         "name = \"fixture\"\ntitle = \"t\"\noperation = \"o\"\nmetric = \"throughput\"\n\
@@ -45,8 +45,8 @@ fn assert_cause(costs: &Costs, cause: Cause, line: Option<&str>, words: &str) {
     assert!((shares - 1.0).abs() < 1e-9, "every cycle is in one phase: {shares}");
 }
 
-/// Returns the cycles by cause of threads that share eight words in one line. `task` gets its
-/// number.
+/// Returns the cycles by cause for threads that share eight words in one line. `task` gets the
+/// number of its thread.
 fn costs_of_words(places: &[usize], name: &str, task: fn(usize, &[SimulatedU64; 8])) -> Costs {
     let machine = machine();
     let mut simulation = Simulation::new(&machine, 1);
@@ -67,7 +67,7 @@ const SOCKET: [usize; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
 
 #[test]
 fn false_sharing() {
-    // Each thread adds to a word of its own; the words share a line.
+    // Each thread adds to its own word, but the words share a line.
     let costs = costs_of_words(&SOCKET, "counters", |number, words| {
         for _ in 0..500 {
             words[number].fetch_add(1, Ordering::Relaxed);
@@ -103,8 +103,8 @@ fn a_word_that_was_written_once_beside_a_counter_is_falsely_shared_too() {
 
 #[test]
 fn a_word_that_another_socket_reads_comes_from_there() {
-    // One thread writes and keeps the line for writing. So there is no hand-over, but readers fetch
-    // the line.
+    // Only one thread writes, so it keeps write access to the line. There is no hand-over, but
+    // readers fetch the line.
     let costs = costs_of_words(&[0, 24, 25, 26, 27, 28, 29, 30], "flag", |number, words| {
         for n in 0..if number == 0 { 1000 } else { 500 } {
             if number == 0 {
@@ -141,14 +141,13 @@ fn compare_exchanges_that_fail_between_pauses_are_named_not_the_pauses() {
 
 #[test]
 fn a_line_that_is_fetched_for_a_setting_is_needed_if_its_counter_is_used_then() {
-    // A thread that reads the setting counts at once. On separate lines, the counter's line would
-    // move instead.
+    // A thread that has read the setting counts right away. On separate lines, the counter's line
+    // would move instead.
     let costs = costs_of_words(&SOCKET[..2], "both", |number, words| {
         for _ in 0..500 {
             words[0].load(Ordering::Relaxed);
             words[1].fetch_add(1, Ordering::Relaxed);
-            // The threads are out of step, so that no thread takes the line between the two
-            // operations.
+            // Keep the threads out of step, so no thread takes the line between the two operations.
             lockyard_sim::work(if number == 0 { 900.0 } else { 1000.0 });
         }
     });
@@ -168,8 +167,8 @@ fn pauses_that_wait_for_nothing_are_no_work_of_the_threads() {
 
 #[test]
 fn a_line_with_one_word_never_moves_needlessly() {
-    // Loads are followed by compare-exchanges. While a load is on its way, a thread that asked for
-    // the line earlier takes it.
+    // Each compare-exchange follows a load. While the load is in flight, another thread that
+    // requested the line earlier takes it.
     let entry = "[[objects]]\nname = \"entry\"\nkind = \"lockref\"\nlock = \"queued\"\n\
         line = \"a\"\n\
                  [[steps]]\ndo = \"get\"\nobject = \"entry\"\n[[steps]]\ndo = \"put\"\n\
@@ -236,10 +235,10 @@ fn a_critical_section() {
     assert!(share > 0.9, "{share}");
 }
 
-/// Returns the costs of a lock that every thread wants and holds only briefly, and then four locks
-/// that are held for a while. Of 24 threads most stay at the first lock if they begin there
-/// together. They stay at the second if they come one by one. The first lock takes longer the more
-/// threads wait.
+/// Returns the costs with a hot lock, which every thread takes briefly, followed by four locks with
+/// long critical sections. Of 24 threads, most stay at the hot lock if they begin there together.
+/// If they arrive one by one, they stay at the second lock. The more threads wait, the longer the
+/// hot lock takes.
 fn a_hot_lock_and_four_that_are_held(threads: usize) -> Costs {
     let lock = |name: &str, kind: &str| {
         format!(
@@ -266,15 +265,14 @@ fn a_lock_is_no_critical_section_because_others_are_held() {
     let costs = a_hot_lock_and_four_that_are_held(24);
     assert!(costs.all_held_share() > 1.0, "{}", costs.all_held_share());
     assert_cause(&costs, Cause::WakeUpStorm, Some("hot"), "re-reads by waiters");
-    // With fewer threads, the waits are for the locks that are held.
+    // With fewer threads, the waiting is at the locks with long critical sections.
     let costs = a_hot_lock_and_four_that_are_held(12);
     assert_eq!(costs.cause(), (Cause::CriticalSection, Some("a")), "{}", costs.sentence());
 }
 
 #[test]
 fn store_buffer_drain() {
-    // Stores to lines that every thread writes are followed by an addition that has to wait for
-    // them.
+    // Stores to lines that every thread writes, followed by an addition that has to wait for them.
     let mut text = String::new();
     for line in ["a", "b", "c", "d", "e", "f"] {
         text += &format!("[[objects]]\nname = \"{line}\"\nkind = \"word\"\nline = \"{line}\"\n");

@@ -1,4 +1,4 @@
-//! The lab, in one test binary: scenarios against their tables, explanations, recorded hosts.
+//! Tests of the lab in one binary: scenarios against their tables, explanations, recorded hosts.
 
 mod applications;
 mod bottleneck;

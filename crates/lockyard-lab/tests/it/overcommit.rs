@@ -1,11 +1,11 @@
-//! Guests that share CPUs: each figure is of one guest, and nothing else changes.
+//! Guests that share CPUs. Each figure is per guest; otherwise nothing changes.
 
 use lockyard_predict::placement::MachinePlacement;
 use lockyard_predict::simulate::{CellSpec, Prediction, RunPlan, SimulationEffort, simulate};
 use lockyard_scenarios::{Order, Script};
 use lockyard_sim::{CyclePhase, Machine};
 
-/// A short run, from which the longer run of guests is derived.
+/// A short run. The longer run with guests is derived from it.
 const EFFORT: SimulationEffort =
     SimulationEffort { warm_up_ns: 50_000.0, window_ns: 200_000.0, seeds: 1 };
 
@@ -21,7 +21,7 @@ fn script(steps: &str, guests: &str) -> Script {
 }
 
 fn cell(script: &Script) -> Prediction {
-    // Slices are short compared with the window.
+    // Make time slices short compared with the window.
     let machine = Machine::shipped("sandy-bridge-32c-kvm").expect("it is shipped");
     let machine =
         [("scheduler.period", 2000.0), ("scheduler.granularity", 500.0), ("scheduler.lead", 300.0)]
@@ -50,8 +50,8 @@ const WAIT: &str = "[[steps]]\ndo = \"wait-for-others\"\n[[steps]]\ndo = \"work\
 fn a_figure_is_of_one_guest() {
     let alone = cell(&script(WORK, "[guests]\ncount = 1"));
     assert!((alone.throughput / 80_000.0 - 1.0).abs() < 0.01, "{}", alone.throughput);
-    // Task i of every guest begins on the CPU of place i. No CPU takes over a thread that has not
-    // parked. So all guests run on four CPUs.
+    // Task i of every guest starts on the CPU of place i. CPUs take over only threads that have
+    // parked. So all guests together run on four CPUs.
     let two = cell(&script(WORK, "[guests]\ncount = 2"));
     assert!((two.throughput / alone.throughput - 0.5).abs() < 0.01, "{}", two.throughput);
     assert_eq!(two.cpu.user, 0.0);
@@ -75,7 +75,7 @@ fn without_guests_no_thread_is_ever_off_its_cpu() {
 fn each_guest_has_a_lock_of_its_own_and_waits_for_holders_that_do_not_run() {
     let one = cell(&script(LOCKED, "[guests]\ncount = 1"));
     let many = cell(&script(LOCKED, "[guests]\ncount = 16"));
-    // It is less than the guest's share of the CPUs, because waiters spin, but more than nothing.
+    // The throughput is below the guest's share of the CPUs, because waiters spin, but above zero.
     assert!(many.throughput < one.throughput * 0.49, "{} {}", many.throughput, one.throughput);
     assert!(many.throughput > one.throughput * 0.05, "{}", many.throughput);
 }
@@ -86,8 +86,8 @@ fn waiting_for_others_is_a_share_of_its_own_and_the_cause_that_is_named() {
     let table = one.costs.table("x");
     assert!(one.costs.share_on_cpu(CyclePhase::Answers) > 0.4, "{table}");
     assert!(table.contains("Waiting for answers dominates"), "{table}");
-    // It is at most the guest's share of the CPUs: a task that is off its CPU answers when it runs
-    // next. (Four guests that begin together also keep their turns together.)
+    // The throughput is at most the guest's share of the CPUs: a task that is off its CPU answers
+    // when it runs next. (Four guests that start together also keep their turns together.)
     let four = cell(&script(WAIT, "[guests]\ncount = 4"));
     assert!(four.throughput < one.throughput * 0.251, "{} {}", four.throughput, one.throughput);
     let again = cell(&script(WAIT, "[guests]\ncount = 4"));

@@ -10,7 +10,8 @@ use lockyard_results::row::Row;
 use lockyard_scenarios::{Order, Script, Starts};
 use lockyard_sim::Machine;
 
-/// A queued lock without variation: tasks that all come back keep the order of the queue.
+/// A queued lock without variation. If all tasks come back each time, the order of the queue never
+/// changes.
 const COUNTER: &str = r#"
 name = "counter"
 title = "a counter behind a lock"
@@ -58,8 +59,8 @@ fn machine() -> Machine {
     Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped")
 }
 
-/// Simulates the script. With 48 tasks every core of both sockets has one, with 96 every sibling
-/// too.
+/// Simulates the script. With 48 tasks, each core of both sockets has one task; with 96, each
+/// sibling too.
 fn run(starts: Starts, tasks: usize, seeds: u64) -> Prediction {
     let mut script = Script::parse("counter.toml", COUNTER).expect("it is valid");
     script.variants[0].starts = starts;
@@ -82,7 +83,7 @@ fn a_queue_goes_between_sockets_and_siblings_that_join_do_not_make_it_faster() {
     let [random, together] =
         [Starts::Random, Starts::Together].map(|starts| [48, 96].map(|n| run(starts, n, 3)));
     for (random, together) in random.iter().zip(&together) {
-        // An operation moves the lock's line, the count's, and the nodes of two waiters.
+        // An operation moves the lock's line, the count's line, and the nodes of two waiters.
         let [random, together] = [random, together].map(|run| run.remote_transfers);
         assert!(random > 3.0 && random > 2.0 * together, "{random}, {together}");
     }
@@ -102,7 +103,7 @@ fn the_same_seeds_give_the_same_run_and_another_seed_another_order() {
     assert_eq!(run(Starts::Random, 8, 1).orders, None, "one run has nothing to agree with");
 }
 
-/// Returns the row of `predict` with this many tasks at these places.
+/// Returns the row of `predict` with this number of tasks at these places.
 fn row(places: &str, threads: usize) -> Row {
     let request = PredictRequest {
         script: Script::parse("counter.toml", COUNTER).expect("it is valid"),
@@ -131,8 +132,8 @@ fn agree(row: &Row) -> (bool, f64) {
 
 #[test]
 fn a_row_whose_start_orders_do_not_agree_says_so() {
-    // Two tasks run on each socket. In a queue that never changes, either they alternate by socket,
-    // or they do not.
+    // Each socket runs two tasks. In a queue whose order never changes, the sockets either
+    // alternate or they do not.
     let apart = row("0,1,24,25", 4);
     let (answer, spread) = agree(&apart);
     assert!(!answer, "{spread}");
@@ -141,7 +142,7 @@ fn a_row_whose_start_orders_do_not_agree_says_so() {
     let text = render::table(&document, &Screen::default());
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("[1] the runs began in different orders and do not agree"), "{text}");
-    // The row refers to the note.
+    // The row must refer to the note.
     let head = text.lines().position(|line| line.ends_with("notes")).expect("a column");
     assert!(text.lines().nth(head + 2).expect("a row").ends_with(" 1"), "{text}");
     assert!(render::markdown(&document).contains("predicted, order matters"));

@@ -1,7 +1,7 @@
-//! The experiments on tables. Each published row of `id-table-timer-gettime` has one status, and no
-//! figure of the table with a lock is in its prediction. The other tables show their effects. All
-//! are simulated, and therefore exact from run to run. The asserted ranges of figures describe each
-//! effect.
+//! Tests of the experiments on tables. Each published row of `id-table-timer-gettime` has one
+//! status, and the prediction of the table with a lock uses none of its own figures. The other
+//! tables show their effects. All are simulated, so every run gives the same figures. The asserted
+//! ranges describe each effect.
 
 use lockyard_lab::reproduce::{self, ReproduceRequest};
 use lockyard_predict::placement::MachinePlacement;
@@ -29,7 +29,7 @@ fn row<'r>(rows: &'r [Row], variant: &str, metric: &str) -> &'r Row {
 #[test]
 fn the_rows_of_the_look_up_without_a_lock_give_numbers_and_the_others_are_predicted() {
     let rows = timers(&tables());
-    // No figure of the look-up with a lock is in its prediction.
+    // Changing the figures of the look-up with a lock must not change its prediction.
     let mut changed = tables();
     for cell in changed.iter_mut().flat_map(|table| &mut table.cells) {
         if cell.key.variant == "locked-lookup" {
@@ -44,7 +44,7 @@ fn the_rows_of_the_look_up_without_a_lock_give_numbers_and_the_others_are_predic
         assert_eq!(row(&rows, "rcu-lookup", metric).status, Status::Calibration, "{metric}");
         assert_eq!(row(&rows, "locked-lookup", metric).status, Status::Predicted, "{metric}");
     }
-    // The results give the figures from which the script's numbers were taken.
+    // The results must give the figures from which the script's numbers were derived.
     for (metric, published) in [("real-time", 3.296), ("user-time", 1.366), ("system-time", 1.926)]
     {
         let predicted = row(&rows, "rcu-lookup", metric).predicted.expect("it is simulated");
@@ -62,8 +62,8 @@ fn the_rows_of_the_look_up_without_a_lock_give_numbers_and_the_others_are_predic
     assert!((ratio / 23.9 - 1.0).abs() < 0.4, "{ratio}");
 }
 
-/// Simulates a variant of a script, on the machine that stands for the published one, with the
-/// script's number of tasks.
+/// Simulates a variant of a script with the script's number of tasks. The machine is the one that
+/// represents the published machine.
 fn simulated(script: &str, variant: &str) -> Prediction {
     let script = Script::shipped(script).expect("it is shipped");
     let machine = script.profile.machine.as_deref().and_then(Machine::shipped);
@@ -97,7 +97,7 @@ fn with_more_buckets_a_look_up_is_a_small_part_of_what_a_packet_costs() {
     };
     let (before, after) = (share("4096-buckets"), share("262144-buckets"));
     println!("look-up: {before:.1} %, then {after:.1} %; published 42.4 and 7.7");
-    // This is an input, which holds until the machine's memory changes.
+    // This is an input. It stays valid until the machine's memory model changes.
     assert!((before - 42.4).abs() < 2.0, "{before}");
     assert!(after > 0.5 && after < 10.0, "{after}");
 }

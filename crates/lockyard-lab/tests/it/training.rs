@@ -1,4 +1,4 @@
-//! The training tables are read completely, and the simulated machines meet them.
+//! The training tables are read completely, and the simulated machines match them.
 
 use lockyard_lab::training;
 use lockyard_predict::names;
@@ -9,7 +9,7 @@ use lockyard_support::jobs;
 fn every_cell_is_positive_and_none_is_lost() {
     let (cells, left) = training::cells();
     let count = |table: &str| cells.iter().filter(|cell| cell.table == table).count();
-    // Five programs, four settings of work, 48 and 88 numbers of threads, without those that do not
+    // Five programs, four settings of work, 48 and 88 thread counts, minus the cells without
     // overlap.
     assert_eq!(
         count("lockhammer_x86-2") + count("lockhammer_x86-3") + left.not_overlapping,
@@ -24,8 +24,8 @@ fn every_cell_is_positive_and_none_is_lost() {
     }
 }
 
-/// Returns the median and the 90th percentile of the absolute errors of a table's cells at these
-/// numbers of threads.
+/// Returns the median and the 90th percentile of the absolute errors, for a table's cells with
+/// these thread counts.
 fn errors(table: &str, threads: &[usize]) -> (f64, f64) {
     let (cells, _) = training::cells();
     let cells: Vec<_> =

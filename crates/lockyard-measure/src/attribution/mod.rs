@@ -9,7 +9,7 @@
 //! thread that did not run has used no CPU time, so its phase gets no weight. The shares are
 //! therefore shares of CPU time, not of elapsed time, even on a loaded host.
 //!
-//! | file | what |
+//! | file | content |
 //! | --- | --- |
 //! | `line` | recording a thread's activity |
 //! | `sampler` | sampling the threads |

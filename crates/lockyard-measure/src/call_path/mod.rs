@@ -7,7 +7,7 @@
 //! | way | instructions executed |
 //! | --- | --- |
 //! | `inlined` | no call |
-//! | `direct` | a direct call of each operation: the reference of the others |
+//! | `direct` | a direct call of each operation: the reference for the other ways |
 //! | `indirect` | a call through a table in memory |
 //! | `patched` | a call through a table, overwritten by a direct call at start-up (`page.rs`) |
 //! | `nested` | a direct call of a function whose own call was patched, as in kernels with hooks |

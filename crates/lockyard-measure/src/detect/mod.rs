@@ -1,14 +1,14 @@
 //! Description of this host: its CPUs and what they share, its clock, limits and load, and
 //! conditions that spoil a measurement.
 //!
-//! | file | what |
+//! | file | content |
 //! | --- | --- |
-//! | `tree.rs`, `list.rs` | reading the kernel's files, below any directory |
+//! | `tree.rs`, `list.rs` | reading of kernel files, below any directory |
 //! | `topology.rs`, `caches.rs`, `processor.rs`, `clock.rs` | one concern each |
 //! | `virtualisation.rs`, `limits.rs`, `load.rs`, `kernel.rs` | one concern each |
-//! | `warnings.rs` | what spoils a measurement, and the remedy |
-//! | `environment.rs` | the description of the host in results |
-//! | `report.rs`, `picture.rs` | the description for people and programs |
+//! | `warnings.rs` | conditions that spoil a measurement, with remedies |
+//! | `environment.rs` | description of the host for results |
+//! | `report.rs`, `picture.rs` | output for readers and for programs |
 //!
 //! Nothing is guessed. If the system does not report a value, it is `None` and printed as "not
 //! available here". The directory with `sys` and `proc` is a parameter. So other hosts can be

@@ -15,15 +15,15 @@
 //! A task's process then stays as small as a plain program's. It has no second thread, which would
 //! make the kernel count references to open files. And a task that hangs can be killed.
 //!
-//! | module | what |
+//! | module | content |
 //! | --- | --- |
-//! | [`task`] | the process of a task |
-//! | `shared` | the memory that tasks and the measuring process share |
-//! | `directory` | the temporary directory |
+//! | [`task`] | process of a task |
+//! | `shared` | memory shared by tasks and the measuring process |
+//! | `directory` | temporary directory |
 //! | `run` | one sample of one cell |
-//! | `idle` | the idleness of the host |
-//! | [`report`] | the rounds, beside our own lockref, and their results |
-//! | [`columns`] | the columns that will-it-scale's readers expect |
+//! | `idle` | idle time of the host |
+//! | [`report`] | rounds of the kernel's lockref and our own, and their results |
+//! | [`columns`] | output in the columns of will-it-scale |
 
 pub mod columns;
 mod directory;

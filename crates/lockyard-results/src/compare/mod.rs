@@ -5,17 +5,17 @@
 //!
 //! | module | content |
 //! | --- | --- |
-//! | [`read`] | reader of files: any bytes give a list of figures or one line of refusal |
-//! | [`values`] | numbers and texts of bounded size, refused where they stand |
-//! | [`join`] | pairs of figures that belong together |
+//! | [`read`] | reading of files: any bytes give either a list of figures or a one-line error |
+//! | [`values`] | numbers and texts with size limits, checked during parsing |
+//! | [`join`] | pairs of matching figures |
 //! | [`comparable`] | check that two runs answer the same question |
 //! | [`bootstrap`] | interval of a difference of medians |
-//! | [`rank_test`] | test if one run's rounds are above the other's |
+//! | [`rank_test`] | tests whether the rounds of one run are above those of another |
 //! | [`sign_flip`] | test of rounds that ran in pairs, for all rows together |
-//! | [`direction`] | direction in which a figure is faster |
+//! | [`direction`] | direction in which a figure moves when a program becomes faster |
 //! | [`comparison`] | verdicts on rows, and their totals |
 //! | [`paired`] | verdicts on programs that ran in pairs |
-//! | [`report`] | the comparison for people and for programs |
+//! | [`report`] | output for readers and for programs |
 
 pub mod bootstrap;
 pub mod comparable;

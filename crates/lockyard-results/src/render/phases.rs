@@ -1,4 +1,4 @@
-//! CPU time of measured rows by phase, for people.
+//! CPU time of measured rows by phase, as a table for readers.
 
 use super::cells::new_table;
 use crate::phase::Phase;

@@ -1,16 +1,16 @@
 //! Recorded hosts: `tests/hosts/*.txt`, unpacked to directories.
 //!
-//! A recording has a line for each line of each file, `path:line`, as `grep -r ''` prints them;
-//! `\xNN` is a byte, and a line that begins with `#` is a comment.
+//! A recording has one line for each line of each file, `path:line`, as printed by `grep -r ''`.
+//! `\xNN` stands for a byte, and a line that begins with `#` is a comment.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The files of a recording.
+/// Files of a recording.
 pub(crate) type Files = BTreeMap<String, Vec<u8>>;
 
-/// Returns the recording of this name.
+/// Returns the recording with this name.
 pub(crate) fn recording(name: &str) -> Files {
     let path = format!("{}/tests/hosts/{name}.txt", env!("CARGO_MANIFEST_DIR"));
     let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
@@ -35,7 +35,7 @@ fn bytes(content: &str) -> Vec<u8> {
     bytes
 }
 
-/// Writes `files` into a directory of their own, because tests run at the same time.
+/// Writes `files` into a separate directory, because tests run in parallel.
 pub(crate) fn unpack(name: &str, files: &Files) -> PathBuf {
     static UNPACKED: AtomicUsize = AtomicUsize::new(0);
     let name = format!("{name}-{}", UNPACKED.fetch_add(1, Ordering::Relaxed));
