@@ -51,7 +51,9 @@ pub(crate) enum MachinesCommand {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  lockyard machines calibrate --seconds 10 --out host.toml")]
+#[command(
+    after_help = "Examples:\n  lockyard machines calibrate --seconds 10 --anyway --out host.toml"
+)]
 pub(crate) struct Calibrate {
     /// Seconds to measure, 1 to 3600
     #[arg(
