@@ -19,7 +19,7 @@ pub(crate) enum ScenariosCommand {
     #[command(after_help = "Examples:\n  lockyard scenarios list")]
     List,
     /// Print the script of a scenario
-    #[command(after_help = "Examples:\n  lockyard scenarios show fstat2 > mine.toml")]
+    #[command(after_help = "Examples:\n  lockyard scenarios show fstat2 > fstat2.toml")]
     Show {
         /// Name of a shipped scenario
         scenario: String,
