@@ -3,7 +3,7 @@
 use lockyard_results::listing::{CPU_SHARE_PREFIX, SAMPLE_COUNT_PREFIX};
 use lockyard_results::row::Row;
 
-/// Rows of a document that share a chart, with their numbers in the document.
+/// Rows of a document that share a chart, with their indices in the document.
 #[derive(Clone, Debug)]
 pub(crate) struct Group<'a> {
     /// Rows, in the order of the document.
