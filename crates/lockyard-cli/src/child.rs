@@ -17,7 +17,7 @@ const MOST_OUTPUT: u64 = lockyard_results::compare::read::MAX_FILE_BYTES;
 /// Maximum number of bytes that are read from standard error.
 const MOST_ERRORS: u64 = 1 << 20;
 
-/// Time between two checks if a program that has closed its output has ended.
+/// Interval of the checks for the end of a program that has closed its output.
 const LOOKS: Duration = Duration::from_millis(2);
 
 /// Maximum time to wait for standard error after the program has failed.

@@ -45,8 +45,7 @@ impl Place {
         command.build();
         let mut name = Vec::new();
         for argument in arguments {
-            // An option that the command does not know is an error of this command. Ignore the
-            // rest.
+            // Stop at an option that the command does not know: the error belongs to this command.
             let option = argument.to_string_lossy();
             if option.starts_with('-') && !knows(&command, &option) {
                 break;

@@ -36,7 +36,7 @@ impl<'a> Group<'a> {
         format!("{experiment} on {machine}: {family}")
     }
 
-    /// Returns true if the rows have several metrics, as those of a profiler's listing.
+    /// Returns true if the rows have several metrics, as the rows of a profiler's listing do.
     pub(crate) fn has_metrics(&self) -> bool {
         self.rows.iter().any(|(_, row)| row.key.metric != family(row))
     }
