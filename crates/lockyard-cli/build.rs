@@ -1,4 +1,4 @@
-//! Gives the command's version the commit that it is built from, if the source is a git checkout.
+//! Adds the git commit to the command's version, if the source is a git checkout.
 
 use std::process::Command;
 
@@ -10,13 +10,14 @@ fn git(arguments: &[&str]) -> Option<String> {
 
 fn main() {
     let version = env!("CARGO_PKG_VERSION");
-    // A package without a repository of its own must not take the one that it lies in by chance.
+    // An unpacked package may lie in some other git repository. Use the commit only if the
+    // repository tracks this package.
     let own = git(&["ls-files", "--error-unmatch", "Cargo.toml"]).is_some();
     let commit = own.then(|| git(&["log", "-1", "--format=%h %cs"])).flatten();
     let text = commit.map_or_else(|| version.to_owned(), |commit| format!("{version} ({commit})"));
     println!("cargo::rustc-env=LOCKYARD_VERSION={text}");
     println!("cargo::rerun-if-changed=build.rs");
-    // The commit changes with the log of HEAD.
+    // Every new commit changes the log of HEAD.
     if let Some(log) = git(&["rev-parse", "--git-path", "logs/HEAD"]) {
         println!("cargo::rerun-if-changed={log}");
     }

@@ -69,7 +69,7 @@ pub fn check_pairs<O: Copy + PartialEq + Debug>(
     for row in rows {
         println!("| {row} |");
     }
-    println!("(=) the same pair stands above the diagonal");
+    println!("(=) the same pair is above the diagonal");
     for (index, why) in reasons.iter().enumerate() {
         println!("({}) {why}", index + 1);
     }

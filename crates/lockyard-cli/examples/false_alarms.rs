@@ -1,6 +1,6 @@
-//! Number of false alarms of `lockyard compare`: a program is compared with itself, again and again,
-//! on a real host. It is compared in pairs (`--ab`), and by separate runs, each with the one before.
-//! No row differs, so every verdict is false.
+//! Counts false alarms of `lockyard compare` on a real host. A program is compared with itself many
+//! times: in pairs (`--ab`), and by separate runs, each with the previous one. No row differs, so
+//! every verdict is false.
 //!
 //! ```text
 //! cargo build --release -p lockyard-cli
@@ -9,15 +9,15 @@
 //!     measure page-ref --threads 1,2 --variant locked-bit --seconds 0.02
 //! ```
 //!
-//! The arguments are the program, the number of comparisons, the number of rounds, and the program's
-//! own arguments.
+//! The arguments are the program, the number of comparisons, the number of rounds, and the
+//! arguments of the program.
 
 use serde_json::Value;
 use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// What comparisons came to.
+/// Outcomes of the comparisons.
 #[derive(Default)]
 struct Tally {
     comparisons: usize,

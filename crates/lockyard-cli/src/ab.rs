@@ -13,17 +13,17 @@ use std::hash::{BuildHasher, RandomState};
 use std::path::Path;
 use std::time::Duration;
 
-/// Number of rounds, if the user names none.
+/// Default number of rounds.
 const USUAL_ROUNDS: u16 = 15;
 
-/// Longest time of one run, if the user names none.
+/// Default timeout of one run.
 const USUAL_LIMIT: Duration = Duration::from_secs(600);
 
 /// Runs both programs in all rounds, and compares their results.
 ///
 /// # Errors
 ///
-/// If a program fails, or the results are not comparable: there is no verdict then.
+/// If a program fails, or the results are not comparable.
 pub(crate) fn run(options: &Compare, choices: Options) -> Result<Comparison, Failure> {
     let rounds = usize::from(options.rounds.unwrap_or(USUAL_ROUNDS));
     let limit = options.timeout.unwrap_or(USUAL_LIMIT);
@@ -53,7 +53,7 @@ pub(crate) fn run(options: &Compare, choices: Options) -> Result<Comparison, Fai
     Ok(comparison)
 }
 
-/// Returns a random bit. The keys of hash maps are from the system's random numbers.
+/// Returns a random bit. The hash key comes from the system's random numbers.
 fn coin() -> bool {
     RandomState::new().hash_one(0u64) >> 63 == 1
 }
@@ -83,8 +83,8 @@ fn results(
     }
 }
 
-/// Returns the arguments, with what a command of lockyard needs for one round in JSON. A choice of
-/// the user stays. Another program gets its arguments as they are.
+/// Returns the arguments, completed so that a command of lockyard prints one round in JSON. Options
+/// that the user chose stay. Arguments of any other program are unchanged.
 fn with_format(arguments: &[OsString]) -> Vec<OsString> {
     let mut all = arguments.to_vec();
     let command = all.first().and_then(|first| first.to_str()).unwrap_or_default().to_owned();

@@ -1,9 +1,9 @@
-//! Results that are kept under a name, for later comparisons.
+//! Results that are saved under a name, for later comparisons.
 //!
-//! They are files of a directory: `.lockyard/baselines/NAME.json` below the current directory,
-//! unless `--baselines` names another one. So they belong to a project, need no home directory, and
-//! CI can cache them. They are what `--format json` prints. An earlier file of the same name is
-//! replaced, in one step. Results of a run that ended early are never kept.
+//! Each name is a file `NAME.json` in `.lockyard/baselines` below the current directory, or in the
+//! directory that `--baselines` names. So the results belong to a project, need no home directory,
+//! and can be cached by CI. The file has the output of `--format json`. Saving replaces an earlier
+//! file of the same name in one step. Results of a run that ended early are never saved.
 
 use crate::arguments::{BaselineDirectory, BaselineOptions, Output};
 use crate::errors::{Failure, complain};
@@ -14,18 +14,18 @@ use lockyard_results::render::{Document, Extent, Format, render};
 use lockyard_support::printable;
 use std::path::{Path, PathBuf};
 
-/// Directory of the named results, if the user names none.
+/// Default directory of the saved results.
 const USUAL_DIRECTORY: &str = ".lockyard/baselines";
 
 /// Maximum length of a name in bytes.
 const LONGEST_NAME: usize = 64;
 
-/// What to do with the results of a run: prepared before the work, so that an error costs none.
+/// Actions on the results of a run. They are prepared before the work, so that errors appear early.
 #[derive(Debug)]
 pub(crate) struct Baselines {
-    /// Name, file, and whether it replaces another.
+    /// File in which to save the results.
     save: Option<Save>,
-    /// Earlier results, and the threshold.
+    /// Earlier results to compare with, and the threshold.
     against: Option<Against>,
 }
 
@@ -45,12 +45,12 @@ struct Against {
 }
 
 impl Baselines {
-    /// Reads the earlier results, and looks if new ones can be written.
+    /// Reads the earlier results, and checks that new ones can be written.
     ///
     /// # Errors
     ///
-    /// Bad input: a name is wrong, or the earlier results are missing or broken. A failure if the
-    /// directory cannot be made.
+    /// Bad input if a name is wrong, or if the earlier results are missing or broken. A failure if
+    /// the directory cannot be created.
     pub(crate) fn prepare(options: &BaselineOptions) -> Result<Baselines, Failure> {
         let against = options.against.as_deref().map(|name| {
             let shown = options.threshold.clone().unwrap_or_else(|| "5%".to_owned());
@@ -74,12 +74,13 @@ impl Baselines {
         Ok(Baselines { save: save.transpose()?, against })
     }
 
-    /// Prints the results of a run, has its files written, keeps the results, and compares them, as
-    /// asked for. After a comparison programs get only that, because two documents would be none.
+    /// Prints the results of a run, and calls `write_files`. Then saves and compares the results,
+    /// if the user asked for it. With a comparison, JSON and CSV output has only the comparison,
+    /// because two documents in one output cannot be parsed.
     ///
     /// # Errors
     ///
-    /// As [`output::finish`] and `lockyard compare`.
+    /// The errors of [`output::finish`] and of `lockyard compare`.
     pub(crate) fn finish(
         &self,
         mut document: Document,
@@ -135,11 +136,11 @@ impl Save {
     }
 }
 
-/// Reads results: those of a file, or else those of a name.
+/// Reads results from a file if it exists, otherwise the results that were saved under a name.
 ///
 /// # Errors
 ///
-/// If there are none, or they are broken.
+/// If the results are missing or broken.
 pub(crate) fn load(argument: &Path, directory: &BaselineDirectory) -> Result<ResultFile, Failure> {
     if argument.exists() {
         return Ok(compare::load(argument)?);
@@ -160,7 +161,7 @@ pub(crate) fn load(argument: &Path, directory: &BaselineDirectory) -> Result<Res
     Err(Failure::Input(format!("there is no file `{name}`, and no results of that name; {hint}")))
 }
 
-/// Returns the names of all kept results.
+/// Returns the names of all saved results.
 fn names(of: &BaselineDirectory) -> Vec<String> {
     let entries = std::fs::read_dir(directory(of)).into_iter().flatten().flatten();
     let name = |entry: std::fs::DirEntry| {
@@ -180,7 +181,7 @@ fn file(name: &str, of: &BaselineDirectory) -> PathBuf {
     directory(of).join(format!("{name}.json"))
 }
 
-/// Checks a name. Returns what is wrong with it.
+/// Checks a name. The error says why the name is wrong.
 fn check(name: &str) -> Result<(), String> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
     let first = name.bytes().next().is_some_and(|byte| byte != b'.' && byte != b'-');

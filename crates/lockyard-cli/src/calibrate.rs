@@ -18,7 +18,7 @@ pub(crate) fn run(options: &Calibrate, format: Format) -> Result<(), Failure> {
     let file = file.map(|path| NewFile::at("--out", path, options.force)).transpose()?;
 
     host::warn();
-    // The environment is taken before anything is measured.
+    // Record the environment before anything is measured.
     let mut environment = vec![("lockyard", env!("CARGO_PKG_VERSION").to_owned())];
     environment.extend(host::environment());
     progress::announce(options.seconds);
@@ -56,12 +56,13 @@ pub(crate) fn run(options: &Calibrate, format: Format) -> Result<(), Failure> {
     bar.finish_and_clear();
     let mut figures = compared.map_err(Failure::Run)?;
     output::end_work();
-    // The file is complete even if an interrupt came while its predictions were made.
+    // The file is complete even if a signal interrupted the predictions.
     let written = file.as_ref().map(|file| file.write(&calibrated.file));
     if let (Some(file), Some(Ok(()))) = (&file, &written) {
         figures.notes.push(format!("the machine file is {}", file.shown()));
     }
-    // Programs always get the file on standard output; people get it if it was not written.
+    // JSON output always includes the machine file. Other output includes it only if it was not
+    // written to a file.
     let is_elsewhere = matches!(written, Some(Ok(())));
     let shown = (format == Format::Json || !is_elsewhere).then_some(calibrated.file.as_str());
     print.figures(&figures, shown)?;
@@ -75,7 +76,7 @@ pub(crate) fn run(options: &Calibrate, format: Format) -> Result<(), Failure> {
     }
 }
 
-/// Output that every calibration has, however it ends.
+/// Output of a calibration, whether it succeeds, fails or is interrupted.
 struct Print {
     measurements: Measurements,
     environment: Vec<(&'static str, String)>,
@@ -103,7 +104,8 @@ impl Print {
         self.figures(&figures, None).err().unwrap_or(interrupted)
     }
 
-    /// Prints the measurements that gave no machine, because of an error or an interrupt.
+    /// Prints the measurements if no machine could be made from them, after an error or an
+    /// interrupt.
     fn no_machine(&self, error: Option<String>) -> Failure {
         let interrupted = output::end_work();
         let mut figures = calibrate_host::measured(&self.measurements);

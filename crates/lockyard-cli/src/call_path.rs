@@ -36,7 +36,7 @@ pub(crate) fn run(options: &CallPath) -> Result<(), Failure> {
     let rounds = rounds.map_err(Failure::Run)?;
     let mut report = call_path::rows(&rounds);
     if rounds.finished() == 0 {
-        // A signal came before any row had a figure.
+        // A signal arrived before any row had a figure.
         report.rows.clear();
     }
     let effort_of = [

@@ -1,7 +1,7 @@
-//! One run of another program, to its end or to a limit of time. Nothing of it is left running.
+//! Runs another program until it ends or times out.
 //!
-//! The program gets a process group of its own where there are groups. So a script's own children
-//! end with it. A signal that ends this process ends the program first ([`kill_all`]).
+//! On Unix the program gets its own process group, so that killing a script also kills its
+//! children. A signal that ends this process kills the program first ([`kill_all`]).
 
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -11,49 +11,50 @@ use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-/// Maximum size of standard output in bytes: that of a result file.
+/// Maximum size of standard output in bytes: the maximum size of a result file.
 const MOST_OUTPUT: u64 = lockyard_results::compare::read::MAX_FILE_BYTES;
 
-/// Number of bytes of standard error that are read.
+/// Maximum number of bytes that are read from standard error.
 const MOST_ERRORS: u64 = 1 << 20;
 
-/// Time between two looks at a program that has closed its output and has not ended.
+/// Interval of the checks for the end of a program that has closed its output.
 const LOOKS: Duration = Duration::from_millis(2);
 
-/// Time for the last line of standard error to arrive.
+/// Maximum time to wait for standard error after the program has failed.
 const LAST_LINE: Duration = Duration::from_millis(500);
 
-/// Process that runs now.
+/// Process id of the program that is running.
 static RUNNING: Mutex<Option<u32>> = Mutex::new(None);
 
 fn running() -> MutexGuard<'static, Option<u32>> {
     RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Reason why a run gives nothing.
+/// Reason why a run has no output.
 #[derive(Debug)]
 pub(crate) enum Failed {
     /// The program cannot be started.
     NotStarted(io::Error),
-    /// It was started, and failed: a text that continues "it".
+    /// The program was started and failed. The text continues a sentence whose subject is the
+    /// program.
     Ended(String),
 }
 
-/// A program that has been started. Dropped, it is killed and reaped.
+/// A program that has been started. Dropping this value kills and reaps the program.
 struct Running(Child);
 
 impl Running {
     fn start(mut command: Command) -> io::Result<Running> {
         #[cfg(unix)]
         std::os::unix::process::CommandExt::process_group(&mut command, 0);
-        // The lock is held so that a signal meanwhile does not miss the new process.
+        // The lock is held until the process is registered, so that [`kill_all`] does not miss it.
         let mut running = running();
         let child = command.spawn()?;
         *running = Some(child.id());
         Ok(Running(child))
     }
 
-    /// Waits for the end until `deadline`. Returns `None` if it has not ended by then.
+    /// Waits until the program ends. Returns `None` if it has not ended by `deadline`.
     fn wait_until(&mut self, deadline: Instant) -> io::Result<Option<ExitStatus>> {
         loop {
             let mut running = running();
@@ -75,7 +76,7 @@ impl Drop for Running {
         let mut running = running();
         if running.take().is_some() {
             kill(self.0.id());
-            // It may have ended by itself. An error leaves nothing that could still be done.
+            // Ignore errors: the program may have ended by itself, and nothing more can be done.
             let _ = self.0.kill();
             let _ = self.0.wait();
         }
@@ -88,15 +89,16 @@ fn kill(id: u32) {
     if let Ok(group) = i32::try_from(id)
         && group > 1
     {
-        // SAFETY: the call has no preconditions. The process has not been reaped, so the number of
-        // its group is still its own.
+        // SAFETY: the call has no preconditions. The process has not been reaped, so its group
+        // number has not been reused.
         unsafe { libc::kill(-group, libc::SIGKILL) };
     }
     #[cfg(not(unix))]
     let _ = id;
 }
 
-/// Kills the program that runs now, and lets none start any more. This process is about to end.
+/// Kills the running program, and blocks the start of another one, because this process is about to
+/// end.
 pub(crate) fn kill_all() {
     let running = running();
     if let Some(id) = *running {
@@ -109,7 +111,8 @@ pub(crate) fn kill_all() {
 ///
 /// # Errors
 ///
-/// If it cannot be started, does not succeed, or does not end within `limit`. It has ended then.
+/// If the program cannot be started, fails, or does not end within `limit`. No program is running
+/// after an error.
 pub(crate) fn run(
     program: &Path,
     arguments: &[OsString],
@@ -144,18 +147,19 @@ pub(crate) fn run(
     String::from_utf8(output).map_err(|_| Failed::Ended("printed no text (UTF-8)".to_owned()))
 }
 
-/// Reads from a pipe on a thread of its own, at most `most` bytes. The thread ends with the pipe.
+/// Reads at most `most` bytes from a pipe, on a separate thread. The thread ends when the pipe
+/// does.
 fn read(pipe: Option<impl Read + Send + 'static>, most: u64) -> Receiver<Vec<u8>> {
     let (sender, receiver) = channel();
     if let Some(mut pipe) = pipe {
         let work = move || {
             let mut bytes = Vec::new();
-            // What was read before an error is all that there is.
+            // After an error, send the bytes that were read before it.
             let _ = (&mut pipe).take(most).read_to_end(&mut bytes);
-            // If nobody waits any more, nobody needs it.
+            // This fails if the receiver has stopped waiting and no longer needs the bytes.
             let _ = sender.send(bytes);
         };
-        // If the thread cannot be started, the receiver notices that there is no sender.
+        // If the thread cannot be started, the sender is dropped, which the receiver notices.
         let _ = std::thread::Builder::new().spawn(work);
     }
     receiver
@@ -165,7 +169,7 @@ fn read(pipe: Option<impl Read + Send + 'static>, most: u64) -> Receiver<Vec<u8>
 mod tests {
     use super::*;
 
-    /// The tests take turns, because one program runs at a time.
+    /// The tests take turns, because only one program can run at a time.
     static TURN: Mutex<()> = Mutex::new(());
 
     fn shell(script: &str, limit: Duration) -> Result<String, String> {
@@ -209,7 +213,7 @@ mod tests {
     }
 
     fn is_alive(id: i32) -> bool {
-        // SAFETY: the call has no preconditions, and signal 0 only asks.
+        // SAFETY: the call has no preconditions, and signal 0 only checks that the process exists.
         let there = unsafe { libc::kill(id, 0) } == 0;
         let status = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap_or_default();
         there && !status.contains(") Z ")

@@ -9,7 +9,7 @@ pub(crate) enum Failure {
     Input(String),
     /// Anything else: exit code 1.
     Run(String),
-    /// A signal came: exit with its code. The message says what was finished.
+    /// A signal arrived: exit with its code. The message says which work was finished.
     Interrupted(String),
 }
 

@@ -1,4 +1,4 @@
-//! This host as results and warnings describe it.
+//! Descriptions of this host for results and warnings.
 
 use crate::errors::complain;
 use crate::screen::screen;
@@ -7,14 +7,14 @@ use std::time::Duration;
 
 pub(crate) use lockyard_measure::detect::environment;
 
-/// Returns the warm-up time before a window of this length.
+/// Returns the warm-up time before a measurement window of this length.
 pub(crate) fn warm_up(window: Duration) -> Duration {
     window.mul_f64(0.2).min(Duration::from_secs(1))
 }
 
-/// Prints warnings about conditions that spoil a measurement on this host, on standard error,
-/// before anything is measured. It omits warnings about the clock's frequency, because figures are
-/// not in cycles.
+/// Warns on standard error about conditions of this host that spoil a measurement. Call this before
+/// the measurement. There are no warnings about the clock's frequency, because figures are not in
+/// cycles.
 pub(crate) fn warn() {
     if screen().quiet {
         return;
@@ -35,7 +35,7 @@ pub(crate) fn note<N: AsRef<str>>(environment: &[(N, String)]) -> String {
     format!("Environment: {}.", known(environment, "; "))
 }
 
-/// Returns the known facts of an environment, in a line for people.
+/// Returns the known facts of an environment, as one line for people.
 pub(crate) fn known<N: AsRef<str>>(environment: &[(N, String)], between: &str) -> String {
     let known = environment.iter().filter(|(_, value)| value != NOT_AVAILABLE);
     let each: Vec<String> =

@@ -1,4 +1,5 @@
-//! The command `lockyard`: arguments, files, progress, exit codes. All figures come from the lab.
+//! The command `lockyard`: arguments, files, progress, exit codes. All figures come from other
+//! crates.
 //!
 //! Exit codes: 0 for success, 1 for failure, 2 for bad usage or bad input. After a signal the code
 //! is 128 plus the signal's number (`signals.rs`).
@@ -40,7 +41,8 @@ use std::process::ExitCode;
 
 /// Runs the command with the arguments of the process; returns its exit code.
 pub fn main() -> ExitCode {
-    // A task of `lockyard syscalls` is this program again. It must have no second thread.
+    // This process may be a task that `lockyard syscalls` has started. A task must have no second
+    // thread, so check this before any thread starts.
     if let Some(code) = syscalls::task() {
         return code;
     }
@@ -75,7 +77,7 @@ pub fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     };
-    // After a signal its own code is returned whatever the outcome, because the sender expects it.
+    // After a signal, return the signal's code even on success, because the sender expects it.
     interrupted.map_or(code, |(_, code)| ExitCode::from(code))
 }
 

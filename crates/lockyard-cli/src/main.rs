@@ -1,4 +1,4 @@
-//! The command `lockyard`; its parts are this package's library.
+//! The command `lockyard`. Its code is in this package's library.
 
 fn main() -> std::process::ExitCode {
     lockyard_cli::main()

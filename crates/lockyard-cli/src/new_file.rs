@@ -1,8 +1,8 @@
-//! A file that a command writes at its end: complete, or not at all. It replaces another file only
+//! A file that a command writes at its end, completely or not at all. It replaces another file only
 //! on request.
 //!
-//! The command tries to write the file before the work begins. So a missing directory does not cost
-//! minutes of measuring.
+//! The command tries to write the file before the work begins. So a missing directory is reported
+//! before minutes of measuring.
 
 use crate::errors::Failure;
 use crate::temporary::Temporary;
@@ -21,7 +21,7 @@ pub(crate) struct NewFile {
 }
 
 impl NewFile {
-    /// Prepares a file at `path`. An existing one is replaced only if `replace`.
+    /// Prepares a file at `path`. An existing file is replaced only if `replace` is set.
     ///
     /// # Errors
     ///
@@ -29,7 +29,7 @@ impl NewFile {
     pub(crate) fn at(option: &str, path: &Path, replace: bool) -> Result<NewFile, Failure> {
         let shown = lockyard_support::printable(&path.display().to_string());
         let refuse = |what: &str| Err(Failure::Input(format!("{option} {shown}: {what}")));
-        // A link stays, and the file that it points to is replaced.
+        // A symbolic link stays, and the file to which it points is replaced.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
         match fs::symlink_metadata(&path) {
             Ok(there) if there.is_dir() => return refuse("is a directory; name a file"),
@@ -73,13 +73,13 @@ impl NewFile {
         })
     }
 
-    /// Gives the complete file its name.
+    /// Gives the complete file its final name.
     fn settle(&self) -> std::io::Result<()> {
         if self.replace {
             return fs::rename(&self.partial, &self.path);
         }
-        // Creating a link does not replace a file that was created meanwhile. Some file systems
-        // have no links.
+        // Unlike a rename, a hard link does not replace a file that was created meanwhile. Some
+        // file systems have no hard links.
         match fs::hard_link(&self.partial, &self.path) {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => {
                 if fs::symlink_metadata(&self.path).is_ok() {
@@ -96,7 +96,7 @@ impl NewFile {
 mod tests {
     use super::*;
 
-    /// A directory of the test, which is removed when this is dropped.
+    /// A directory of the test. Dropping this value removes it.
     struct Directory(PathBuf);
 
     impl Directory {

@@ -1,4 +1,4 @@
-//! Writes to standard output, and to files that are complete or absent.
+//! Output to standard output, and to files that are either complete or absent.
 
 use crate::arguments::Output;
 use crate::errors::Failure;
@@ -45,7 +45,7 @@ pub(crate) fn finish(
     finish_and(document, failure, extent, output, |_| Ok(()))
 }
 
-/// Prints the result of a run as [`finish`] does, then writes its files by `write_files`.
+/// Prints the result of a run as [`finish`] does, then calls `write_files`.
 pub(crate) fn finish_and(
     mut document: Document,
     failure: Option<String>,
@@ -59,7 +59,7 @@ pub(crate) fn finish_and(
     result(failure, interrupted, extent).and(written)
 }
 
-/// Notes in the document that the run ended early, if it did. Returns true if it was interrupted.
+/// Records in the document that the run ended early, if it did. Returns true if it was interrupted.
 pub(crate) fn note_end(document: &mut Document, failure: Option<&str>, extent: Extent) -> bool {
     let interrupted = end_work();
     if failure.is_some() {
@@ -70,14 +70,14 @@ pub(crate) fn note_end(document: &mut Document, failure: Option<&str>, extent: E
     interrupted
 }
 
-/// Notes that the work is over. Returns true if it was interrupted.
+/// Records that the work is over. Returns true if it was interrupted.
 pub(crate) fn end_work() -> bool {
     let interrupted = lockyard_support::jobs::interrupted();
     signals::end_work();
     interrupted
 }
 
-/// Returns the result of a command whose finished rows are printed.
+/// Returns the result of a command after its finished rows are printed.
 pub(crate) fn result(
     failure: Option<String>,
     interrupted: bool,
@@ -94,9 +94,9 @@ pub(crate) fn result(
     }
 }
 
-/// Writes texts to files of a directory, under temporary names first. They get their final names
-/// only when all are written and on the disk. Whatever fails, each file is the complete old one or
-/// the complete new one, and no other file is left.
+/// Writes files to a directory, first under temporary names. The files get their final names only
+/// when all of them are on the disk. After any failure, each file is either the complete old one or
+/// the complete new one, and no temporary file is left.
 pub(crate) fn write_files(directory: &Path, files: &[(String, String)]) -> Result<(), Failure> {
     let mut staged = Vec::new();
     for (name, text) in files {

@@ -62,7 +62,7 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     })
 }
 
-/// Returns the machines of these names, each once.
+/// Returns the machines with these names, without duplicates.
 fn machines(names: &[String]) -> Result<Vec<Machine>, Failure> {
     let mut found: Vec<Machine> = Vec::new();
     for name in names {
@@ -103,7 +103,7 @@ fn request(
     })
 }
 
-/// Predictions of all machines, and the laws fitted to them.
+/// Predictions for all machines, and the laws fitted to them.
 #[derive(Default)]
 struct Found {
     predictions: Predictions,
@@ -120,7 +120,7 @@ fn simulate(requests: &[PredictRequest], options: &Predict) -> Result<Found, Fai
         let inputs = if request.sensitivity { sensitivity::count(&request.machine) } else { 0 };
         request.threads.len() * variants * (1 + inputs)
     };
-    // A wrong number of threads is found before the first machine takes its time.
+    // Check the numbers of threads for all machines before the first one is simulated.
     requests.iter().try_for_each(predict::check)?;
     let bar = progress::bar(requests.iter().map(each).sum(), "cells simulated");
     let tables = published::shipped()?;

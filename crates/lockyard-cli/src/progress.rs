@@ -1,5 +1,5 @@
-//! Progress of long work, on standard error: a bar if that is a terminal, otherwise a line at most
-//! once a minute. Both say how much time has passed and about how much is left.
+//! Progress of long work, on standard error: a bar on a terminal, otherwise a line at most once a
+//! minute. Both show the elapsed time and an estimate of the remaining time.
 
 use crate::errors::complain;
 use crate::screen::screen;
@@ -8,10 +8,10 @@ use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// Time between two lines, and the length of work that is announced.
+/// Time between two lines. Also the length from which work is announced.
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Progress of work with a known number of things.
+/// Progress of work on a known number of items.
 pub(crate) struct Progress {
     bar: ProgressBar,
     things: String,
@@ -20,7 +20,8 @@ pub(crate) struct Progress {
     last_line: Option<Mutex<Instant>>,
 }
 
-/// Returns the progress of `count` things. It is silent if the user wants figures only.
+/// Returns the progress of work on `count` items. Nothing is printed if the user wants only
+/// figures.
 pub(crate) fn bar(count: usize, things: &str) -> Progress {
     let quiet = screen().quiet;
     let terminal = std::io::stderr().is_terminal();
@@ -39,13 +40,13 @@ pub(crate) fn bar(count: usize, things: &str) -> Progress {
 }
 
 impl Progress {
-    /// Counts more finished things.
+    /// Adds to the number of finished items.
     pub(crate) fn inc(&self, more: u64) {
         self.bar.inc(more);
         self.line();
     }
 
-    /// Sets the number of finished things.
+    /// Sets the number of finished items.
     pub(crate) fn set_position(&self, finished: u64) {
         self.bar.set_position(finished);
         self.line();
@@ -69,7 +70,7 @@ impl Progress {
     }
 }
 
-/// Returns a line on the progress.
+/// Formats a line about the progress.
 fn said(finished: u64, asked: u64, things: &str, elapsed: Duration) -> String {
     let left = match finished {
         0 => String::new(),
@@ -82,14 +83,14 @@ fn said(finished: u64, asked: u64, things: &str, elapsed: Duration) -> String {
     format!("{finished} of {asked} {things}, {} elapsed{left}", in_words(elapsed))
 }
 
-/// Announces work that takes more than a minute. The estimate is the caller's.
+/// Announces work whose estimated duration exceeds a minute.
 pub(crate) fn announce(estimate: Duration) {
     if estimate > MINUTE && !screen().quiet {
         complain(&format!("note: this takes about {}", in_words(estimate)));
     }
 }
 
-/// Formats a time, rounded to what an estimate deserves.
+/// Formats an estimated time, rounded to a sensible precision.
 fn in_words(time: Duration) -> String {
     let seconds = time.as_secs_f64().round();
     match seconds {

@@ -1,7 +1,8 @@
-//! Files of `--report` and `--picture`: tried before the work, written after it.
+//! Files of `--report` and `--picture`. The command checks before the work that it can write them,
+//! and writes them afterwards.
 //!
-//! A page replaces a page, and a picture a picture, but no other file. Partial results do not
-//! replace complete ones: they get their own name beside them.
+//! A page replaces only a page, and a picture only a picture. Partial results do not replace
+//! complete ones, but get another name in the same directory.
 
 use crate::arguments::{Pages, ReportFile};
 use crate::errors::{Failure, complain};
@@ -62,14 +63,16 @@ impl Wanted {
         Ok(Wanted { content, path: path.to_path_buf(), file })
     }
 
-    /// Returns true if the file that is there may be replaced: it is of this kind, or empty.
+    /// Returns true if an existing file may be replaced, because it has content of this kind or is
+    /// empty.
     fn holds(content: Content, path: &Path) -> bool {
         std::fs::read(path).is_ok_and(|bytes| {
             bytes.is_empty() || content.is_such(&String::from_utf8_lossy(&bytes))
         })
     }
 
-    /// Writes the file, and says so. `partial` results go beside complete ones.
+    /// Writes the file, and reports it. `partial` results do not replace complete ones, but get
+    /// another name in the same directory.
     fn write(&self, text: &str, partial: bool) -> Result<(), Failure> {
         let there = std::fs::read_to_string(&self.path).unwrap_or_default();
         let is_complete = self.content.is_such(&there) && !page::is_partial(&there);
@@ -89,18 +92,18 @@ impl Wanted {
     }
 }
 
-/// What a page says of its results beside them.
+/// Settings of a page, apart from its results.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct About<'a> {
     /// Title of the page.
     pub(crate) title: &'a str,
     /// Simulated machines to draw.
     pub(crate) machines: &'a [Machine],
-    /// True for everything that is known of each row.
+    /// True to show every detail of each row.
     pub(crate) in_detail: bool,
 }
 
-/// The files that a command writes.
+/// Pages and pictures that a command writes.
 #[derive(Debug)]
 pub(crate) struct Reports {
     files: Vec<Wanted>,
@@ -119,7 +122,7 @@ impl Reports {
         Ok(reports)
     }
 
-    /// Prepares the page and the picture of figures at these numbers of threads.
+    /// Prepares the page and the picture. A picture needs at least two numbers of `threads`.
     pub(crate) fn of_threads(pages: &Pages, threads: &[usize]) -> Result<Reports, Failure> {
         if pages.picture.is_some() && threads.len() < 2 {
             let why = "--picture: a curve needs at least two numbers in --threads";
@@ -166,7 +169,7 @@ impl Reports {
     }
 }
 
-/// Returns the shipped machines that the rows of a document name, each once.
+/// Returns the shipped machines that the rows of a document name, without duplicates.
 pub(crate) fn machines_of(document: &Document) -> Vec<Machine> {
     let mut found: Vec<Machine> = Vec::new();
     for row in &document.rows {
@@ -178,7 +181,7 @@ pub(crate) fn machines_of(document: &Document) -> Vec<Machine> {
     found
 }
 
-/// Returns the command as it was given, for people.
+/// Returns the command line, as text for people.
 fn command_line() -> String {
     let arguments = std::env::args_os().skip(1);
     let arguments = arguments.map(|argument| printable(&argument.to_string_lossy()).to_string());

@@ -32,7 +32,7 @@ pub(crate) fn run(options: &Reproduce) -> Result<(), Failure> {
     make_directory(options)?;
     let reports = Reports::of(&options.pages)?;
     if request.measure.is_some() {
-        // Results describe the host in its state before they were made.
+        // Detect the host now, so that results describe its state before the work.
         detect::here();
     }
     progress::announce(estimate(cells, options.common.jobs()));
@@ -66,26 +66,27 @@ pub(crate) fn run(options: &Reproduce) -> Result<(), Failure> {
     Ok(())
 }
 
-/// CPU time of a cell, in seconds: the mean over the shipped tables, in a release build on a server
-/// of 2020. Single cells take from a tenth of it to fifty times as much.
+/// Mean CPU time of a cell in seconds, over the shipped tables, in a release build on a server of
+/// 2020. A single cell takes between a tenth of this time and fifty times as much.
 const SECONDS_OF_CELL: f64 = 0.3;
 
-/// Estimates the time for many cells. A few may take much less or more, so that nothing is said of
-/// them.
+/// Estimates the time for many cells. Returns zero for few cells, because the times of single cells
+/// vary too much.
 fn estimate(cells: usize, jobs: usize) -> Duration {
     const MANY: usize = 100;
     let seconds = if cells < MANY { 0.0 } else { cells as f64 * SECONDS_OF_CELL };
     Duration::from_secs_f64(seconds / jobs.max(1) as f64)
 }
 
-/// The files of `--out`.
+/// Files that `--out` writes.
 const FILES: [(&str, Format); 3] = [
     ("results.json", Format::Json),
     ("results.csv", Format::Csv),
     ("results.md", Format::Markdown),
 ];
 
-/// Makes the directory of `--out`, and tries to write to it, before anything is simulated.
+/// Creates the directory of `--out`, and tries to write to it. Call this before anything is
+/// simulated.
 fn make_directory(options: &Reproduce) -> Result<(), Failure> {
     let Some(directory) = &options.out else { return Ok(()) };
     if !directory.is_dir() {
@@ -96,8 +97,8 @@ fn make_directory(options: &Reproduce) -> Result<(), Failure> {
     FILES.iter().try_for_each(|(name, _)| output::try_file(directory, name))
 }
 
-/// Writes the files of `--out`, and returns the words for a message. Partial results do not replace
-/// complete ones: they get their own names beside them.
+/// Writes the files of `--out`, and returns the end of a message about them. Partial results do not
+/// replace complete ones, but get other names in the same directory.
 fn write_files(options: &Reproduce, document: &Document) -> Result<String, Failure> {
     let Some(directory) = &options.out else { return Ok(String::new()) };
     let beside = document.partial.is_some() && holds_whole_results(directory);
@@ -133,8 +134,8 @@ fn write_pages(
     reports.write(document, &About { title, machines: &machines, in_detail })
 }
 
-/// Prints the training tables. People get the summaries, and every cell on request. Programs get
-/// every cell.
+/// Prints the training tables. Output for people has the summaries, and every cell on request.
+/// Output for programs has every cell.
 fn train(options: &Reproduce) -> Result<(), Failure> {
     make_directory(options)?;
     let reports = Reports::of(&options.pages)?;

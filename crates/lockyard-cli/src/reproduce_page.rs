@@ -1,12 +1,12 @@
-//! Page that `lockyard reproduce` prints in a terminal: without names a summary of all tables, with
-//! names the cells of those tables and then their summary.
+//! Page that `lockyard reproduce` prints in a terminal. Without names of tables it is a summary of
+//! all tables. With names it has the cells of those tables, and then their summary.
 
 use crate::arguments::Reproduce;
 use crate::screen::screen;
 use lockyard_lab::reproduce::Reproduction;
 use lockyard_results::render::{Document, Format, render_on};
 
-/// Ways to see more than the summary: a command, and the thing it shows.
+/// Commands that show more than the summary, each with a description of its output.
 const MORE: [(&str, &str); 3] = [
     ("lockyard reproduce TABLE", "the cells of a table, with curves"),
     ("lockyard reproduce --cells", "the cells of all tables"),

@@ -1,4 +1,4 @@
-//! `lockyard scenarios`: the shipped scripts, and a template for one's own.
+//! `lockyard scenarios`: the shipped scripts, and a template for new ones.
 
 use crate::arguments::{NewScenario, Scenarios, ScenariosCommand};
 use crate::errors::Failure;
@@ -17,7 +17,7 @@ pub(crate) fn run(options: &Scenarios) -> Result<(), Failure> {
     }
 }
 
-/// Returns a list of the shipped scripts: names and titles, and what to do with one.
+/// Returns a list of the shipped scripts with their titles, and commands that use a script.
 fn list() -> String {
     let names: Vec<&str> = Script::names().collect();
     let widest = names.iter().map(|name| name.len()).max().unwrap_or(0);
@@ -62,7 +62,7 @@ fn new(options: &NewScenario) -> Result<(), Failure> {
     let file = file.transpose()?;
     let shown = file.as_ref().map_or("mine.toml", NewFile::shown);
     let text = filled(options, shown);
-    // The name is the only text of the user's in the script.
+    // The name is the only text in the script that the user chooses.
     Script::parse("--name", &text).map_err(|_| {
         Failure::Input(format!(
             "--name `{}`: allowed: 1 to 64 of a-z A-Z 0-9 - _ . + / @",
@@ -75,7 +75,7 @@ fn new(options: &NewScenario) -> Result<(), Failure> {
     }
 }
 
-/// Returns the template with the user's times. `file` is the name that its comments give it.
+/// Returns the template with the user's times. `file` is the file name in its comments.
 fn filled(options: &NewScenario, file: &str) -> String {
     include_str!("template.toml")
         .replace("@FILE@", file)

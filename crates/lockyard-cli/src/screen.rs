@@ -1,6 +1,7 @@
-//! The screen of this run: the terminal on standard output, or the text that stands for it.
+//! Screen of this process: the terminal on standard output, or defaults for a file or a pipe.
 //!
-//! It is detected once, from the options, the terminal and the environment. A test gives all three.
+//! The screen is detected once, from the options, the terminal and the environment. Tests supply
+//! all three.
 
 use crate::arguments::ColourChoice;
 use lockyard_results::render::{LEAST_WIDTH, Screen, USUAL_WIDTH};
@@ -9,14 +10,14 @@ use std::sync::OnceLock;
 
 static SCREEN: OnceLock<Screen> = OnceLock::new();
 
-/// Returns the screen; the usual one before [`detect`] is called.
+/// Returns the screen. Before [`detect`] is called, this is the default one.
 pub(crate) fn screen() -> Screen {
     SCREEN.get().copied().unwrap_or_default()
 }
 
 /// Detects the screen of this process.
 pub(crate) fn detect(colour: ColourChoice, quiet: bool) {
-    // A second call would have the same answer.
+    // Ignore the error of a second call, which would detect the same screen.
     let _ = SCREEN.set(look(colour, quiet));
 }
 
@@ -63,7 +64,7 @@ impl Surroundings<'_> {
     }
 
     fn columns(&self) -> Option<usize> {
-        // A greater width than any screen's is a mistake.
+        // Ignore a value that is wider than any screen.
         self.set("COLUMNS")?.trim().parse().ok().filter(|columns| (1..=1000).contains(columns))
     }
 
@@ -75,7 +76,7 @@ impl Surroundings<'_> {
                 let locale = locale.to_ascii_lowercase();
                 locale.contains("utf-8") || locale.contains("utf8")
             }
-            // Windows has no such variables, and its terminals take Unicode.
+            // Windows has no such variables, and its terminals support Unicode.
             None => cfg!(windows),
         }
     }

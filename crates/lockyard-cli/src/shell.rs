@@ -1,4 +1,5 @@
-//! `lockyard completions` and `lockyard man`: files for a shell and for `man`, from the arguments.
+//! `lockyard completions` and `lockyard man`: files for a shell and for `man`, generated from the
+//! definition of the arguments.
 
 use crate::arguments::{Arguments, Completions, Man};
 use crate::errors::Failure;
@@ -28,7 +29,7 @@ pub(crate) fn man(options: &Man) -> Result<(), Failure> {
     output::write_files(directory, &pages)
 }
 
-/// Adds the page of a command, and those of its subcommands.
+/// Adds the pages of a command and of its subcommands.
 fn add_pages(
     command: &clap::Command,
     name: &str,

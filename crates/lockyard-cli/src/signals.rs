@@ -19,10 +19,10 @@ use std::process::exit;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
 use std::time::{Duration, Instant};
 
-/// The first signal that came; 0 if none has.
+/// Number of the first signal that arrived; 0 if none has.
 static CAUGHT: AtomicI32 = AtomicI32::new(0);
 
-/// State of the command: one of the following.
+/// State of the command: one of the following constants.
 static COMMAND: AtomicI32 = AtomicI32::new(NOT_READ);
 const NOT_READ: i32 = 0;
 const KEEPS_ROWS: i32 = 1;
@@ -38,22 +38,22 @@ static ENDED: AtomicBool = AtomicBool::new(false);
 /// second, except on an overloaded host.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Time after the first signal in which another one is the same request: `timeout` signals its
-/// child, and then the child's group.
+/// A signal within this time after the first one counts as the same request. For example, `timeout`
+/// signals its child, and then the child's group.
 const SAME: Duration = Duration::from_millis(100);
 
-/// Notes that the arguments have been read. If the command `keeps_rows`, the first signal ends the
-/// work, and finished rows are printed.
+/// Records that the arguments have been read. If the command `keeps_rows`, the first signal ends
+/// the work, and finished rows are printed.
 pub(crate) fn begin(keeps_rows: bool) {
     COMMAND.store(if keeps_rows { KEEPS_ROWS } else { ENDS_AT_ONCE }, Ordering::Relaxed);
 }
 
-/// Notes that the work has ended, and that its rows are about to be printed.
+/// Records that the work has ended, and that its rows are about to be printed.
 pub(crate) fn end_work() {
     ENDED.store(true, Ordering::Relaxed);
 }
 
-/// Returns the name of the signal that came, and the exit code that it asks for.
+/// Returns the name of the signal that arrived, and the exit code for it.
 pub(crate) fn caught() -> Option<(&'static str, u8)> {
     let signal = CAUGHT.load(Ordering::Relaxed);
     let name = match signal {
@@ -75,7 +75,7 @@ fn end() -> ! {
     exit(caught().map_or(1, |(_, code)| i32::from(code)));
 }
 
-/// Handles a signal, on the thread that waits for signals. `first` is the time of the first one.
+/// Handles a signal, on the thread that waits for signals. `first` is the time of the first signal.
 fn handle(signal: i32, first: &mut Option<Instant>) {
     match first {
         Some(first) if first.elapsed() < SAME => return,
@@ -105,7 +105,7 @@ fn handle(signal: i32, first: &mut Option<Instant>) {
     let _ = std::thread::Builder::new().spawn(too_late);
 }
 
-/// Waits for signals from now on, on a thread of its own.
+/// Starts a thread that waits for signals.
 ///
 /// # Errors
 ///
@@ -125,7 +125,7 @@ pub(crate) fn install() -> io::Result<()> {
     Ok(())
 }
 
-/// Waits for Ctrl-C from now on.
+/// Starts to handle Ctrl-C.
 ///
 /// # Errors
 ///
@@ -137,8 +137,8 @@ pub(crate) fn install() -> io::Result<()> {
     ctrlc::set_handler(move || handle(SIGINT, &mut first)).map_err(io::Error::other)
 }
 
-/// Returns true if the process was started with a signal ignored, as by `nohup`, and the system
-/// reports it.
+/// Returns true if the system reports that the process was started with the signal ignored, for
+/// example by `nohup`.
 #[cfg(unix)]
 fn is_ignored(signal: i32) -> bool {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();

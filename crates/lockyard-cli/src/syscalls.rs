@@ -1,4 +1,4 @@
-//! `lockyard syscalls`: the running kernel's lockref, and lockyard's beside it.
+//! `lockyard syscalls`: measures the running kernel's lockref, and lockyard's for comparison.
 
 use crate::arguments::SyscallsOptions;
 use crate::errors::Failure;
@@ -7,8 +7,8 @@ use std::process::ExitCode;
 #[cfg(target_os = "linux")]
 pub(crate) use on_linux::{run, task};
 
-/// Performs the task, and returns its exit code, if this process is a task: it is then this program
-/// again.
+/// If this process is a task that the command has started, performs the task and returns its exit
+/// code.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn task() -> Option<ExitCode> {
     None
@@ -32,8 +32,8 @@ mod on_linux {
     };
     use lockyard_results::render::{Document, Extent, render_on};
 
-    /// Performs the task, and returns its exit code, if this process is a task: it is then this
-    /// program again.
+    /// If this process is a task that the command has started, performs the task and returns its
+    /// exit code.
     pub(crate) fn task() -> Option<ExitCode> {
         let mut arguments = std::env::args_os().skip(1);
         (arguments.next()? == TASK).then(|| task::perform(arguments))

@@ -1,8 +1,8 @@
 //! Temporary files. A file is written under a temporary name, and gets its own name when it is
 //! complete.
 //!
-//! A list holds them. It is locked while one is made, renamed or removed. So a process that ends
-//! without unwinding ([`remove_all`]) leaves none behind.
+//! A list has all temporary files, and is locked while one of them is created, renamed or removed.
+//! So a process that ends without unwinding can remove all of them ([`remove_all`]).
 
 use std::fs::{self, File};
 use std::io;
@@ -16,14 +16,14 @@ fn present() -> MutexGuard<'static, Vec<PathBuf>> {
     PRESENT.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// A file that is removed when this is dropped, unless it has its own name by then.
+/// A temporary file. Dropping this value removes the file, unless it has its final name by then.
 #[derive(Debug)]
 pub(crate) struct Temporary {
     path: PathBuf,
 }
 
 impl Temporary {
-    /// Makes a file for writing. If `new`, an existing one is refused.
+    /// Creates a file for writing. If `new` is set, an existing file is an error.
     ///
     /// # Errors
     ///
@@ -35,13 +35,13 @@ impl Temporary {
         Ok((Temporary { path: path.to_path_buf() }, file))
     }
 
-    /// Gives complete files their names, all before a signal may end the process. `settle` gets the
-    /// temporary name and the final one.
+    /// Gives complete files their final names. A signal cannot end the process before all have
+    /// them. `settle` renames one file, given its temporary name and its final name.
     ///
     /// # Errors
     ///
-    /// The error of `settle` for the first file that cannot get its name. The remaining files are
-    /// removed.
+    /// The error of `settle` for the first file that cannot get its final name. The remaining files
+    /// are removed.
     pub(crate) fn settle_all<E>(
         files: Vec<(Temporary, PathBuf)>,
         mut settle: impl FnMut(&Path, &Path) -> Result<(), E>,
@@ -58,8 +58,8 @@ impl Temporary {
     fn forget(&self, present: &mut Vec<PathBuf>) {
         if let Some(index) = present.iter().position(|path| *path == self.path) {
             present.swap_remove(index);
-            // A renamed file is gone from this path. If removal fails, the first error is the one
-            // to report.
+            // A renamed file is no longer at this path. Ignore an error here, so that an earlier
+            // error is reported.
             let _ = fs::remove_file(&self.path);
         }
     }
@@ -71,13 +71,14 @@ impl Drop for Temporary {
     }
 }
 
-/// Removes all temporary files, and stops other threads from making more. The process is about to
-/// end without unwinding.
+/// Removes all temporary files, and stops other threads from creating more. Call this before the
+/// process ends without unwinding.
 pub(crate) fn remove_all() {
     remove(present());
 }
 
-/// The same, unless a thread is just making, renaming or removing one.
+/// Does the same as [`remove_all`], unless a thread is creating, renaming or removing a temporary
+/// file.
 pub(crate) fn try_remove_all() {
     if let Ok(present) = PRESENT.try_lock() {
         remove(present);
@@ -89,6 +90,6 @@ fn remove(mut present: MutexGuard<Vec<PathBuf>>) {
         // Nothing more can be done about an error here.
         let _ = fs::remove_file(path);
     }
-    // A thread that wants to make a file waits for the lock until the process has ended.
+    // Never unlock: a thread that wants to create a file waits until the process has ended.
     std::mem::forget(present);
 }

@@ -9,7 +9,7 @@ use lockyard_support::printable;
 use lockyard_trace::Form;
 use std::path::Path;
 
-/// A file for a trace. An earlier one is replaced.
+/// A file for a trace. An earlier file is replaced.
 #[derive(Debug)]
 pub(crate) struct TraceFile {
     file: NewFile,
@@ -21,7 +21,7 @@ impl TraceFile {
     ///
     /// # Errors
     ///
-    /// Bad input: another extension, or a file that cannot be written.
+    /// Bad input if the extension is another one, or if the file cannot be written.
     pub(crate) fn at(path: &Path) -> Result<TraceFile, Failure> {
         let form = Form::of(path).ok_or_else(|| {
             let shown = printable(&path.display().to_string());
@@ -31,8 +31,8 @@ impl TraceFile {
         Ok(TraceFile { file: NewFile::at("--trace", path, true)?, form })
     }
 
-    /// Writes the trace of `cells`, and says what it holds and leaves out. `about` are its first
-    /// facts.
+    /// Writes the trace of `cells`, and reports its size and the parts that are left out. `about`
+    /// has the first facts of the trace.
     pub(crate) fn write(
         &self,
         cells: &[TracedCell],

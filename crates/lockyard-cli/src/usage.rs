@@ -1,5 +1,5 @@
-//! Reports bad usage in one line, like every refusal: the error, its place, and the allowed values.
-//! The parser of the arguments finds the error, but its own message has several lines.
+//! Reports bad usage in one line, like all bad input: the error, its place, and the allowed values.
+//! The argument parser finds the error, but its message has several lines.
 
 use crate::arguments::Arguments;
 use crate::errors::Failure;
@@ -23,7 +23,7 @@ pub(crate) fn parse() -> Result<Arguments, Failure> {
     })
 }
 
-/// The command, or its subcommand, whose arguments are wrong.
+/// Command or subcommand whose arguments are wrong.
 struct Place {
     name: String,
     command: Command,
@@ -45,7 +45,7 @@ impl Place {
         command.build();
         let mut name = Vec::new();
         for argument in arguments {
-            // An option unknown to a command is an error there, whatever follows it.
+            // Stop at an option that the command does not know: the error belongs to this command.
             let option = argument.to_string_lossy();
             if option.starts_with('-') && !knows(&command, &option) {
                 break;
@@ -112,7 +112,7 @@ impl Place {
                 let hint = hint(&value, &values, "allowed");
                 format!("{argument}: there is no `{}`; {hint}", printable(&value))
             }
-            // The message of the value's parser begins with "is".
+            // The error message of a value's parser begins with "is".
             ErrorKind::ValueValidation => {
                 let why =
                     std::error::Error::source(error).map_or_else(String::new, ToString::to_string);
@@ -135,7 +135,7 @@ impl Place {
         }
     }
 
-    /// Describes an argument: as the parser writes it, with its help.
+    /// Describes an argument by its syntax and its help.
     fn described(&self, argument: &str) -> String {
         self.help(argument)
             .map_or_else(|| argument.to_owned(), |help| format!("{argument}: {help}"))
@@ -158,7 +158,7 @@ impl Place {
     }
 }
 
-/// Returns the texts of one kind that an error holds.
+/// Returns the texts of one kind in an error.
 fn texts(error: &Error, kind: ContextKind) -> Vec<String> {
     match error.get(kind) {
         Some(ContextValue::String(text)) => vec![text.clone()],
@@ -167,7 +167,7 @@ fn texts(error: &Error, kind: ContextKind) -> Vec<String> {
     }
 }
 
-/// Returns `--threads` of `--threads <LIST>`.
+/// Returns an option without its value: `--threads` for `--threads <LIST>`.
 fn flag(argument: &str) -> String {
     argument.split(' ').next().unwrap_or(argument).to_owned()
 }

@@ -19,7 +19,7 @@ pub(crate) fn number_list(option: &str, things: &str, text: &str) -> Result<Vec<
 }
 
 /// Reads numbers of `things`, each at least `least`. `A-B` is every number from A to B. `A-B:S` is
-/// A, A+S, and so on, and always B. A repeated number is left out.
+/// A, A+S, and so on, and always B. Duplicates are dropped.
 pub(crate) fn number_list_from(
     least: usize,
     option: &str,
@@ -50,7 +50,7 @@ pub(crate) fn number_list_from(
     Ok(numbers)
 }
 
-/// Numbers in a list: `first`, then by `step`, and in any case `last`.
+/// Numbers from `first` to `last` in steps of `step`. `last` is always included.
 #[derive(Clone, Copy)]
 struct Range {
     first: usize,
@@ -124,7 +124,7 @@ pub(crate) fn stalled_after(text: &str) -> Result<Duration, String> {
     seconds(text, 0.1, 3600.0)
 }
 
-/// Reads the longest time of a program's run.
+/// Reads the timeout of a program's run.
 pub(crate) fn run_limit(text: &str) -> Result<Duration, String> {
     seconds(text, 0.1, 86_400.0)
 }
@@ -142,7 +142,7 @@ fn whole_from<N: TryFrom<u32>>(text: &str, least: u32, most: u32) -> Result<N, S
     })
 }
 
-/// Reads a number of rounds of two programs. With fewer there can be no verdict.
+/// Reads a number of rounds of two programs. With fewer than the minimum there can be no verdict.
 pub(crate) fn pairs(text: &str) -> Result<u16, String> {
     whole_from(text, lockyard_results::compare::paired::FEWEST_PAIRS as u32, 200)
 }
@@ -166,7 +166,7 @@ fn nanoseconds(text: &str, most: f64) -> Result<f64, String> {
     })
 }
 
-/// Reads the time under a lock.
+/// Reads the time for which a lock is held.
 pub(crate) fn held(text: &str) -> Result<f64, String> {
     nanoseconds(text, 1e7)
 }

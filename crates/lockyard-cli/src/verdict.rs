@@ -10,7 +10,8 @@ use lockyard_results::render::Format;
 ///
 /// # Errors
 ///
-/// A failure if a row is slower by more than the threshold, which the user wrote as `shown`.
+/// A failure if a row is slower by more than the threshold. `shown` is the threshold as the user
+/// wrote it.
 pub(crate) fn print(comparison: &Comparison, format: Format, shown: &str) -> Result<(), Failure> {
     output::write(&report::render_on(comparison, format, &screen()))?;
     match comparison.slower_beyond_threshold() {

@@ -1,5 +1,5 @@
-//! The rows are the same with another allocator. This program's allocator hands out addresses that
-//! the system's would not.
+//! The rows do not depend on the allocator. The allocator of this test returns other addresses than
+//! the system's.
 
 use lockyard_lab::reproduce;
 use lockyard_results::published;
@@ -21,19 +21,20 @@ fn larger(layout: Layout) -> Option<(Layout, usize)> {
         .map(|l| (l, align))
 }
 
-// SAFETY: each block lies within one of the system's, `align`, or a multiple of it, above its
-// beginning. The word before the block has the distance, from which `dealloc` finds the beginning.
+// SAFETY: each block lies within a larger block of the system's allocator, and begins a positive
+// multiple of `align` after it. The word before the block has this distance, so `dealloc` can find
+// the larger block.
 unsafe impl GlobalAlloc for Shifting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         let Some((larger, align)) = larger(layout) else { return std::ptr::null_mut() };
-        // SAFETY: its size is not zero.
+        // SAFETY: the size of the layout is not zero.
         let begin = unsafe { System.alloc(larger) };
         if begin.is_null() {
             return begin;
         }
         let turn = TURN.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let shift = align * (1 + turn * 7 % 64);
-        // SAFETY: the shift is within the room, and at least a word.
+        // SAFETY: the shift is within the larger block, and at least a word.
         unsafe {
             let block = begin.add(shift);
             block.cast::<usize>().sub(1).write(shift);
@@ -42,7 +43,7 @@ unsafe impl GlobalAlloc for Shifting {
     }
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         let Some((larger, _)) = larger(layout) else { return };
-        // SAFETY: `alloc` wrote the shift before the block, and made it of this layout.
+        // SAFETY: `alloc` wrote the shift before the block, and allocated it with this layout.
         unsafe {
             let shift = block.cast::<usize>().sub(1).read();
             System.dealloc(block.sub(shift), larger);
@@ -53,8 +54,8 @@ unsafe impl GlobalAlloc for Shifting {
 #[global_allocator]
 static ALLOCATOR: Shifting = Shifting;
 
-/// Tables with lockrefs, queued locks and a table of objects. Whole programs are simulated by the
-/// same code, and take four minutes.
+/// Tables with lockrefs, queued locks and a table of objects. Tables of whole programs would use
+/// the same code, but take four minutes.
 const TABLES: [&str; 3] = ["lockref-will-it-scale", "qspinlock-loop", "id-table-timer-gettime"];
 
 #[test]

@@ -276,7 +276,7 @@ fn notes(
     ));
     if let Some(name) = &request.relative_to {
         notes.push(format!(
-            "Ratio: the figure over that of {name} in the same round; \
+            "Ratio: the figure divided by that of {name} in the same round; \
              the median of the rounds, with its interval."
         ));
     }
@@ -308,7 +308,7 @@ fn notes_on_passes(request: &MeasureRequest, measured: &rounds::Results) -> Vec<
     if measured.results.iter().flatten().any(|result| result.handovers.is_some()) {
         notes.push(
             "Handed over from: where the lock's last holder ran, in a separate pass. Recording: \
-             the throughput of that pass over that of the rounds."
+             the throughput of that pass divided by that of the rounds."
                 .to_owned(),
         );
     }

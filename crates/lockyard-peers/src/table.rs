@@ -223,7 +223,7 @@ pub const PEERS: &[Peer] = &[
         name: "mcslock-barging",
         from: "mcslock 0.4.2",
         licence: "MIT OR Apache-2.0",
-        what: "test-and-set before a queue: arrivals compete with the queue's head alone; \
+        what: "test-and-set before a queue: arrivals compete only with the queue's head; \
                backs off",
         fifo: false,
         control: false,

@@ -1,4 +1,4 @@
-//! Finding machines and scenarios: by name among the shipped ones, or by the path of a file.
+//! Look-up of machines and scenarios: shipped ones by name, others by the path of a file.
 
 use lockyard_scenarios::Script;
 use lockyard_sim::Machine;
@@ -6,12 +6,13 @@ use lockyard_support::{InputError, hint, printable};
 use std::io::Read;
 use std::path::Path;
 
-/// Returns true if the name means a file: it has a directory or an extension, or it exists.
+/// Returns true if the name is that of a file: it has a directory or an extension, or the file
+/// exists.
 fn is_path(name: &str) -> bool {
     name.contains(['/', '\\']) || name.ends_with(".toml") || Path::new(name).is_file()
 }
 
-/// Returns the machine of that name, or in that file.
+/// Returns the machine of this name, or in this file.
 ///
 /// # Errors
 ///
@@ -39,7 +40,7 @@ fn standard_input() -> Result<Script, InputError> {
     Ok(Script::parse("standard input", &text)?)
 }
 
-/// Returns the scenario of that name, or in that file; `-` is standard input.
+/// Returns the scenario of this name, or in this file; `-` is standard input.
 ///
 /// # Errors
 ///

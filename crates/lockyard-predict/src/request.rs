@@ -34,9 +34,9 @@ pub struct PredictRequest {
     pub threads: Vec<usize>,
     /// Placement of the tasks; the script's own if `None`.
     pub placement: Option<MachinePlacement>,
-    /// True to simulate each cell also with its most uncertain inputs changed, for an interval.
+    /// True to also simulate each cell with its most uncertain inputs changed, for an interval.
     pub intervals: bool,
-    /// True to simulate each cell also with every input changed.
+    /// True to also simulate each cell with each of its inputs changed.
     pub sensitivity: bool,
     /// True to list CPU time by region.
     pub attribution: bool,
@@ -51,17 +51,17 @@ pub struct PredictRequest {
 pub struct Predictions {
     /// The rows.
     pub rows: Vec<Row>,
-    /// Number of rows that were asked for.
+    /// Number of requested rows.
     pub asked: usize,
     /// Cycles of each cell by phase, activity, line and lock.
     pub costs: Vec<Costs>,
-    /// Rows of the figures that the runs have beside the script's metric.
+    /// Rows of the figures that runs have in addition to the script's metric.
     pub figures: Vec<Row>,
-    /// CPU time of each cell, as rows of a profiler's listing, if that was asked for.
+    /// CPU time of each cell, as rows of a profiler's listing, if requested.
     pub listings: Vec<Row>,
-    /// Sensitivity of each row, if that was asked for.
+    /// Sensitivity of each row, if requested.
     pub sensitivities: Vec<Sensitivity>,
-    /// The traced run of each row, if that was asked for.
+    /// The traced run of each row, if requested.
     pub traced: Vec<TracedCell>,
 }
 
@@ -91,8 +91,8 @@ pub fn check(request: &PredictRequest) -> Result<(), InputError> {
     check_room(request, request.placement.as_ref().unwrap_or(&scripted))
 }
 
-/// Predicts the cells of a request: variant by variant, in the order of `threads`. A row whose cell
-/// was published has the published figure too, if its tasks run where the script says.
+/// Predicts the cells of a request: variant by variant, in the order of `threads`. The row of a
+/// published cell also has the published figure, if the request has the script's placement.
 ///
 /// # Errors
 ///
@@ -129,7 +129,8 @@ pub fn run(
                 threads,
                 local_work: calibrated.nanoseconds(),
             };
-            // A published figure is comparable only if all runs have the script's places.
+            // A published figure is comparable only if tasks have the same places as in the script,
+            // in all runs.
             let places = |of: &MachinePlacement, seed| of.places(&request.machine, threads, seed);
             let as_scripted = |seed| places(placement, seed) == places(&scripted, seed);
             Cell { request, spec, calibrated, is_as_published: (1..=2).all(as_scripted) }
@@ -164,11 +165,11 @@ struct Cell<'a> {
     request: &'a PredictRequest,
     spec: CellSpec<'a>,
     calibrated: Calibrated,
-    /// True if tasks run where they ran for published figures.
+    /// True if the tasks have the same places as for published figures.
     is_as_published: bool,
 }
 
-/// Prediction of a cell, and the interval of its figure if that was asked for.
+/// Prediction of a cell, and the interval of its figure if requested.
 struct Simulated {
     prediction: Prediction,
     interval: Option<(f64, f64)>,
@@ -252,7 +253,7 @@ impl Cell<'_> {
         Ok(true)
     }
 
-    /// Traces the run that most of the figure comes from, with about `most` changes.
+    /// Traces the run that contributes most to the figure, with about `most` changes.
     fn trace(&self, prediction: &Prediction, most: usize) -> Result<TracedCell, Failure> {
         let (spec, script) = (&self.spec, &self.request.script);
         let plan = RunPlan::full(spec, &script.run, None);
@@ -265,7 +266,7 @@ impl Cell<'_> {
         Ok(TracedCell { name, run: run.map_err(|error| self.failed(error))? })
     }
 
-    /// Returns the row of one figure of the cell, beside the published one.
+    /// Returns the row of one figure of the cell, with the published figure.
     fn row(
         &self,
         metric: &str,

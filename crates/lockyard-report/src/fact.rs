@@ -12,14 +12,14 @@ pub(crate) struct Fact {
 }
 
 impl Fact {
-    /// Returns a number of row `row`, with the pointer `of` from there.
+    /// Returns a number of row `row`. `of` is the JSON pointer to it, relative to the row.
     pub(crate) fn of_row(row: usize, of: &str, value: f64) -> Fact {
         Fact { at: format!("/rows/{row}/{of}"), value }
     }
 }
 
 /// Returns the attributes of an element that shows these numbers. Pointers and values are lists
-/// with a space between.
+/// separated by spaces.
 pub(crate) fn attributes(facts: &[Fact]) -> String {
     if facts.is_empty() {
         return String::new();

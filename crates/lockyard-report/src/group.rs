@@ -3,7 +3,7 @@
 use lockyard_results::listing::{CPU_SHARE_PREFIX, SAMPLE_COUNT_PREFIX};
 use lockyard_results::row::Row;
 
-/// Rows of a document that share a chart, with their numbers in the document.
+/// Rows of a document that share a chart, with their indices in the document.
 #[derive(Clone, Debug)]
 pub(crate) struct Group<'a> {
     /// Rows, in the order of the document.
@@ -36,7 +36,7 @@ impl<'a> Group<'a> {
         format!("{experiment} on {machine}: {family}")
     }
 
-    /// Returns true if the rows have several metrics, as those of a profiler's listing.
+    /// Returns true if the rows have several metrics, as the rows of a profiler's listing do.
     pub(crate) fn has_metrics(&self) -> bool {
         self.rows.iter().any(|(_, row)| row.key.metric != family(row))
     }

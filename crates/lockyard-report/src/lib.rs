@@ -1,8 +1,9 @@
 //! Results as pages and pictures: one HTML file with charts, or one SVG file.
 //!
-//! A page needs no network and no scripts. Its charts are SVG, made here. Each number in a table or
-//! chart names its place in the JSON document that the page embeds, as a JSON pointer in `data-at`
-//! (of a table's cell: that of its line, and `data-of`).
+//! A page needs no network and no scripts. Its charts are SVG, made here. The page embeds the
+//! results as a JSON document. Each number in a chart has a JSON pointer to its place there, in the
+//! attribute `data-at`. For a number in a table, the pointer is `data-at` of its line followed by
+//! `data-of` of its cell.
 //!
 //! | module | content |
 //! | --- | --- |

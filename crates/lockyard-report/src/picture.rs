@@ -1,4 +1,4 @@
-//! Curves alone, as a file: with their own background, for light and dark.
+//! Only the curves, as a file with its own background, for light and dark schemes.
 
 use crate::charts::curves;
 use crate::group::Group;
@@ -6,7 +6,7 @@ use crate::svg::{WIDTH, number, style};
 use crate::text::escape;
 use lockyard_results::row::Row;
 
-/// Begin of every picture, by which one is recognised.
+/// Beginning of every picture, by which a picture is recognised.
 const BEGIN: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" class=\"chart\" role=\"img\"";
 
 /// Returns true if a file is a picture of this crate, so that another one may replace it.
@@ -14,8 +14,8 @@ pub fn is_picture(text: &str) -> bool {
     text.starts_with(BEGIN)
 }
 
-/// Returns the curves of all experiments, one below the other; `None` if no experiment has figures
-/// at two numbers of threads.
+/// Returns the curves of all experiments, one below another; `None` if no experiment has figures at
+/// two numbers of threads.
 pub fn curves(rows: &[Row]) -> Option<String> {
     let groups = Group::all(rows);
     let charts: Vec<_> = groups.iter().filter_map(curves::chart).collect();

@@ -1,7 +1,7 @@
 //! Text for HTML and SVG: escaped, and numbers in few characters.
 
 /// Escapes a text for content and for attributes in quotes. Control characters become spaces,
-/// because XML has no form for them.
+/// because XML cannot represent them.
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {

@@ -328,7 +328,7 @@ impl Simulation {
     ) {
         let core = self.machine.place(place).core;
         let is_free = !self.taken[place] || self.engine.shares_cpus();
-        assert!(is_free, "hardware thread {place} runs a thread already");
+        assert!(is_free, "hardware thread {place} already has a thread");
         assert!(self.shared.has_slot_for(place), "more threads than there are slots");
         self.taken[place] = true;
         self.shared.add_thread(place, self.random.below(u64::MAX));

@@ -1,9 +1,9 @@
-//! Chrome's trace event format: JSON, an event a line.
+//! Chrome's trace event format: JSON, one event per line.
 //!
-//! The format has processes, threads and counters. So each track of slices is a thread, and an
-//! index keeps its place. Times are microseconds with three places. An arrow leaves just before
-//! its slice ends, and arrives just after the next one begins: a reader takes the slice that is
-//! open then.
+//! The format has only processes, threads and counters. So each track of slices becomes a thread,
+//! and a sort index keeps its position. Times are microseconds with three decimals. A viewer
+//! attaches an arrow to the slice that is open at the arrow's time. So an arrow leaves just before
+//! its slice ends, and arrives just after the next slice begins.
 
 use crate::model::{Event, Kind, Process, Trace, Track, What};
 use serde_json::{Value, json};
@@ -44,12 +44,12 @@ fn quoted(text: &str) -> String {
     Value::from(text).to_string()
 }
 
-/// Returns microseconds with three places.
+/// Formats nanoseconds as microseconds with three decimals.
 fn microseconds(nanoseconds: u64) -> String {
     format!("{}.{:03}", nanoseconds / 1000, nanoseconds % 1000)
 }
 
-/// Returns a line that names a process or a thread, or gives its place.
+/// Returns a line that names a process or a thread, or gives its sort index.
 fn named(pid: usize, tid: usize, what: &str, arguments: Value) -> String {
     format!(r#"{{"ph":"M","pid":{pid},"tid":{tid},"name":"{what}","args":{arguments}}}"#)
 }

@@ -14,7 +14,7 @@ pub enum Form {
 }
 
 impl Form {
-    /// Extensions of files, as a message says them.
+    /// File extensions, as text for messages.
     pub const EXTENSIONS: &str = ".pftrace (Perfetto) or .json (Chrome's trace events)";
 
     /// Returns the format of a file by its extension.
@@ -26,7 +26,7 @@ impl Form {
         }
     }
 
-    /// Returns the contents of a file with `trace`.
+    /// Encodes `trace` as the contents of a file.
     pub fn write(self, trace: &Trace) -> Vec<u8> {
         match self {
             Form::Perfetto => perfetto::packets(trace),

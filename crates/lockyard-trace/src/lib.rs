@@ -1,7 +1,7 @@
-//! Traces: who did what when, for viewers.
+//! Traces of events over time, written for trace viewers.
 //!
-//! [`Trace`] is a small model of tracks and events, and knows nothing of where they come from. Each
-//! [`Form`] writes it for a viewer:
+//! [`Trace`] is a small model of tracks and events, independent of their source. Each [`Form`]
+//! writes it for a viewer:
 //!
 //! | file | contents |
 //! | --- | --- |

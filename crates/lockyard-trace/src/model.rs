@@ -1,4 +1,4 @@
-//! The model: processes with tracks, and events on them.
+//! Model of a trace: processes with tracks, and events on the tracks.
 
 /// A trace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -7,7 +7,7 @@ pub struct Trace {
     pub about: Vec<(String, String)>,
     /// Names of slices; events give their index.
     pub names: Vec<String>,
-    /// Its processes. They share one time, which begins with 0.
+    /// Its processes. They share one clock, which starts at 0.
     pub processes: Vec<Process>,
 }
 
@@ -16,9 +16,9 @@ pub struct Trace {
 pub struct Process {
     /// Its name.
     pub name: String,
-    /// Its tracks. A track's parent stands before it.
+    /// Its tracks. A track comes after its parent.
     pub tracks: Vec<Track>,
-    /// Its events, in the order of time. Those of a track are nested.
+    /// Its events, in order of time. The slices of a track are nested.
     pub events: Vec<Event>,
 }
 
@@ -29,7 +29,7 @@ pub struct Track {
     pub name: String,
     /// Its contents.
     pub kind: Kind,
-    /// The group that it stands in.
+    /// Index of the group that contains this track.
     pub parent: Option<usize>,
 }
 
@@ -60,7 +60,7 @@ pub struct Event {
 /// Kind of an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
-    /// A slice begins, within those of its track that have begun.
+    /// A slice begins, nested in the open slices of its track.
     Begin {
         /// Index of its name.
         name: usize,

@@ -2,8 +2,8 @@
 //!
 //! Numbers of fields and enumerators are those of Perfetto's `trace_packet.proto`,
 //! `track_descriptor.proto` and `track_event.proto`. All packets form one sequence. Its first
-//! packet says that nothing is known from before. A name is written with the first event that has
-//! it; later events give its number.
+//! packet says that there is no earlier state. Names are interned: the first event with a name also
+//! writes the name, and later events have only its number.
 
 use crate::model::{Event, Kind, Process, Trace, Track, What};
 use crate::protobuf::Message;
@@ -77,7 +77,8 @@ const SEQUENCE: u64 = 1;
 /// Number of the track with facts about the trace.
 const ABOUT: u64 = 1;
 
-/// Numbers of threads of a process: a process and a thread of one number are the main thread.
+/// Factor of thread numbers: thread `n` of process `p` has `p * THREADS + n + 1`. A thread with the
+/// number of its process would be the main thread.
 const THREADS: u64 = 10_000;
 
 /// Number of a process's own track.
@@ -110,7 +111,7 @@ pub(crate) fn packets(trace: &Trace) -> Vec<u8> {
 /// Packets that are being written.
 struct Written {
     all: Message,
-    /// The names that were written already.
+    /// For each name, true if it has been written.
     is_known: Vec<bool>,
 }
 

@@ -1,4 +1,4 @@
-//! Messages of protocol buffers, as far as traces need them: fields are written, none is read.
+//! Messages of protocol buffers, as far as traces need them. Messages are only written, not read.
 //!
 //! The encoding is that of <https://protobuf.dev/programming-guides/encoding/>.
 
@@ -8,7 +8,7 @@ pub(crate) struct Message {
     bytes: Vec<u8>,
 }
 
-/// Kinds of encoding.
+/// Wire types.
 const VARINT: u64 = 0;
 const FIXED64: u64 = 1;
 const LENGTH: u64 = 2;
@@ -34,7 +34,7 @@ impl Message {
         self.varint(field << 3 | kind);
     }
 
-    /// Adds an unsigned number, a truth value or an enumerator.
+    /// Adds an unsigned number, a Boolean value or an enumerator.
     pub(crate) fn number(mut self, field: u64, value: u64) -> Message {
         self.key(field, VARINT);
         self.varint(value);

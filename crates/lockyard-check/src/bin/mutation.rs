@@ -39,7 +39,7 @@ fn main() -> ExitCode {
         return ExitCode::SUCCESS;
     }
     let threads = std::thread::available_parallelism().map_or(1, usize::from);
-    println!("| suite | site | weakened | what came of it |\n| --- | --- | --- | --- |");
+    println!("| suite | site | weakened | result |\n| --- | --- | --- | --- |");
     let report = match run(&suites, SURVIVORS, threads, |mutant| println!("{mutant}")) {
         Ok(report) => report,
         Err(message) => {

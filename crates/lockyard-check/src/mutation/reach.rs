@@ -79,8 +79,8 @@ pub(super) fn unreached(suites: &[Suite], reached: &[Site]) -> Vec<String> {
                 .map_or(0, |&(_, _, count, _)| count);
             if seen + excused < count || excused > 0 && seen >= count {
                 complaints.push(format!(
-                    "{}, `{function}`: {count} orderings stand there, \
-                     {seen} sites were reached and {excused} have a reason",
+                    "{}, `{function}`: {count} orderings in the source, \
+                     {seen} sites reached and {excused} excused with a reason",
                     source.path
                 ));
             }

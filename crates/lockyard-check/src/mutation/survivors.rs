@@ -27,7 +27,7 @@ pub struct Survivor {
 const NEWEST: &str = "it keeps the successor's exchange of the node apart from the node's former \
                       and next use; the model checker's exchanges always find what was stored \
                       last, in whatever order it may become visible, \
-                      so it does not know the execution that the ordering excludes";
+                      so it never explores the execution that the ordering excludes";
 
 /// The table of survivors.
 pub const SURVIVORS: &[Survivor] = &[
@@ -64,9 +64,9 @@ pub const SURVIVORS: &[Survivor] = &[
         file: "page_ref/variant.rs",
         line: "word.store(references, Ordering::Release)",
         weakened: Ordering::Relaxed,
-        reason: "of this variant nobody takes a reference without having one, \
-                 so nobody learns from the count that it was unfrozen; \
-                 the store is shared with the variants of which that is not so",
+        reason: "in this variant a thread takes a reference only if it already has one, \
+                 so no thread learns from the count that it was unfrozen; \
+                 other variants, where this is not true, share the store",
     },
 ];
 

@@ -85,7 +85,7 @@ impl<K: FairLock<H> + TimedLock<H>, H: HostWithSlots> Program for FairProgram<K,
         let left = format!("{:?}", self.lock);
         assert!(
             left.contains("bits: 0,"),
-            "{STUCK}everyone has left, and of the lock is left {left}"
+            "{STUCK}all threads have left, but the lock is not empty: {left}"
         );
     }
 

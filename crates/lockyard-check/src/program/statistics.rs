@@ -106,7 +106,7 @@ impl<V: Variant, K: LaneLock<H>, H: HostWithSlots, const PRIMED: bool> Program
         let updates = self.updates.load(Plain::Relaxed);
         assert!(
             sum.packets + taken == updates,
-            "{COUNT}of {updates} packets {taken} were taken and {} are left",
+            "{COUNT}{taken} of {updates} packets were taken and {} are left",
             sum.packets
         );
         if taken == 0 && !self.ops.contains(&StatOp::Take) {

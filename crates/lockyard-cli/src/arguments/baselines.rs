@@ -1,29 +1,29 @@
-//! Options of every command whose results can be kept under a name, and compared with earlier ones.
+//! Options of the commands whose results can be saved under a name, and compared with earlier ones.
 
 use clap::Args;
 use std::path::PathBuf;
 
-// Options of `measure`, `measure-tables` and `predict`. A doc comment here would become their text.
+// Options of `measure`, `measure-tables` and `predict`. A doc comment here would become help text.
 #[derive(Debug, Args)]
 pub(crate) struct BaselineOptions {
-    /// Keep the results under this name (see docs/use/compare.md); an earlier one is replaced
+    /// Save the results under this name (see docs/use/compare.md); replaces earlier results
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub(crate) save: Option<String>,
     /// Compare with the results of this name or file; exit with code 1 if a row is slower, as
     /// `compare` does
     #[arg(long, value_name = "NAME|FILE", allow_hyphen_values = true)]
     pub(crate) against: Option<String>,
-    /// With --against: slower by more than this [default: 5%]
+    /// With --against: how much slower a row may be [default: 5%]
     #[arg(long, value_name = "PERCENT", requires = "against", allow_hyphen_values = true)]
     pub(crate) threshold: Option<String>,
     #[command(flatten)]
     pub(crate) directory: BaselineDirectory,
 }
 
-// As above, of `compare` too.
+// Also for `compare`. A doc comment here would become help text.
 #[derive(Debug, Args)]
 pub(crate) struct BaselineDirectory {
-    /// Directory of the named results [default: .lockyard/baselines]
+    /// Directory of saved results [default: .lockyard/baselines]
     #[arg(long = "baselines", value_name = "DIR")]
     pub(crate) path: Option<PathBuf>,
 }

@@ -13,7 +13,7 @@ pub(crate) struct CallPath {
     /// Kind of lock: ticket, queued, ... [default: ticket]
     #[arg(long, value_name = "KIND", allow_hyphen_values = true)]
     pub(crate) lock: Option<String>,
-    /// Approximate seconds per round of one way to call
+    /// Approximate seconds per round, for each way to call the lock
     #[arg(
         long,
         value_name = "S",

@@ -3,7 +3,7 @@
 use crate::values::jobs;
 use clap::{Args, ValueEnum};
 
-// How results are written. A doc comment here would become the command's text.
+// Format of results. A doc comment here would become the command's help text.
 #[derive(Debug, Args)]
 pub(crate) struct Output {
     /// Output: table, json, csv, markdown
@@ -15,7 +15,7 @@ pub(crate) struct Output {
 pub(crate) struct Common {
     #[command(flatten)]
     pub(crate) output: Output,
-    /// Cells to simulate at once [default: one per CPU]
+    /// Cells to simulate in parallel [default: one per CPU]
     #[arg(short, long, value_name = "N", value_parser = jobs, allow_hyphen_values = true)]
     pub(crate) jobs: Option<u16>,
 }

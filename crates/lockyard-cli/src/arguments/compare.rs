@@ -20,11 +20,11 @@ use std::time::Duration;
                   2 bad input or incomparable results, 130 or 143 after a signal.\n\
                   See docs/use/compare.md.")]
 pub(crate) struct Compare {
-    /// Baseline: results of measure, predict or reproduce (--format json), or a name that --save
-    /// gave; with --ab a program
+    /// Baseline: results of measure, predict or reproduce (--format json), or a name given to
+    /// --save; with --ab a program
     #[arg(value_name = "A")]
     pub(crate) a: PathBuf,
-    /// Results, or program, to compare with the baseline
+    /// Results to compare with the baseline; with --ab a program
     #[arg(value_name = "B")]
     pub(crate) b: PathBuf,
     /// A and B are programs: run both in each round, in random order, with the arguments after
@@ -34,7 +34,7 @@ pub(crate) struct Compare {
     /// With --ab: number of rounds, 6 to 200 [default: 15]
     #[arg(long, value_name = "N", value_parser = pairs, requires = "ab", allow_hyphen_values = true)]
     pub(crate) rounds: Option<u16>,
-    /// With --ab: give up if a run takes longer than this many seconds [default: 600]
+    /// With --ab: timeout of one run in seconds [default: 600]
     #[arg(
         long,
         value_name = "S",
@@ -43,7 +43,7 @@ pub(crate) struct Compare {
         allow_hyphen_values = true
     )]
     pub(crate) timeout: Option<Duration>,
-    /// Exit with code 1 if a row is slower by more than this, with evidence
+    /// Exit with code 1 if there is evidence that a row is slower by more than this
     #[arg(long, value_name = "PERCENT", default_value = "5%", allow_hyphen_values = true)]
     pub(crate) threshold: String,
     /// Compare results even if hosts, machine files or seeds differ

@@ -1,8 +1,8 @@
-//! Options on the display of results, which every command has.
+//! Options for the display of results, which every command has.
 
 use clap::{Args, ValueEnum};
 
-// A doc comment here would become the command's text.
+// A doc comment here would become the command's help text.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct Display {
     /// Colours: auto, always, never
@@ -24,10 +24,10 @@ pub(crate) struct Display {
 /// Choice of colours.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ColourChoice {
-    /// If standard output is a terminal.
+    /// Use colours if standard output is a terminal.
     Auto,
-    /// In any case.
+    /// Always use colours.
     Always,
-    /// In no case.
+    /// Never use colours.
     Never,
 }

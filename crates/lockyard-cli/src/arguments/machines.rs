@@ -32,10 +32,10 @@ pub(crate) enum MachinesCommand {
         #[arg(value_name = "NAME|FILE")]
         machine: String,
     },
-    /// Describe this host: CPUs, caches, limits, what spoils measurements
+    /// Describe this host: CPUs, caches, limits, conditions that spoil measurements
     #[command(after_help = "Examples:\n  lockyard machines detect")]
     Detect {
-        /// Describe another host, from its `sys` and `proc` recorded in this directory
+        /// Describe another host, from the copies of its `sys` and `proc` in this directory
         #[arg(long, value_name = "DIR")]
         root: Option<PathBuf>,
     },

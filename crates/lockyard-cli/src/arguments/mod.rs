@@ -1,4 +1,4 @@
-//! The arguments of the command, a file for each subcommand. Their comments are its help.
+//! The arguments of the command, one file for each subcommand. Doc comments become its help text.
 
 mod baselines;
 mod call_path;
@@ -64,7 +64,7 @@ pub(crate) enum Command {
     Measure(Measure),
     /// Measure tables, counters and reclamation beside alternatives
     MeasureTables(MeasureTables),
-    /// Measure system calls on one file, beside lockyard's lockref
+    /// Measure system calls on one file, and lockyard's lockref for comparison
     Syscalls(SyscallsOptions),
     /// Measure the cost of calling an uncontended lock
     LockCallPath(CallPath),
@@ -81,7 +81,7 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    /// Returns true if the command takes long and its finished rows are of use when a signal stops
+    /// Returns true for a long-running command that prints its finished rows when a signal stops
     /// it.
     pub(crate) fn has_rows_to_keep(&self) -> bool {
         match self {
@@ -98,7 +98,7 @@ impl Command {
     }
 }
 
-/// Returns the answer to no arguments: the help, and commands to try.
+/// Returns the output of a call without arguments: the help, with commands to try.
 pub(crate) fn overview() -> String {
     Arguments::command().term_width(crate::screen::width()).render_help().to_string()
 }

@@ -39,8 +39,8 @@ pub(crate) struct Predict {
     /// Also print CPU time by region, as a profiler does, beside the published listing
     #[arg(long)]
     pub(crate) attribution: bool,
-    /// Also name the input that moves each figure most if it is wrong by 20 % (about 50
-    /// simulations per cell)
+    /// Also name the input whose error of 20 % would change each figure most (about 50 simulations
+    /// per cell)
     #[arg(long)]
     pub(crate) sensitivity: bool,
     /// Also fit the Universal Scalability Law: contention, coherence, and the number of threads

@@ -1,10 +1,11 @@
-//! Options of every command that measures in rounds.
+//! Options of the commands that measure in rounds.
 
 use crate::values::{repeats, stalled_after, window};
 use clap::Args;
 use std::time::Duration;
 
-// Options of `measure` and `measure-tables`. A doc comment here would become the command's text.
+// Options of `measure` and `measure-tables`. A doc comment here would become the command's help
+// text.
 #[derive(Debug, Args)]
 pub(crate) struct Rounds {
     /// Seconds per round of one cell
@@ -27,7 +28,7 @@ pub(crate) struct Rounds {
     pub(crate) repeats: u16,
 }
 
-// As `Rounds`, further down in the help.
+// For the same commands as `Rounds`, but further down in the help.
 #[derive(Debug, Args)]
 pub(crate) struct Stall {
     /// Abort a run that makes no progress for this many seconds

@@ -24,7 +24,7 @@ pub(crate) enum ScenariosCommand {
         /// Name of a shipped scenario
         scenario: String,
     },
-    /// Write a commented script of a program with one lock, to edit
+    /// Write a commented script to edit, for a program with one lock
     New(NewScenario),
 }
 
@@ -32,7 +32,7 @@ pub(crate) enum ScenariosCommand {
 #[command(after_help = "Examples:\n  lockyard scenarios new --held 300 --every 2000\n  \
                   lockyard scenarios new --held 300 --every 2000 --out mine.toml")]
 pub(crate) struct NewScenario {
-    /// Nanoseconds of work under the lock, each time
+    /// Nanoseconds of work under the lock, per acquisition
     #[arg(
         long,
         value_name = "NS",
@@ -41,8 +41,8 @@ pub(crate) struct NewScenario {
         allow_hyphen_values = true
     )]
     pub(crate) held: f64,
-    /// Nanoseconds from one acquisition of a thread to its next, if no thread waits: the work under
-    /// the lock and the work outside it
+    /// Nanoseconds between two acquisitions of one thread, if no thread waits: the work under the
+    /// lock plus the work outside it
     #[arg(
         long,
         value_name = "NS",

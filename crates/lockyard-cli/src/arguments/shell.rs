@@ -16,7 +16,7 @@ pub(crate) struct Completions {
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  lockyard man man1")]
 pub(crate) struct Man {
-    /// Directory of the pages; made if it is not there
+    /// Directory of the pages; created if missing
     #[arg(value_name = "DIR")]
     pub(crate) directory: PathBuf,
 }

@@ -40,13 +40,13 @@ pub(crate) struct SyscallsOptions {
     /// siblings-last]
     #[arg(long, value_name = "WHERE", allow_hyphen_values = true)]
     pub(crate) placement: Option<String>,
-    /// Directory in which to make the file's temporary directory [default: the system's]
+    /// Directory in which to create the file's temporary directory [default: the system's]
     #[arg(long, value_name = "DIR")]
     pub(crate) directory: Option<PathBuf>,
-    /// Do not measure lockyard's lockref beside the kernel's
+    /// Measure only the kernel's lockref, not lockyard's
     #[arg(long)]
     pub(crate) kernel_only: bool,
-    /// Give up a task that does not start or end within this many seconds
+    /// Timeout in seconds for the start and the end of a task
     #[arg(
         long,
         value_name = "S",
@@ -55,7 +55,7 @@ pub(crate) struct SyscallsOptions {
         allow_hyphen_values = true
     )]
     pub(crate) stalled_after: Duration,
-    /// Output: table, json, csv, markdown, or will-it-scale (its columns, of the kernel only)
+    /// Output: table, json, csv, markdown, or will-it-scale (its columns, only for the kernel)
     #[arg(
         short,
         long,
@@ -85,7 +85,7 @@ pub(crate) enum SyscallsFormat {
 
 #[cfg(target_os = "linux")]
 impl SyscallsFormat {
-    /// Returns the format of a document; `None` for columns that are no document.
+    /// Returns the format of a document; `None` for `will-it-scale`, whose columns are no document.
     pub(crate) fn document(self) -> Option<lockyard_results::render::Format> {
         use lockyard_results::render::Format;
         match self {

@@ -1,5 +1,5 @@
-//! `lockyard compare --ab`: programs that differ are told apart, programs that fail are named, and
-//! none is left running. The programs are scripts whose results are known.
+//! `lockyard compare --ab`: differing programs get a verdict, failing programs are named, and no
+//! program is left running. The programs are scripts whose results are known.
 
 #![cfg(unix)]
 
@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-/// Time after which a command that has not ended hangs. The host may be busy.
+/// A command that runs longer than this hangs. The limit is long because the host may be busy.
 const HANGS: Duration = Duration::from_secs(60);
 
 /// Writes a script. Returns its path.
@@ -21,7 +21,7 @@ fn script(folder: &Path, name: &str, body: &str) -> String {
     path.to_str().expect("the path is text").to_owned()
 }
 
-/// Returns a script that prints one row. Each run is slower than the one before, of whichever
+/// Returns a script that prints one row. Each run is slower than the previous one of either
 /// program, by far more than the programs differ.
 fn printing(folder: &Path, name: &str, per_cent: u32) -> String {
     let row = r#"{"experiment": "e", "machine": "m", "variant": "v", "threads": 1,

@@ -270,7 +270,8 @@ fn bad_usage_is_refused_in_one_line_that_says_where_and_what_is_allowed() {
         (&["machines", "show"], format!("`machines show` needs {machine}")),
         (
             &["compare", "a.json"],
-            "`compare` needs <B>: results, or program, to compare with the baseline".to_owned(),
+            "`compare` needs <B>: results to compare with the baseline; with --ab a program"
+                .to_owned(),
         ),
         (
             &["machines", "calibrate", "--force"],

@@ -89,7 +89,7 @@ fn compare_takes_names_and_files_from_any_directory() {
     let said =
         "lockyard: there is no file `nwe`, and no results of that name; did you mean `new`?\n";
     assert_eq!(compare("nwe", "old"), (Some(2), said.to_owned()));
-    // A file of that name comes first.
+    // A file of that name takes precedence over saved results.
     std::fs::copy(folder.join("elsewhere/kept/old.json"), folder.join("new")).expect("room");
     assert_eq!(compare("old", "new"), (Some(0), String::new()));
     let (code, said) = end(&run(&folder, &["compare", "old", "old"]));
@@ -130,7 +130,7 @@ fn a_measurement_that_fails_leaves_the_earlier_results() {
     assert_eq!(measure(&["--repeats", "5"]).0, Some(0));
     let path = folder.join(".lockyard/baselines/main.json");
     let before = std::fs::read(&path).expect("it was kept");
-    // `timeout` interrupts it in the middle of its rounds.
+    // `timeout` interrupts the measurement in the middle of its rounds.
     let mut timeout = std::process::Command::new("timeout");
     timeout.args(["-s", "INT", "1", env!("CARGO_BIN_EXE_lockyard"), "measure", "controls"]);
     timeout.args(["--threads", "1", "--seconds", "1", "--repeats", "100", "--save", "main"]);

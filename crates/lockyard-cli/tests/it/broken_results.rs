@@ -129,8 +129,8 @@ fn a_broken_result_file_is_read_or_refused_with_its_place() {
                     assert!(figure.rounds.iter().all(|&r| r > 0.0 && fine(r)), "seed {seed}");
                     assert!(figure.key.cell.threads != Some(0), "seed {seed}: {figure:?}");
                 }
-                // A file that is read is compared, or refused in a line too. Only some are, because
-                // it takes a while.
+                // A file that was read is also compared, or refused in one line. Only some files
+                // are compared, because a comparison takes a while.
                 if seed % 16 == 0 {
                     match compare(&whole, &results, OPTIONS) {
                         Ok(comparison) => {
@@ -152,7 +152,7 @@ fn a_broken_result_file_is_read_or_refused_with_its_place() {
             }
         }
     }
-    // A harness that breaks nothing, or everything, proves nothing.
+    // Both outcomes must occur. A harness that breaks no file, or every file, proves nothing.
     assert!(read > 1000 && refused > 10_000 && compared > 20, "{read} {refused} {compared}");
 }
 
@@ -166,7 +166,7 @@ fn every_beginning_of_a_result_file_is_refused_as_cut_off() {
     }
 }
 
-/// Returns the error of the file with one thing changed.
+/// Returns the error for the file after one replacement.
 fn error(from: &str, to: &str) -> String {
     assert!(FILE.contains(from), "{from}");
     let error = parse("r.json", &FILE.replacen(from, to, 1)).expect_err("it is broken").to_string();
@@ -234,7 +234,7 @@ fn schemas_of_other_versions_are_told_from_what_is_no_result_file() {
     );
     assert!(of("\"format\": \"x\"").starts_with("has no `schema`; a result file has `lockyard-"));
     assert!(of("\"schema\": 1").contains("expected a text"));
-    // In a file of another schema, the rest of the file does not matter.
+    // In a file of a newer schema, the rest of the file does not matter.
     let newer = "{\"schema\": \"lockyard-results-9\", \"rows\": {\"not\": \"a list\"}}";
     assert!(parse("r.json", newer).expect_err("newer").to_string().contains("is newer than"));
     for text in ["[]", "7", "\"x\"", "null", "{}", "[{}]"] {
@@ -244,7 +244,8 @@ fn schemas_of_other_versions_are_told_from_what_is_no_result_file() {
 
 #[test]
 fn hostile_files_are_refused_or_skipped_without_harm() {
-    // Nesting is deeper than any stack, in a place that is read and in one that is skipped.
+    // The nesting is deeper than any stack, once in a part that is read and once in a part that is
+    // skipped.
     let deep = format!("{}{}", "[".repeat(1_000_000), "]".repeat(1_000_000));
     is_one_line(&parse("r.json", &deep).expect_err("no object").to_string(), 0);
     let unknown = FILE.replacen("\"summary\": []", &format!("\"summary\": {deep}"), 1);
@@ -256,7 +257,7 @@ fn hostile_files_are_refused_or_skipped_without_harm() {
     }
     let in_rows = FILE.replacen("\"rows\": [", &format!("\"rows\": [{deep},"), 1);
     is_one_line(&parse("r.json", &in_rows).expect_err("no row").to_string(), 0);
-    // Everything exceeds its allowed number.
+    // Rounds, environment entries and rows exceed their maximum numbers.
     let rounds = vec!["1"; 1001].join(",");
     let many = FILE.replacen("99.0, 101.25", &rounds, 1);
     let error = parse("r.json", &many).expect_err("too many").to_string();
@@ -298,7 +299,7 @@ fn path(name: &str, bytes: &[u8]) -> String {
     path.to_str().expect("the path is text").to_owned()
 }
 
-/// Returns the line of a refusal, through the command.
+/// Returns the error line of a command that refuses its input.
 fn refusal(arguments: &[&str]) -> String {
     let output = lockyard(arguments);
     let stderr = String::from_utf8(output.stderr).expect("it is text");
@@ -325,7 +326,7 @@ fn the_command_refuses_what_is_no_result_file_in_a_line() {
     assert!(bad("newer.json", FILE.replace("results-2", "results-3").as_bytes()).contains("newer"));
     assert!(refusal(&["compare", &good, "none.json"]).contains("none.json: cannot be read"));
     assert!(refusal(&["compare", env!("CARGO_TARGET_TMPDIR"), &good]).ends_with(": is not a file"));
-    // The file is sparse: it has the size, and takes no room.
+    // The file is sparse: it has this size, but takes no disk space.
     let huge = path("huge.json", b"");
     let file = std::fs::OpenOptions::new().write(true).open(&huge).expect("it was made above");
     file.set_len(1 << 40).expect("a sparse file");

@@ -1,5 +1,5 @@
-//! `machines calibrate` writes a file that is usable at once, replaces no other file, and is
-//! complete or absent.
+//! `machines calibrate` writes a file that is usable at once, never replaces another file, and
+//! leaves a complete file or none.
 
 #![cfg(target_os = "linux")]
 
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
-/// A directory of the test, which is removed when this is dropped.
+/// A directory of the test. Dropping this value removes it.
 struct Directory(PathBuf);
 
 impl Directory {
@@ -51,7 +51,7 @@ fn path(path: &Path) -> &str {
 fn the_file_can_be_used_at_once_and_is_not_replaced_unasked() {
     let directory = Directory::new("used");
     let file = directory.0.join("mine.toml");
-    // `--anyway` gives a host with unsteady hand-overs its file too.
+    // With `--anyway`, a host with unsteady hand-overs gets a file too.
     let calibrate = [
         "machines",
         "calibrate",
@@ -68,7 +68,7 @@ fn the_file_can_be_used_at_once_and_is_not_replaced_unasked() {
     let error = text(&first.stderr);
     let error: Vec<&str> = error.lines().filter(|line| !line.starts_with("warning: ")).collect();
     if first.status.code() == Some(1) {
-        // A host on which nothing can be measured gets one line, and no files.
+        // On a host where nothing can be measured, there is one error line and no file.
         assert_eq!(error.len(), 1, "{error:?}");
         assert!(directory.names().is_empty(), "{error:?}");
         return lockyard_testing::skip!("nothing can be measured here: {}", error[0]);
@@ -132,7 +132,7 @@ fn an_interrupt_ends_it_and_no_file_is_there() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the command runs");
-    // The answer has the same form at whatever time the signal comes.
+    // The output has the same form whenever the signal arrives.
     std::thread::sleep(Duration::from_millis(700));
     let status = Command::new("kill").args(["-INT", &child.id().to_string()]).status();
     assert!(status.expect("`kill` runs").success());

@@ -1,5 +1,5 @@
-//! `lockyard lock-call-path`, and its published table. Each way and figure has a row, which is
-//! measured or has a reason. No test here asserts a speed.
+//! `lockyard lock-call-path`, and its published table. Each figure of each way to call the lock has
+//! a row, which is measured or has a reason. No test here asserts a speed.
 
 use crate::support::{command as lockyard, text};
 use serde_json::Value;
@@ -65,8 +65,8 @@ fn each_way_and_figure_has_a_row_that_is_measured_or_says_why_not() {
     }
 }
 
-/// The kernel refuses to make memory executable for a process that has asked for that, as a
-/// hardened one does.
+/// A hardened process asks the kernel not to make memory executable for it. The ways that need such
+/// memory then have a reason instead of a figure.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[test]
 fn where_code_may_not_be_made_the_other_ways_are_measured() {

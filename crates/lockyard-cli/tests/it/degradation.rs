@@ -1,4 +1,4 @@
-//! Samples, through the real command: published, predicted and measured ones.
+//! Published, predicted and measured samples, through the real command.
 
 use crate::support::lockyard;
 use serde_json::Value;

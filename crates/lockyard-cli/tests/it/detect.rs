@@ -43,7 +43,7 @@ fn this_host_is_described_in_every_format() {
 fn only_cpus_that_the_process_may_use_are_counted() {
     let all = lockyard_measure::cpus::Cpus::allowed();
     let last = all.cpu(all.len() - 1);
-    // A child may use the CPUs that the thread that started it may use.
+    // A child process inherits the affinity of the thread that starts it.
     let document = std::thread::spawn(move || {
         lockyard_measure::cpus::pin(last).then(|| json(&["machines", "detect"]))
     })

@@ -1,7 +1,7 @@
 //! A host that hinders a measurement: pinning is refused, CPUs are taken away, the disk is full, or
 //! the user presses Ctrl-C. Each fault gives a clear message and complete results; no file is left
-//! half-written. The faults are real ones of this system: a seccomp filter, another affinity, a
-//! limit on file sizes, a signal.
+//! half-written. The tests cause real faults: by a seccomp filter, another affinity, a limit on
+//! file sizes, a signal.
 
 #![cfg(target_os = "linux")]
 
@@ -102,7 +102,7 @@ fn confine(process: i32, cpu: usize) {
     assert_eq!(result, 0, "{}", std::io::Error::last_os_error());
 }
 
-/// Waits until a process has more than one thread, and therefore measures.
+/// Waits until a process has more than one thread, which means that it is measuring.
 fn until_it_measures(child: &Child) {
     let tasks = format!("/proc/{}/task", child.id());
     while std::fs::read_dir(&tasks).map_or(0, Iterator::count) < 3 {
@@ -118,7 +118,7 @@ fn end(mut child: Child) -> (Option<i32>, String, String) {
     (child.wait().expect("it ends").code(), stdout, stderr)
 }
 
-/// A measurement that takes longer than any test waits.
+/// A measurement that takes longer than any test.
 const LONG: [&str; 10] = [
     "measure",
     "controls",
@@ -146,7 +146,7 @@ fn cpus_that_are_taken_away_end_the_measurement_with_what_was_found_before() {
         confine(child.id() as i32, all[0]);
         let (code, stdout, stderr) = end(child);
         assert_eq!(code, Some(1), "{placement:?}: {stderr}");
-        // Warnings about the host and an estimate of the time may come before that.
+        // Warnings about the host and an estimate of the time may precede the error.
         let mut said = complaints(&stderr);
         let line = said.next().expect("it says why");
         assert_eq!(said.next(), None, "{stderr}");
@@ -179,7 +179,7 @@ fn an_interrupted_measurement_prints_whole_results_that_say_so() {
 }
 
 /// Runs `reproduce --out` with a limit of `bytes` on each file, as on a disk with only this much
-/// room.
+/// space.
 fn reproduce_with_room(out: &Path, bytes: u64) -> Output {
     let out = out.to_str().expect("the path is text");
     let mut command = lockyard(&["reproduce", "access2", "--no-measure", "--out", out]);
@@ -201,7 +201,7 @@ fn reproduce_with_room(out: &Path, bytes: u64) -> Output {
 #[test]
 fn a_disk_that_fills_up_leaves_the_old_files_or_the_new_ones_and_nothing_else() {
     let out = directory("faults", "full");
-    // The limits leave room for all files, for none, for the first file only, or for a part of it.
+    // The limits leave space for all files, for none, for only the first file, or for a part of it.
     let whole = reproduce_with_room(&out, 1 << 30);
     assert_eq!(whole.status.code(), Some(0), "{}", text(&whole.stderr));
     assert_eq!(names(&out), ["results.csv", "results.json", "results.md"]);

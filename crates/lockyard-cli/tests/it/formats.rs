@@ -1,5 +1,5 @@
-//! The output formats, compared with recorded output, so that programs that read them see no
-//! unintended change. The rows are made up, one of each status.
+//! Output formats, compared with recorded output. This protects programs that read them from
+//! unintended changes. There is one made-up row of each status.
 
 use lockyard_results::cell_key::CellKey;
 use lockyard_results::details::{Details, SimulatedDetail};
@@ -139,7 +139,7 @@ fn json_is_one_object_with_schema_environment_rows_and_summary() {
     assert_same(&json, &expected, "");
 }
 
-/// Asserts equality, except for rounding of the last digits of a number.
+/// Asserts equality, up to rounding of the last digits of a number.
 fn assert_same(found: &serde_json::Value, expected: &serde_json::Value, place: &str) {
     use serde_json::Value::{Array, Number, Object};
     match (found, expected) {

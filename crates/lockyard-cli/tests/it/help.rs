@@ -1,4 +1,4 @@
-//! Help: every command has it, it fits the screen, and its examples work as they stand.
+//! Help: every command has it, it fits the screen, and its examples work as printed.
 
 use crate::support::{command, folders::directory, lockyard, text};
 use std::collections::HashSet;
@@ -8,12 +8,12 @@ use std::process::Command;
 fn subcommands(help: &str) -> Vec<String> {
     let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
     let listed = listed.take_while(|line| !line.is_empty());
-    // A description that was wrapped goes on deeper.
+    // Continuation lines of a wrapped description are indented deeper.
     let names = listed.filter(|line| !line.starts_with("   "));
     names.filter_map(|line| line.split_whitespace().next()).map(str::to_owned).collect()
 }
 
-/// Adds the help of a command and of all below it.
+/// Adds the help of a command and of all its subcommands.
 fn add_help(name: &[String], width: &str, all: &mut Vec<(String, String)>) {
     let mut arguments: Vec<&str> = name.iter().map(String::as_str).collect();
     arguments.push("--help");
@@ -80,7 +80,7 @@ fn every_command_has_examples_and_they_work() {
             let mut shell = Command::new("sh");
             shell.args(["-c", example]).current_dir(&directory).env("PATH", &path);
             let output = shell.output().expect("there is a shell");
-            // Identical programs may differ by chance: code 1 is a comparison that found that.
+            // Identical programs may differ by chance, so a comparison may also end with code 1.
             let compared = example.starts_with("lockyard compare");
             let code = output.status.code();
             let works = code == Some(0) || compared && code == Some(1);

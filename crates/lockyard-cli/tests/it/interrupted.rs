@@ -10,14 +10,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Output, Stdio};
 use std::time::{Duration, Instant};
 
-/// Time after which a command that has not ended hangs. The host may be busy.
+/// A command that runs longer than this hangs. The limit is long because the host may be busy.
 const HANGS: Duration = Duration::from_secs(60);
 
 /// Signals, their names and their exit codes.
 const SIGNALS: [(i32, &str, i32); 3] =
     [(libc::SIGINT, "SIGINT", 130), (libc::SIGTERM, "SIGTERM", 143), (libc::SIGHUP, "SIGHUP", 129)];
 
-/// A running command, with a temporary folder of its own.
+/// A running command, with its own temporary folder.
 struct Running {
     child: Child,
     temporary: PathBuf,
@@ -71,7 +71,7 @@ impl Running {
 
     /// Waits for the end, and asserts that the temporary folder is empty.
     fn end(mut self) -> Output {
-        // The readers of the pipes wait for the end, which never comes if the command hangs.
+        // Read the pipes on other threads: a read would never return if the command hangs.
         let process = self.child.id() as i32;
         let (stdout, stderr) = (self.child.stdout.take(), self.child.stderr.take());
         let read = |pipe: Option<Box<dyn std::io::Read + Send>>| {
@@ -117,7 +117,7 @@ fn partial(output: &Output) -> Value {
     document
 }
 
-/// A measurement that takes longer than any test waits.
+/// A measurement that takes longer than any test.
 const MEASURE: &[&str] = &[
     "measure",
     "controls",
@@ -144,7 +144,7 @@ const PREDICT: &[&str] = &[
     "1",
 ];
 
-/// Every long-running command, with more work than fits into the time.
+/// Every long-running command, with more work than it can finish before the signal.
 const LONG: [(&str, &[&str]); 8] = [
     ("reproduce", &["reproduce", "--no-measure", "--jobs", "1"]),
     ("training", &["reproduce", "--training", "--jobs", "1"]),
@@ -159,8 +159,8 @@ const LONG: [(&str, &[&str]); 8] = [
 #[test]
 fn a_signal_ends_every_long_command_by_its_code_with_what_is_finished() {
     for (index, (name, arguments)) in LONG.into_iter().enumerate() {
-        // Each signal is sent to some commands, at once and after a while. Reproduce, predict and
-        // measure get all signals.
+        // SIGHUP is sent immediately, the other signals after a while. Reproduce, predict and
+        // measure get all three signals, each other command gets one.
         let all = ["reproduce", "predict", "measure"].contains(&name);
         let (first, count) = if all { (0, 3) } else { (index % 3, 1) };
         for (signal, signal_name, code) in SIGNALS.into_iter().cycle().skip(first).take(count) {
@@ -256,7 +256,7 @@ fn the_files_of_a_part_are_whole_files_and_never_replace_whole_results() {
 
 #[test]
 fn the_same_signal_twice_at_once_is_one() {
-    // The signal comes twice, as `timeout` sends it: to its child, and to the group of both.
+    // Send the signal twice, as `timeout` does: to its child, and to the process group of both.
     let running = Running::begin("twice", &[MEASURE, &["--format", "json"]].concat());
     std::thread::sleep(Duration::from_millis(300));
     running.signal(libc::SIGTERM);
@@ -297,7 +297,8 @@ fn results(path: &Path, rows: usize, speed: f64) -> (String, u64) {
     (path.to_str().expect("it is text").to_owned(), text.len() as u64)
 }
 
-/// Number of rows of a comparison that takes seconds on any host. A file may have no more rounds.
+/// Number of rows with which a comparison takes seconds on any host. More rows would exceed the
+/// maximum number of rounds in a file.
 const ROWS_FOR_SECONDS: usize = 2_000;
 
 #[test]

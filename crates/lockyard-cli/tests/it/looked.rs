@@ -1,5 +1,5 @@
-//! Observations of `lockyard measure` beside the figures, and the laws that `--fit` finds. No test
-//! here asserts a speed.
+//! Observations that `lockyard measure` reports in addition to figures, and the laws that `--fit`
+//! finds. No test here asserts a speed.
 
 use crate::support::{lockyard, text};
 use serde_json::Value;
@@ -134,8 +134,8 @@ fn measured_figures_have_a_law_with_intervals() {
     let document = json(&[&SPIN[..], &["--threads", "1,2,3,4", "--fit"]].concat());
     let fit = &document["fits"][0];
     if fit["reason"].is_string() {
-        // If other programs kept a cell from any operation in most rounds, there is no law, and the
-        // reason is given.
+        // If other programs prevented all operations of a cell in most rounds, there is no law, and
+        // the reason is given.
         let reason = fit["reason"].as_str().unwrap();
         assert!(reason.contains("not above 0"), "{fit}");
         return lockyard_testing::skip!("there is no law on so busy a host: {reason}");

@@ -33,8 +33,8 @@ const BRIEF: [&str; 4] = ["--seconds", "0.02", "--repeats", "3"];
 
 #[test]
 fn a_lock_that_does_not_exclude_is_caught() {
-    // The run ends with the first lost update, which comes at once if two threads run at the same
-    // time.
+    // The run ends at the first lost update. If two threads run in parallel, that happens
+    // immediately.
     let long = ["--seconds", "1", "--repeats", "30"];
     let arguments = ["controls", "--threads", "2", "--variant", "broken"];
     let (code, why) = failure(&[&arguments[..], &long[..]].concat());
@@ -63,7 +63,7 @@ fn a_lock_without_progress_is_stalled_and_not_a_hung_command() {
     );
 }
 
-/// One thread is enough: the word keeps every thread out, so no other one has to come.
+/// One thread is enough to show the stall, because the word keeps every thread out.
 #[test]
 fn a_word_that_changes_its_kind_is_stalled_and_not_a_hung_command() {
     for threads in ["1", "2"] {
@@ -76,7 +76,7 @@ fn a_word_that_changes_its_kind_is_stalled_and_not_a_hung_command() {
     }
 }
 
-/// The simulated machine knows that no thread can wake this one, and does not wait for it.
+/// The simulated machine detects that no thread can wake this one, and ends the run immediately.
 #[test]
 fn a_word_that_changes_its_kind_is_stuck_on_a_simulated_machine() {
     let what = ["predict", "controls", "--machine", "cascade-lake-2s24c2t", "--threads", "1"];
@@ -161,7 +161,7 @@ fn a_result_has_its_figures_its_threads_its_waits_and_its_environment() {
             .iter()
             .filter_map(|name| detail["waits"][*name].as_u64())
             .collect();
-        // A percentile that rests on too few waits is left out.
+        // Percentiles that would rest on too few waits are left out.
         assert!(waits.len() > 1 && waits.is_sorted(), "{waits:?}");
     }
 }
@@ -171,8 +171,8 @@ fn a_ratio_is_taken_round_by_round() {
     let variants =
         ["--variant", "qspinlock", "--variant", "qspinlock-portable", "--relative-to", "qspinlock"];
     let arguments = ["spin-loop/same-node/embedded", "--threads", "1"];
-    // On a busy host a thread may get no CPU for some hundredths of a second. Such a round has no
-    // ratio.
+    // On a busy host a thread may get no CPU for tens of milliseconds. A round without operations
+    // has no ratio.
     let rounds = ["--seconds", "0.3", "--repeats", "3"];
     let document = json(&[&arguments[..], &variants[..], &rounds[..]].concat());
     let ratio = |index: usize| &document["rows"][index]["detail"]["measured"]["ratio"];

@@ -1,5 +1,5 @@
 //! `lockyard measure-tables`: every subject of every group is measured, with the requested shares
-//! and threads. A request that cannot be measured is refused in a line. No test here asserts a
+//! and threads. A request that cannot be measured is refused in one line. No test here asserts a
 //! speed.
 
 use lockyard_measure::measure_tables::GROUPS;

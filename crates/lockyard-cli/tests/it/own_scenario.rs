@@ -1,5 +1,5 @@
-//! A scenario of one's own: the list, the shipped text, the template, a script on standard input,
-//! ranges of threads, several machines.
+//! Scenarios of the user: the list of scenarios, a shipped script, the template, a script on
+//! standard input, ranges of threads, several machines.
 
 use crate::support::folders::directory;
 use crate::support::{command, lockyard, text};
@@ -14,7 +14,7 @@ fn with_input(arguments: &[&str], input: &[u8]) -> Output {
     let mut command = command(arguments);
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().expect("the command runs");
-    // A command that refuses its arguments does not read.
+    // A command that refuses its arguments does not read its input.
     let _ = child.stdin.take().expect("piped").write_all(input);
     child.wait_with_output().expect("it ends")
 }
@@ -56,7 +56,7 @@ fn the_template_is_a_program_with_these_times() {
     let arguments = ["predict", "-", "-m", CLX, "-t", "1,8,48", "-v", "queued", "-f", "json"];
     let predicted = json(&with_input(&arguments, script.as_bytes()));
     let figure = |index: usize| predicted["rows"][index]["predicted"].as_f64().expect("a figure");
-    // 1 / (2000 ns) alone; at most 1 / (300 ns) however many threads there are.
+    // One thread does 1 / (2000 ns), any number of threads at most 1 / (300 ns).
     assert!((4.5e5..5.5e5).contains(&figure(0)), "{}", figure(0));
     assert!(figure(1) < 3.34e6 && figure(2) < 3.34e6, "{} {}", figure(1), figure(2));
 }

@@ -1,6 +1,6 @@
-//! `lockyard measure --peers`: every peer is measured beside the scenario's own variants, and names
-//! are found. A request that cannot be measured or simulated is refused in a line. No test here
-//! asserts a speed.
+//! `lockyard measure --peers`: every peer is measured in addition to the scenario's own variants,
+//! and peers can be chosen by name. A request that cannot be measured or simulated is refused in
+//! one line. No test here asserts a speed.
 
 use crate::support::lockyard;
 use lockyard_measure::peers;
@@ -50,7 +50,7 @@ fn every_peer_is_measured_beside_the_scenario_s_variants() {
     for row in document["rows"].as_array().expect("rows") {
         let (name, detail) = (row["variant"].as_str().expect("a name"), &row["detail"]["measured"]);
         assert!(detail["fairness"]["jain"].is_number(), "{name}");
-        // On a host that is busy with other work, a thread may not run at all in so brief a pass.
+        // On a busy host, a thread may not run at all in such a short pass.
         let waits = &detail["waits"];
         if let Some(count) = waits["count"].as_u64() {
             assert!(
@@ -60,7 +60,7 @@ fn every_peer_is_measured_beside_the_scenario_s_variants() {
                 "{name}"
             );
         }
-        // Windows are measured only where both threads can run at once; at most 6.
+        // At most 6 windows are measured, and only if both threads can run in parallel.
         let windows = detail["longest_wait"]["windows"].as_u64().unwrap_or(0);
         assert!(if cpus >= 2 { windows <= 6 } else { windows == 0 }, "{name}: {windows}");
         assert_eq!(detail["longest_wait"]["ns"].is_number(), windows > 0, "{name}");
@@ -85,7 +85,7 @@ fn peers_can_be_chosen() {
     ];
     let document = json(&[&arguments[..], &BRIEF[..]].concat());
     assert_eq!(variants(&document), ["ticket", "bare", "std-mutex"], "in the order of the table");
-    // Without the option there is none.
+    // Without the option no peer is measured.
     let arguments = ["measure", SCENARIO, "--threads", "1", "--variant", "ticket"];
     assert_eq!(variants(&json(&[&arguments[..], &BRIEF[..]].concat())), ["ticket"]);
 }
@@ -156,7 +156,7 @@ fn a_script_whose_variant_is_called_as_a_peer_is_told_so() {
     let path = path.to_str().expect("it is text");
     let why = refusal(&["measure", path, "--threads", "1", "--peers"]);
     assert!(why.contains("has a variant `spin` of its own; rename it, or name the peers"), "{why}");
-    // The scenario's own lock is measured under that name, and no peer's.
+    // Under that name the scenario's own lock is measured, not the peer's.
     let arguments = ["measure", path, "--threads", "1", "--variant", "spin", "--peers=bare"];
     let document = json(&[&arguments[..], &BRIEF[..]].concat());
     assert_eq!(variants(&document), ["spin", "bare"]);

@@ -5,7 +5,7 @@ use crate::support::{lockyard, text};
 use lockyard_report::{page, picture};
 use std::path::Path;
 
-/// Returns arguments of a prediction that is done in no time.
+/// Returns the arguments of a prediction that takes almost no time.
 fn predict<'a>(threads: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let machine = "skylake-client-4c";
     let mut arguments = vec![

@@ -67,11 +67,12 @@ fn every_published_cell_has_one_row_with_one_status() {
             assert_eq!(row["published"], cell.value);
             let status = row["status"].as_str().expect("it has a status");
             match status {
-                // By definition, all other figures of the table are per cent of this one.
+                // By definition, all other figures of the table are percentages of this one.
                 "calibration" if cell.key.experiment == "lock-call-path" => {
                     assert!(row["predicted"].is_null() && cell.value == 100.0);
                 }
-                // An input that is stated and not found, such as the duration of a benchmark.
+                // An input that the table states, so that the simulation need not find it, such as
+                // the duration of a benchmark.
                 "calibration" if row["reason"].is_string() => {
                     inputs += 1;
                     assert!(row["predicted"].is_null() && row["error"].is_null());
@@ -207,7 +208,7 @@ fn the_errors_that_predict_states_are_those_of_all_tables() {
 fn results_are_the_same_bytes_whatever_the_host_does() {
     let arguments = |jobs| [&WITH_ALL_MECHANISMS[..], &["--jobs", jobs]].concat();
     let one = printed(&mut reproduction(&optimised(), &arguments("1")));
-    // Address randomisation is switched off, where the system allows it.
+    // Switch off address randomisation where the system allows it.
     let fixed = Command::new("setarch").args(["-R", "true"]).status();
     let mut other = match fixed {
         Ok(status) if status.success() => {
@@ -222,8 +223,7 @@ fn results_are_the_same_bytes_whatever_the_host_does() {
             reproduction(&optimised(), &arguments("2"))
         }
     };
-    // This imitates another allocator: freed and fresh memory is filled, and small blocks are
-    // mapped.
+    // Imitate another allocator: fill freed and new memory, and map small blocks.
     other.env("MALLOC_PERTURB_", "165").env("MALLOC_MMAP_THRESHOLD_", "128");
     other.env("MALLOC_ARENA_MAX", "1");
     assert!(one == printed(&mut other), "two jobs, another heap, other addresses: other results");

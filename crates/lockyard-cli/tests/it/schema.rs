@@ -1,11 +1,11 @@
-//! Documents: each member of a result file is described in the documentation, and each column of the
-//! table is in the CSV output.
+//! Documents. Each member of a result file is described in the documentation, and each column of
+//! the table is in the CSV output.
 
 use crate::support::{lockyard, text};
 use serde_json::Value;
 use std::collections::BTreeSet;
 
-/// Members whose own members are names of the user's, of machines or of hosts.
+/// Members whose keys are names chosen by users, machines or hosts.
 const NAMES: [&str; 2] = ["environment", "lost_in_ns_per_operation"];
 
 /// Adds the names of all members.

@@ -1,5 +1,5 @@
-//! Hostile surroundings: arguments that are no text, no home directory, no environment at all, a
-//! tiny terminal, a reader that leaves early, memory that ends.
+//! Hostile surroundings: arguments that are not UTF-8, no home directory, no environment at all, a
+//! tiny terminal, a reader that closes the pipe early, too little memory.
 
 #![cfg(target_os = "linux")]
 
@@ -98,7 +98,8 @@ fn memory_that_ends_is_one_line_and_leaves_no_file() {
         shell.args(["-c", &script]).current_dir(&place).stdin(Stdio::null());
         shell.env("COLUMNS", "80").output().expect("there is a shell")
     };
-    // The least that starts is not known: it depends on the linker and on the C library.
+    // The minimum with which the command starts is unknown, because it depends on the linker and
+    // the C library.
     let mut refused = 0;
     for kilobytes in [24_000, 32_000, 40_000, 48_000, 64_000, 80_000, 96_000, 128_000] {
         let output = run(kilobytes);

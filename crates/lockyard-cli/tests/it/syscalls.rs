@@ -219,7 +219,7 @@ fn children_of(parent: u32) -> Vec<u32> {
     children
 }
 
-/// Begins a long run. Returns it with its tasks once there are `count` of them.
+/// Starts a long run, and waits until it has `count` tasks. Returns the run and its tasks.
 fn begin(place: &Place, kind: &str, count: usize) -> (Child, Vec<u32>) {
     let arguments = ["open3", "--tasks", "3", "--seconds", "60", "--kernel-only", "--as", kind];
     let child =
@@ -242,7 +242,7 @@ fn send(signal: &str, process: u32) {
     assert!(status.expect("`kill` runs").success());
 }
 
-/// Returns true if the process is alive. One that has ended but is not reaped is not alive.
+/// Returns true if the process is alive. A zombie is not alive.
 fn lives(process: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     stat.rsplit(") ").next().is_some_and(|after| !after.is_empty() && !after.starts_with('Z'))

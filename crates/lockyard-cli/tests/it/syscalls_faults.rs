@@ -1,4 +1,5 @@
-//! Faults while system calls are measured: each gives a line, and no task is left behind.
+//! Faults while system calls are measured. Each gives one line of error, and no task is left
+//! behind.
 
 #![cfg(target_os = "linux")]
 
@@ -108,7 +109,7 @@ fn each_task_counts_its_own_operations() {
                 directory,
                 launcher: &launcher,
             };
-            // The window is long enough for every task to run, on a loaded host too.
+            // The window is long enough for every task to run, even on a loaded host.
             let times = Times { window: Duration::from_millis(500), ..TIMES };
             let sample = sample(&plan, times).expect("nothing is wrong");
             assert_eq!(sample.counts.len(), 5);

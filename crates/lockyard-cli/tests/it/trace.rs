@@ -45,7 +45,7 @@ fn a_trace_is_written_whole_and_changes_no_byte_of_the_output() {
     assert_eq!(processes, ["about this trace", "lockref, 2 threads", "lockref, 4 threads"]);
     assert_eq!(json["otherData"]["scenario"], "fstat2");
     assert_eq!(json["otherData"]["machine"], "cascade-lake-2s24c2t");
-    // A simulated millisecond, and not more, from its beginning on.
+    // The trace covers at most the first simulated millisecond.
     let times: Vec<f64> = events.iter().filter_map(|event| event["ts"].as_f64()).collect();
     assert!(times.iter().all(|time| (0.0..=1000.0).contains(time)));
     let begins = events.iter().filter(|event| event["ph"] == "B").count();
@@ -54,7 +54,8 @@ fn a_trace_is_written_whole_and_changes_no_byte_of_the_output() {
     let counted: usize = events.iter().filter(|e| e["pid"] != 0 && e["ph"] != "M").count();
     assert!(counted <= 200_000, "{counted}");
     assert!(errors.contains("a.json: 2 cells, "), "{errors}");
-    // The other format replaces nothing of this one, and the same one is written alike.
+    // The other format does not replace this file. A second trace in this format has the same
+    // bytes.
     let (_, errors) = traced(&folder.join("a.pftrace"));
     assert!(errors.contains("a.pftrace: 2 cells, "), "{errors}");
     traced(&path);

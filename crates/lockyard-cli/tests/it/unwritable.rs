@@ -53,7 +53,7 @@ fn a_full_device_is_one_line_and_exit_code_1() {
         let output = run(lockyard(arguments).stdout(full()));
         assert_eq!(output.status.code(), Some(1), "{arguments:?}");
         let stderr = String::from_utf8(output.stderr).expect("it is text");
-        // Warnings about this host may come before that.
+        // Warnings about this host may precede the error.
         let mut said = stderr.lines().filter(|line| !line.starts_with("warning: "));
         let line = said.next().expect("it says why");
         assert!(line.starts_with("lockyard: standard output cannot be written: "), "{stderr}");

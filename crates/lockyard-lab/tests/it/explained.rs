@@ -292,5 +292,5 @@ fn local_work() {
         Order::SiblingsLast,
         8,
     );
-    assert_cause(&costs, Cause::LocalWork, None, "work of their own");
+    assert_cause(&costs, Cause::LocalWork, None, "their own work");
 }

@@ -277,9 +277,10 @@ fn notes(
     ));
     notes.push(match &request.relative_to {
         Some(name) => format!(
-            "Ratio: the figure over that of {name} in the same round; the median of the rounds."
+            "Ratio: the figure divided by that of {name} in the same round; the median of the \
+             rounds."
         ),
-        None => "Ratio: the figure over that of the fastest that is not ours in the same cell \
+        None => "Ratio: the figure divided by that of the fastest row in the cell that is not ours \
                  (`to` of `detail.measured.ratio` in JSON), round by round; the median of the rounds. \
                  Above 1, ours is ahead."
             .to_owned(),

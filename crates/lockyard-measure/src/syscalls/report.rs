@@ -434,7 +434,7 @@ fn notes(
         coverage(request.repeats)
     ));
     notes.push(format!(
-        "Ratio: the figure over that of {} in the same round; \
+        "Ratio: the figure divided by that of {} in the same round; \
          the median of the rounds, with its interval.",
         request.kinds[0].variant()
     ));

@@ -91,7 +91,7 @@ impl<C: CacheHit> Subject for Cache<C> {
         let lost = self.1.iter().filter(|&&(key, address)| self.0.address(key) != Some(address));
         match lost.count() {
             lost if C::PINS && lost > 0 => {
-                Err(format!("of {} referenced buffers, {lost} are gone", self.1.len()))
+                Err(format!("of {} referenced buffers, {lost} were evicted", self.1.len()))
             }
             _ => Ok(()),
         }

@@ -251,7 +251,7 @@ impl<V: Value> LookUp for SccIndex<V> {
 /// The rows of `connection-read`.
 pub(super) const READ: &[SubjectRow] = rows! {
     "connections-rcu", Ours, "lockyard", "MIT OR Apache-2.0", Ours<connections::Rcu>,
-        "a chain walked inside an epoch, then a reference of the reader's own, which it drops: \
+        "a chain walked inside an epoch, then a reference that the reader takes and drops: \
          the connection may be held for any time, reports the packet's direction, and expires";
     "connections-locked", Ours, "lockyard", "MIT OR Apache-2.0", Ours<connections::Locked>,
         "the same under the bucket's lock";

@@ -167,6 +167,6 @@ pub(super) const ROWS: &[SubjectRow] = rows! {
     "shared-atomic", Yardstick, "here", "MIT OR Apache-2.0", SharedAtomic,
         "four atomic words in one line: a reader may see packets without their bytes";
     "per-thread", Yardstick, "here", "MIT OR Apache-2.0", PerThread,
-        "four words in a line of each thread, which is told its number; plain stores: a reader \
+        "four words in a line of each thread, which knows its number; plain stores: a reader \
          may see packets without their bytes";
 };

@@ -358,7 +358,7 @@ pub(super) const LOCK: &[SubjectRow] = rows! {
     "id-table-locked", Ours, "lockyard", "MIT OR Apache-2.0", Ours<id_table::Locked, false, true>,
         "the table's one lock, then the object's";
     "papaya-mutex", Peer, "papaya 0.2.5", "MIT", PapayaMutex,
-        "a guard of `seize`, then the object's `parking_lot::Mutex`; does not see whether the \
+        "a guard of `seize`, then the object's `parking_lot::Mutex`; does not notice if the \
          object was removed meanwhile";
     "scc-map", Peer, "scc 3.8.8", "Apache-2.0", SccMap<true>,
         "`HashMap::get_sync`: under the bucket's lock, so that others of the bucket wait";

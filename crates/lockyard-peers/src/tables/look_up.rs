@@ -132,9 +132,10 @@ impl<L: LookUp> Subject for Table<L> {
         }
         let uses: Option<u64> = self.1.iter().map(|key| self.0.uses(key)).sum();
         match uses {
-            Some(uses) if uses != done.reads => {
-                Err(format!("of {} exclusive uses {uses} are left in the objects", done.reads))
-            }
+            Some(uses) if uses != done.reads => Err(format!(
+                "{} exclusive uses were made, but the objects record {uses}",
+                done.reads
+            )),
             _ => Ok(()),
         }
     }

@@ -41,8 +41,8 @@ pub const GROUPS: &[Group] = &[
     },
     Group {
         name: "id-lock",
-        operation: "find an object by its identifier, have it exclusively, and add to a word of \
-                    it; a change is an insertion and a removal",
+        operation: "find an object by its identifier, get exclusive access to it, and add to a \
+                    word of it; a change is an insertion and a removal",
         reads: &[100, 99, 90],
         has_objects: true,
         rows: ids::LOCK,

@@ -51,17 +51,17 @@ impl Costs {
             percent(self.share_on_cpu(CyclePhase::Moving) + self.share_on_cpu(CyclePhase::Waiting));
         match cause {
             Cause::LocalWork => format!(
-                "Local work dominates: threads spend {} of their cycles on work of their own.",
+                "Local work dominates: threads spend {} of their cycles on their own work.",
                 percent(self.share_on_cpu(CyclePhase::Working))
             ),
             Cause::StoreBuffer => format!(
-                "Store-buffer drain dominates: {} of all cycles go by while operations wait until \
+                "Store-buffer drain dominates: {} of all cycles are spent on waiting until \
                  earlier stores, most to `{name}`, are in the cache.",
                 percent(self.share_on_cpu(CyclePhase::Draining))
             ),
             Cause::Others => format!(
                 "Waiting for answers dominates: {} of the cycles in which threads have a CPU go by \
-                 until other processors have answered; threads could run and have no CPU for {} \
+                 until other processors have answered; threads are runnable without a CPU for {} \
                  of the time.",
                 percent(self.share_on_cpu(CyclePhase::Answers)),
                 percent(self.share(CyclePhase::OffCpu))
@@ -85,7 +85,7 @@ impl Costs {
             Cause::FalseSharing => format!(
                 "False sharing dominates: {} of the moves of the line of `{name}` bring nothing \
                  that other threads wrote, and {moving} of all cycles are spent on moving lines; \
-                 give each object in the line a line of its own.",
+                 put each object of that line into a separate line.",
                 percent(per(line.needless(), line.moves))
             ),
             Cause::FailedExchange => format!(

@@ -26,7 +26,7 @@ const TURNS: u64 = 1000;
 
 /// Note about a machine whose figures cannot show an error.
 const ONLY_INPUTS: &str =
-    "All simulated figures are inputs: they say nothing about how good the machine is.";
+    "All simulated figures are inputs: they cannot show how accurate the machine is.";
 
 /// Figure of a machine in nanoseconds; `None` if the machine has no such distance.
 type Figure = fn(&Machine) -> Option<f64>;

@@ -234,7 +234,7 @@ impl<'a> Run<'a> {
             }
             if nanoseconds >= LONGEST_WINDOW_NS {
                 return Err(Failed::Run(format!(
-                    "no operation was finished within {} s of the machine's time",
+                    "no operation finished within {} s of the machine's time",
                     nanoseconds / 1e9
                 )));
             }

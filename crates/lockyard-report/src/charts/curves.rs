@@ -1,5 +1,5 @@
-//! Figures over the number of threads: published points on predicted lines, measured figures with
-//! their intervals.
+//! Figures by number of threads: published figures as points, predicted ones as lines, measured
+//! ones with their intervals.
 
 use crate::fact::Fact;
 use crate::group::Group;
@@ -13,11 +13,11 @@ use lockyard_results::row::{Row, Status};
 /// Height of the area between the axes.
 const AREA: f64 = 270.0;
 
-/// Distance of the measured points of one variant to those of the next, so that intervals do not
+/// Horizontal distance between the measured points of two variants, so that their intervals do not
 /// hide each other.
 const MEASURED_APART: f64 = 6.0;
 
-/// Largest ratio of figures that are drawn on a linear axis.
+/// Largest ratio between figures on a linear axis.
 const LINEAR: f64 = 100.0;
 
 /// Returns the chart of a group; `None` without figures at two numbers of threads.
@@ -26,7 +26,7 @@ pub(crate) fn chart(group: &Group) -> Option<Chart> {
     if group.has_metrics() || counts.len() < 2 {
         return None;
     }
-    // Published figures alone are no claim of ours.
+    // A chart with only published figures would show none of our results.
     group.rows.iter().find(|(_, row)| row.predicted.is_some() || row.measured.is_some())?;
     let figures: Vec<f64> = group.rows.iter().flat_map(|(_, row)| figures(row)).collect();
     let most = figures.iter().copied().fold(0.0, f64::max);
@@ -132,7 +132,7 @@ fn legend(svg: &mut Svg, group: &Group, top: f64) -> f64 {
 struct Frame {
     x: Scale,
     y: Scale,
-    /// Distance of the measured points of one variant to those of the next.
+    /// Horizontal distance between the measured points of two variants.
     apart: f64,
     unit: String,
 }
@@ -210,7 +210,7 @@ impl Frame {
         }
     }
 
-    /// Draws the line of the predicted figures, and a knot for each.
+    /// Draws the line of the predicted figures, and a dot for each figure.
     fn lines(&self, svg: &mut Svg, index: usize, rows: &[(usize, &Row)]) {
         let class = style::series(index);
         let rows = by_threads(rows);
@@ -294,9 +294,9 @@ impl Frame {
     }
 }
 
-/// Draws the ticks of the numbers of threads, and those of their labels that have room.
+/// Draws a tick for each number of threads, and the labels for which there is room.
 fn thread_ticks(svg: &mut Svg, x: &Scale, counts: &[f64], bottom: f64) {
-    // The last number is always named, so room is kept for it.
+    // The last number always has a label, so room is kept for it.
     let last = counts[counts.len() - 1];
     let width = |count: f64| text_width(&count.to_string(), 13.0) + 8.0;
     let keep = x.at(last) - width(last) / 2.0;

@@ -1,4 +1,4 @@
-//! Where the cycles of simulated threads go: a stacked bar for each variant and number of threads.
+//! Cycles of simulated threads by phase: a stacked bar for each variant and number of threads.
 
 use crate::fact::Fact;
 use crate::group::Group;
@@ -9,7 +9,7 @@ use lockyard_results::details::CostsDetail;
 use lockyard_results::row::Row;
 use std::collections::BTreeMap;
 
-/// Phases in the order of the bars. Further ones follow by name.
+/// Phases in the order of the bars. Other phases follow in alphabetical order.
 const ORDER: [&str; 6] =
     ["working", "moving_lines", "draining_stores", "waiting", "waiting_for_answers", "off_the_cpu"];
 

@@ -9,10 +9,10 @@ use lockyard_results::compare::comparison::{Compared, Verdict};
 
 const LINE: f64 = 24.0;
 
-/// Most extreme difference that is drawn at its place. Further ones are drawn at the edge.
+/// Largest difference that is drawn to scale. Larger ones are drawn at the edge.
 const EDGE: f64 = 1.5;
 
-/// Returns the chart of rows, by their numbers in the comparison; `None` without a row.
+/// Returns the chart of rows, each with its index in the comparison; `None` if there are no rows.
 pub(crate) fn chart(title: &str, rows: &[(usize, &Compared)]) -> Option<Chart> {
     let ends = |row: &Compared| {
         let (low, high) = row.interval.unwrap_or((row.difference, row.difference));

@@ -9,7 +9,7 @@ use crate::text::share;
 use lockyard_results::details::{HandoversDetail, LineDetail};
 use lockyard_results::row::Row;
 
-/// Distances of measured hand-overs: the name for people, and the member of the document.
+/// Distances of measured hand-overs: the name for people, and the member of the JSON document.
 const MEASURED: [[&str; 2]; 6] = [
     ["same thread", "same_thread"],
     ["same CPU", "same_cpu"],
@@ -78,7 +78,7 @@ pub(crate) fn simulated(group: &Group) -> Option<Chart> {
     drawn(group, "hand-overs of the costliest line by distance", parts, blocks)
 }
 
-/// Returns the bar of the line on which a row's threads lost most.
+/// Returns the bar of the line on which a row's threads lost the most time.
 fn line_bar(index: usize, row: &Row) -> Option<Bar> {
     let line: &LineDetail = row.details.simulated.as_ref()?.costs.as_ref()?.lines.first()?;
     let of = &line.hand_overs_per_operation;

@@ -5,7 +5,7 @@ use crate::svg::{Anchor, Chart, Shown, Svg, WIDTH, cut, number};
 use lockyard_sim::Machine;
 use serde_json::{Map, Value, json};
 
-/// Numbers of the machine's file that stand below the picture: name, text before, text after.
+/// Numbers of the machine's file that are listed below the picture: name, text before, text after.
 const NUMBERS: [[&str; 3]; 5] = [
     ["clock.ghz", "clock", "GHz"],
     ["caches.first_kib", "first-level cache of a core", "KiB"],
@@ -37,7 +37,8 @@ fn value(machine: &Machine, name: &str) -> Option<f64> {
     machine.parameter(name)?.value.number().filter(|&value| value > 0.0)
 }
 
-/// Returns a list of the machine's numbers. `index` is its number in the embedded document.
+/// Returns a list of the machine's numbers. `index` is the machine's index in the embedded
+/// document.
 pub(crate) fn list(machine: &Machine, index: usize) -> String {
     let entry = |pointer: &str, value: f64, before: &str, after: &str| {
         let at = format!("/report/machines/{index}/{pointer}");
@@ -98,11 +99,11 @@ struct Layout {
     complexes: usize,
     cores: usize,
     threads: usize,
-    /// Number of complexes beside each other.
+    /// Number of complexes side by side.
     across: usize,
     /// Size of a complex.
     complex: [f64; 2],
-    /// Number of cores beside each other in a complex.
+    /// Number of cores side by side in a complex.
     columns: usize,
     caches: [bool; 3],
 }
@@ -125,7 +126,7 @@ impl Layout {
         let complex_width = (inner - 8.0 * (across - 1) as f64) / across as f64;
         let fits = ((complex_width - 2.0 * PADDING + CORE_GAP) / (CORE[0] + CORE_GAP)).floor();
         let most = (fits as usize).clamp(1, cores.max(1));
-        // Lines of equal length look better than a full line and a rest.
+        // Lines of equal length look better than full lines and a short last one.
         let columns = cores.div_ceil(cores.div_ceil(most));
         let has = |name: &str| value(machine, name).is_some();
         let caches = [has("caches.first_kib"), has("caches.second_kib"), has("caches.shared_kib")];

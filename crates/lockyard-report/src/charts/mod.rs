@@ -1,4 +1,4 @@
-//! Charts, one file for each kind. Each is there only where its data are.
+//! Charts, one file for each kind. A chart is drawn only if there are data for it.
 
 pub(crate) mod curves;
 pub(crate) mod cycles;

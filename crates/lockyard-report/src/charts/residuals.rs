@@ -10,7 +10,7 @@ use lockyard_results::row::{Row, Status};
 
 const LINE: f64 = 26.0;
 
-/// Errors of an experiment on a machine: number of the row, the row, its error.
+/// Errors of an experiment on a machine: for each row its index, the row itself, and its error.
 struct Line<'a> {
     name: String,
     errors: Vec<(usize, &'a Row, f64)>,

@@ -1,4 +1,4 @@
-//! Waits: percentiles of each cell, over the distribution where it was recorded.
+//! Waits: percentiles of each cell, drawn on top of the distribution if that was recorded.
 
 use crate::fact::Fact;
 use crate::group::Group;

@@ -10,10 +10,10 @@ use lockyard_results::compare::report;
 use lockyard_results::render::{Format, figure};
 use serde_json::Value;
 
-/// Returns the page of a comparison. `version` is that of the command.
+/// Returns the page of a comparison. `version` is the version of the command.
 pub fn comparison(comparison: &Comparison, version: &str) -> String {
     let json = report::render(comparison, Format::Json);
-    // It was written a moment ago.
+    // Parsing cannot fail, because the JSON was written just now.
     let data: Value = serde_json::from_str(&json).unwrap_or_default();
     let [(a, environment_a), (b, environment_b)] = &comparison.files;
     let mut sections = vec![("summary".to_owned(), "Summary".to_owned())];

@@ -26,8 +26,8 @@ pub struct Report<'a> {
     pub verdicts: &'a [String],
     /// Simulated machines to draw.
     pub machines: &'a [Machine],
-    /// True for everything that is known of each row; false for the figures alone, which keeps the
-    /// page of many tables small.
+    /// True to show every detail of each row. False to show only the figures, which keeps the page
+    /// of many tables small.
     pub in_detail: bool,
 }
 
@@ -48,7 +48,7 @@ pub fn document(report: &Report) -> String {
     for (index, groups) in experiments.iter().enumerate() {
         let [experiment, machine, ..] = groups[0].names();
         let title = format!("{experiment} on {machine}");
-        // A number keeps identifiers apart whose titles differ only in signs.
+        // Titles may differ only in punctuation, so a number makes the identifiers unique.
         let section = format!("e{}-{}", index + 1, slug(&title));
         body.push_str(&format!("<h2 id=\"{section}\">{}</h2>\n", escape(&title)));
         sections.push((section, title));
@@ -83,11 +83,11 @@ pub fn document(report: &Report) -> String {
 /// Members of a row's simulated details that a page without details keeps.
 const KEPT: [&str; 3] = ["costs", "interval", "doubtful"];
 
-/// Returns the document to embed: that of `--format json`, and what only the page has. `body` has
-/// all charts.
+/// Returns the document to embed: the output of `--format json`, and data that only the page has.
+/// `body` contains all charts.
 fn data(report: &Report, body: &str) -> Value {
     let document = report.document;
-    // The JSON of a document is read back: it was written a moment ago.
+    // Parsing cannot fail, because the JSON was written just now.
     let mut data: Value = serde_json::from_str(&json(document)).unwrap_or_default();
     if !report.in_detail {
         let rows = data["rows"].as_array_mut();
@@ -188,13 +188,13 @@ fn summary_table(summaries: &[Summary]) -> Table {
     table
 }
 
-/// Greatest number of cells that are shown at once where there is no chart.
+/// Maximum number of cells that are unfolded initially if there is no chart.
 const FEW: usize = 12;
 
 /// Returns the charts and the cells of an experiment on a machine.
 fn experiment_html(groups: &[&Group], in_detail: bool, id: &mut usize) -> String {
     let mut found: Vec<Chart> = groups.iter().filter_map(|group| curves::chart(group)).collect();
-    // All metrics of a run have the same costs and waits, so one group stands for all.
+    // All metrics of a run have the same costs and waits, so charts of one group are enough.
     let of_runs = groups.iter().filter(|group| !group.has_metrics());
     if in_detail || !found.is_empty() {
         found.extend(of_runs.clone().find_map(|group| cycles::chart(group)));
@@ -318,7 +318,7 @@ fn machines(report: &Report, id: &mut usize) -> String {
     text
 }
 
-/// Returns the notes on the document and on its rows, each once.
+/// Returns the notes on the document and on its rows, without duplicates.
 fn notes(document: &Document) -> Vec<String> {
     let mut notes = document.notes.clone();
     for row in &document.rows {

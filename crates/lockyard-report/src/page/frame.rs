@@ -1,7 +1,7 @@
-//! The frame of a page, and parts that all pages have.
+//! Frame of a page, and parts that all pages share.
 //!
-//! A page loads nothing: its policy forbids every load, and it has no scripts beside the embedded
-//! document, which is data.
+//! A page loads nothing: its content security policy forbids every load. Its only `script` element
+//! is the embedded document, which is data.
 
 use crate::svg::{Chart, style};
 use crate::text::escape;
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 const STYLE: &str = include_str!("style.css");
 
-/// First line of every page, by which a page is recognised.
+/// Beginning of the line that identifies a page.
 const MARK: &str = "<!-- a report of lockyard";
 
 /// Returns true if a file is a page of this crate, so that another page may replace it.
@@ -17,7 +17,7 @@ pub fn is_page(text: &str) -> bool {
     text.lines().take(2).any(|line| line.starts_with(MARK))
 }
 
-/// Returns true if a file is a page of this crate that lacks results.
+/// Returns true if a file is a page of this crate with partial results.
 pub fn is_partial(text: &str) -> bool {
     text.lines().take(2).any(|line| line.starts_with(MARK) && line.contains("partial"))
 }
@@ -26,7 +26,7 @@ pub fn is_partial(text: &str) -> bool {
 pub(super) struct Frame<'a> {
     /// Title.
     pub(super) title: &'a str,
-    /// What the page is of, in a line.
+    /// Description of the page, in one line.
     pub(super) by: String,
     /// Reason why results are missing.
     pub(super) partial: Option<String>,
@@ -67,13 +67,13 @@ pub(super) fn framed(frame: &Frame) -> String {
     )
 }
 
-/// Returns a document as text for an element of a page: nothing in it ends the element.
+/// Returns a document as text for an element of a page. The text cannot end the element.
 fn embedded(data: &Value) -> String {
     data.to_string().replace('<', "\\u003c")
 }
 
-/// Charts that stand beside each other where there is room. Wide ones can be moved sideways, by
-/// keyboard too.
+/// Returns charts side by side where there is room. Wide charts scroll horizontally, also by
+/// keyboard.
 pub(super) fn charts(charts: &[Chart], first_id: &mut usize) -> String {
     if charts.is_empty() {
         return String::new();

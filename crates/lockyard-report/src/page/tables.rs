@@ -1,4 +1,4 @@
-//! Tables of HTML: figures with their places in the embedded document.
+//! HTML tables. Each figure has its place in the embedded document.
 
 use crate::text::escape;
 
@@ -9,7 +9,8 @@ pub(super) enum Cell {
     Text(String),
     /// Sentences, which may take several lines.
     Words(String),
-    /// A figure as text, with the pointers to its numbers from the place of the table's line.
+    /// A figure as text, and the JSON pointers to its numbers, relative to the place of the table's
+    /// line.
     Figure(String, &'static str),
 }
 
@@ -28,14 +29,14 @@ impl Cell {
 pub(super) struct Table {
     /// Caption.
     pub(super) caption: String,
-    /// Names of the columns; true for those of figures.
+    /// Names of the columns, each with true for a column of figures.
     pub(super) columns: Vec<(&'static str, bool)>,
     /// Lines: the place in the embedded document, and the cells. The first cell is the heading.
     pub(super) lines: Vec<(String, Vec<Cell>)>,
 }
 
 impl Table {
-    /// Returns the table in a region that can be moved sideways.
+    /// Returns the table in a region that scrolls horizontally.
     pub(super) fn html(&self) -> String {
         let caption = escape(&self.caption);
         let mut text = format!(

@@ -1,4 +1,4 @@
-//! Stacked bars of shares, one below the other.
+//! Stacked bars of shares, one below another.
 
 use super::legend::{self, Entry, Sample};
 use super::scale::{Kind, Scale};
@@ -7,11 +7,11 @@ use super::{Anchor, Chart, Shown, Svg, WIDTH, cut, style, text_width};
 /// A part of a bar.
 #[derive(Clone, Debug)]
 pub(crate) struct Segment {
-    /// Number of the part's name.
+    /// Index of the part's name.
     pub(crate) part: usize,
     /// Share, 0 to 1.
     pub(crate) share: f64,
-    /// Number that it shows.
+    /// Number that the part shows.
     pub(crate) shown: Shown,
 }
 
@@ -38,7 +38,7 @@ pub(crate) struct Block {
 pub(crate) struct Stacked {
     /// Title.
     pub(crate) title: String,
-    /// Text for a reader who does not see the chart.
+    /// Text for readers who cannot see the chart.
     pub(crate) description: String,
     /// Names of the parts.
     pub(crate) parts: Vec<String>,

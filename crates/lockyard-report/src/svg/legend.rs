@@ -8,7 +8,7 @@ use super::{Anchor, Shown, Svg, WIDTH, cut, text_width};
 pub(crate) enum Sample {
     /// A line with a mark on it.
     Line(Shape),
-    /// A line of this class alone.
+    /// A line of this class, without a mark.
     Stroke(&'static str),
     /// A mark of this class.
     Mark(Shape, &'static str),
@@ -34,10 +34,10 @@ pub(crate) struct Entry {
 /// Height of a line of the legend.
 const LINE: f64 = 21.0;
 
-/// Distance between a sample's begin and its name.
+/// Distance from the beginning of a sample to its name.
 const INDENT: f64 = 32.0;
 
-/// Draws the entries from `left` on, and returns the height that they take. `top` is the upper end.
+/// Draws the entries to the right of `left` and below `top`. Returns their height.
 pub(crate) fn draw(svg: &mut Svg, entries: &[Entry], [left, top]: [f64; 2]) -> f64 {
     let (mut x, mut y) = (left, top);
     for entry in entries {

@@ -11,13 +11,13 @@ pub(crate) enum Shape {
     Square,
     /// Triangle that points up.
     Up,
-    /// Square on its corner.
+    /// Square that stands on a corner.
     Diamond,
     /// Triangle that points down.
     Down,
-    /// Cross of two bars.
+    /// Upright cross.
     Plus,
-    /// Six corners.
+    /// Hexagon.
     Hexagon,
     /// Upright bar.
     Bar,

@@ -1,4 +1,4 @@
-//! A writer of SVG: elements, text, and what assistive technology reads.
+//! Writer of SVG: elements, text, and descriptions for assistive technology.
 //!
 //! Colours are classes (`style.rs`), so that a chart follows the page's light or dark scheme.
 
@@ -14,14 +14,14 @@ use crate::text::escape;
 /// Width of every chart.
 pub(crate) const WIDTH: f64 = 800.0;
 
-/// Side of a position at which a text stands.
+/// Alignment of a text at a position.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Anchor {
     /// The text begins at the position.
     Start,
-    /// The text is centred on it.
+    /// The text is centred on the position.
     Middle,
-    /// The text ends at it.
+    /// The text ends at the position.
     End,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Svg {
     body: String,
 }
 
-/// Number that an element shows, and the text of its tooltip.
+/// Numbers that an element shows, and the text of its tooltip.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Shown {
     /// Numbers.
@@ -123,12 +123,12 @@ impl Chart {
         &self.title
     }
 
-    /// Returns the description: the same for a reader who does not see the chart.
+    /// Returns the description for readers who cannot see the chart.
     pub(crate) fn description(&self) -> &str {
         &self.description
     }
 
-    /// Returns the elements, `down` below the top.
+    /// Returns the elements, moved down by `down`.
     pub(crate) fn moved(&self, down: f64) -> String {
         format!("<g transform=\"translate(0 {})\">\n{}</g>\n", number(down), self.body)
     }
@@ -144,7 +144,7 @@ pub(crate) fn number(value: f64) -> String {
     }
 }
 
-/// Returns about the width of a text. Fonts differ, so it is a wide one's.
+/// Estimates the width of a text. Fonts differ, so the estimate is for a wide one.
 pub(crate) fn text_width(text: &str, size: f64) -> f64 {
     text.chars().count() as f64 * size * 0.6
 }

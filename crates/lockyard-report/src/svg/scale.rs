@@ -23,7 +23,7 @@ impl Scale {
     /// Returns a scale from the first to the second of `values`.
     pub(crate) fn new(kind: Kind, values: [f64; 2], positions: [f64; 2]) -> Scale {
         let [low, high] = values;
-        // A scale of one value has it in its middle.
+        // If there is only one value, it is in the middle of the scale.
         let values = match kind {
             _ if high > low => values,
             Kind::Linear => [low - 0.5, low + 0.5],
@@ -74,8 +74,8 @@ pub(crate) fn label(tick: f64, ticks: &[f64]) -> String {
     }
 }
 
-/// Returns the kind of scale on which the closest two of these values, in ascending order, are
-/// further apart.
+/// Returns the kind of scale on which the closest two values are further apart. The values are in
+/// ascending order.
 pub(crate) fn better_for(values: &[f64]) -> Kind {
     let (Some(&low), Some(&high)) = (values.first(), values.last()) else { return Kind::Linear };
     if low <= 0.0 || high <= low {
@@ -88,17 +88,17 @@ pub(crate) fn better_for(values: &[f64]) -> Kind {
     if closest(&f64::ln) > 1.2 * closest(&|value| value) { Kind::Logarithmic } else { Kind::Linear }
 }
 
-/// A unit in which figures are short: its name, and the number of the original ones in it.
+/// A unit in which figures have few digits.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Unit {
     /// Name.
     pub(crate) name: String,
-    /// Size.
+    /// Size, as a number of the original units.
     pub(crate) size: f64,
 }
 
 impl Unit {
-    /// Returns a unit for figures up to `most`. Units of time and shares stay as they are.
+    /// Returns a unit for figures up to `most`. Units of time and shares are not changed.
     pub(crate) fn for_most(unit: &str, most: f64) -> Unit {
         let stays = ["s", "ms", "us", "µs", "ns", "%", "ratio", ""].contains(&unit);
         let (prefix, size) = match most {

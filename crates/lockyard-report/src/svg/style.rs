@@ -1,6 +1,6 @@
 //! Colours and text of charts, for light and dark.
 //!
-//! Every colour has a contrast of at least 4.5 to the background, because text may have it. Series
+//! Every colour has a contrast of at least 4.5 to the background, because text may use it. Series
 //! also differ by their marks, so colour is never the only difference.
 
 /// Colours of a scheme.
@@ -67,7 +67,8 @@ fn colours(scheme: &Scheme) -> String {
     css
 }
 
-/// Returns the rules for charts, light first, dark where the reader prefers it.
+/// Returns the rules for charts, first for the light scheme, then for readers who prefer the dark
+/// one.
 pub(crate) fn css() -> String {
     format!(
         "{RULES}{}@media(prefers-color-scheme:dark){{{}}}@media print{{{}}}",

@@ -1,6 +1,6 @@
 //! Charts, compared with committed pictures.
 //!
-//! `LOCKYARD_BLESS=1 cargo test -p lockyard-report` writes them anew. Look at each of them in a
+//! `LOCKYARD_BLESS=1 cargo test -p lockyard-report` writes them anew. Look at each picture in a
 //! browser before you commit it.
 
 use crate::sample::{document, page_of, page_of_comparison};

@@ -75,8 +75,8 @@ fn figures_of_tables_and_charts_are_in_the_document() {
     for in_detail in [true, false] {
         let page = page_of(&document(), in_detail);
         assert!(check_facts(&page) > 60);
-        // Threads and published, predicted and its interval, errors, measured and its interval, and
-        // the summaries of two models.
+        // In order: threads and published figures, predicted figures with intervals, errors,
+        // measured figures with intervals, and the summaries of two models.
         assert_eq!(check_tables(&page, false), 9 * 2 + 8 * 2 + 6 + 4 * 2 + 5 + 4);
     }
     let page = page_of_comparison();

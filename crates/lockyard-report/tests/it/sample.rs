@@ -133,7 +133,7 @@ pub(crate) fn page_of(document: &Document, in_detail: bool) -> String {
     })
 }
 
-/// Returns a comparison of two files with measured rows: one faster, one slower, one as before.
+/// Returns a comparison of two files with measured rows: one faster, one slower, one unchanged.
 pub(crate) fn comparison() -> Comparison {
     let file = |factors: [f64; 3]| {
         let row = |(index, factor): (usize, f64)| {

@@ -1,5 +1,5 @@
-//! What every page must have: order, names, nothing from the network, nothing of a script's names
-//! as markup.
+//! Properties of every page: an order, names, nothing from the network, and no markup from a
+//! script's names.
 
 use crate::sample::{HOSTILE, document, page_of, page_of_comparison};
 use crate::tags::{Tag, charts, embedded, tags};

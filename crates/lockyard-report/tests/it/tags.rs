@@ -1,8 +1,8 @@
-//! Elements of a page, read back: enough for pages that this crate writes.
+//! A minimal reader of HTML, sufficient for the pages that this crate writes.
 
 use std::collections::BTreeMap;
 
-/// An element's begin, and the text that follows up to the next one.
+/// An element's start tag, and the text up to the next start tag.
 #[derive(Clone, Debug)]
 pub(crate) struct Tag {
     pub(crate) name: String,
@@ -21,7 +21,7 @@ fn plain(text: &str) -> String {
     text.replace("&#39;", "'").replace("&amp;", "&")
 }
 
-/// Returns the begins of all elements, in order. Data in a script are left out.
+/// Returns the start tags of all elements, in order. The data in the script are left out.
 pub(crate) fn tags(page: &str) -> Vec<Tag> {
     let markup = page.split("<script").next().unwrap_or_default();
     let mut tags = Vec::new();

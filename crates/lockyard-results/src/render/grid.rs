@@ -3,8 +3,8 @@
 //! The first columns are keys, which name a row. The other columns hold figures, and may belong to
 //! a titled group, such as a variant.
 //!
-//! If the columns do not fit side by side, the grid is split into tables below each other, and each
-//! table repeats the keys. A group is split only if it does not fit by itself.
+//! If the columns do not fit side by side, the grid is split into tables, one below another, and
+//! each table repeats the keys. A group is split only if it does not fit by itself.
 
 use super::screen::Screen;
 use comfy_table::Table;

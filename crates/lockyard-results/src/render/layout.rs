@@ -6,14 +6,13 @@ use super::screen::Screen;
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
 
 impl Screen {
-    /// Lays out a table of words: it is as wide as it must be, and its cells are wrapped where
-    /// that is wider than the screen.
+    /// Lays out a table of words. Cells are wrapped if the table is wider than the screen.
     pub fn words(&self, table: &Table) -> String {
         let mut table = table.clone();
         table.load_style(*self.style());
         table.set_content_arrangement(ContentArrangement::Dynamic);
         table.set_width(u16::try_from(self.width).unwrap_or(u16::MAX));
-        // A name that is not long stays whole; the words beside it are wrapped.
+        // A short name stays whole, and the words next to it are wrapped.
         let names = table.column_max_content_widths().first().copied().unwrap_or(0);
         if usize::from(names) <= self.width * 2 / 5
             && let Some(column) = table.column_mut(0)
@@ -33,8 +32,8 @@ impl Screen {
         if format == Format::Markdown { in_markdown(table) } else { self.figures(table, keys) }
     }
 
-    /// Lays out a table of figures: the first `keys` columns name a row. A table that is too wide
-    /// becomes several below each other.
+    /// Lays out a table of figures. The first `keys` columns name a row. A table that is too wide
+    /// is split into several, one below another.
     pub fn figures(&self, table: &Table, keys: usize) -> String {
         Grid::of(table, keys).render(self)
     }

@@ -98,8 +98,8 @@ fn curves(rows: &[&Row], screen: &Screen) -> String {
     format!("{chart}\n{}\n\n", screen.wrap(&verdict))
 }
 
-/// Returns the curves of a group, and the better direction of their figures. Returns `None` if there
-/// are too few thread counts, or if the figures are neither rates nor times.
+/// Returns the curves of a group, and the direction in which their figures are better. Returns
+/// `None` if there are too few thread counts, or if the figures are neither rates nor times.
 fn judged(rows: &[&Row]) -> Option<(Vec<Series>, Direction)> {
     let first = &rows.first()?.key;
     let direction = Direction::of("", &first.unit)?;
@@ -177,8 +177,8 @@ fn details(text: &mut String, rows: &[&Row], explained: bool, screen: &Screen) {
     if let Some(table) = phases::table(rows, preset) {
         add("CPU time by phase", screen.figures(&table, 2));
     }
-    // Next to published figures, every experiment would have such a table. JSON output has these
-    // details instead.
+    // Omit this table for published figures, because every experiment would have one. JSON output
+    // has the details.
     let alone = |row: &&Row| row.published.is_none() || explained;
     if !rows.iter().any(|row| alone(row) && fairness(row).is_some()) {
         return;

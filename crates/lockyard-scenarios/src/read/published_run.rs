@@ -40,7 +40,7 @@ pub(super) fn published_run(
             return Err(source.error(until.span(), message));
         }
         if entry.mean_over.is_some() || length.is_some() {
-            let message = "with `until_each_is_done` a run is as long as its tasks take; \
+            let message = "with `until_each_is_done` a run ends when its tasks are done; \
                            `mean_over`, `operations`, `amount` and `seconds` are not allowed";
             return Err(source.error(until.span(), message));
         }

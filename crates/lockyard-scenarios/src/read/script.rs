@@ -178,7 +178,7 @@ fn check_shares(
         Some(step) if !calibration.is_some_and(Calibration::gives_local_work) => Err(source.error(
             step.span(),
             "`share` is a share of the calibrated work; \
-             it needs a section [calibration] that gives it",
+             it needs a section [calibration] that gives that work",
         )),
         _ => Ok(()),
     }

@@ -175,7 +175,7 @@ impl Builder<'_> {
         if let Some(Inserted { table, at }) = self.inserted.pop() {
             let name = &self.objects()[table].name;
             let message = format!(
-                "what is inserted into `{name}` stays there, and a run would fill the memory; add \
+                "entries inserted into `{name}` stay there, and a run would fill the memory; add \
                  a `remove` step"
             );
             return Err(self.source().error(at, message));

@@ -28,7 +28,7 @@ fn wrong_steps_are_named() {
         (
             "{ do = \"work\", share = 1.0 }",
             "`share` is a share of the calibrated work; it needs a section [calibration] that \
-             gives it",
+             gives that work",
         ),
         ("{ do = \"get\" }", "`get` steps need `object`"),
         ("{ do = \"get\", object = \"rfe\" }", "there is no object `rfe`; did you mean `ref`?"),
@@ -356,7 +356,7 @@ fn tasks_that_are_timed_until_they_are_done_have_no_other_length() {
     for more in ["mean_over = 5.0", "seconds = 5.0", "operations = 5.0"] {
         let error = error_of(&with(more));
         assert!(
-            error.contains("with `until_each_is_done` a run is as long as its tasks"),
+            error.contains("with `until_each_is_done` a run ends when its tasks are done"),
             "{error}"
         );
     }

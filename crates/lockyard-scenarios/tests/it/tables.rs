@@ -51,7 +51,7 @@ fn a_wrong_step_says_what_the_table_allows() {
     for (steps, expected) in [
         (
             r#"{ do = "insert", object = "ids" }"#,
-            "what is inserted into `ids` stays there, and a run would fill the memory; add a \
+            "entries inserted into `ids` stay there, and a run would fill the memory; add a \
              `remove` step",
         ),
         (

@@ -18,7 +18,7 @@ impl Engine {
     pub(super) fn wait_for_others(&mut self, thread: u32) {
         let now = self.now();
         if self.schedule.is_none() {
-            let message = "a thread waits for other processors, and the run has no scheduler";
+            let message = "a thread waits for other processors, but the run has no scheduler";
             self.fail(Fate::Fatal { thread, message });
             return;
         }

@@ -59,7 +59,8 @@ fn text(name: &str, beside: Option<&Path>) -> std::result::Result<(String, Strin
     let found = lockyard_support::printable(name);
     let hint = lockyard_support::hint(name, &all, "there are");
     Err(format!(
-        "there is no family `{found}`; {hint}, or give a file *.toml beside a machine file"
+        "there is no family `{found}`; {hint}, or give a file *.toml in the directory of the \
+         machine file"
     ))
 }
 

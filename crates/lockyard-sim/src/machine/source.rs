@@ -160,9 +160,7 @@ pub(super) fn entry_table<'t, 'i>(
     if from.is_none() && assumed.is_none() {
         return Err(source.error(
             value.span(),
-            format!(
-                "`{name}` has neither `source` nor `assumed`; every number says where it is from"
-            ),
+            format!("`{name}` has neither `source` nor `assumed`; every number needs one of them"),
         ));
     }
     let Some(value) = table.get("value") else {

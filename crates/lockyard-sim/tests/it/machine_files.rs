@@ -100,7 +100,7 @@ fn what_is_missing_is_named() {
         error_after(", source = \"Intel 64 architecture\"", ""),
         format!(
             "m.toml:{}: `topology.line_bytes` has neither `source` nor `assumed`; every number \
-             says where it is from",
+             needs one of them",
             line_of("line_bytes")
         )
     );

@@ -1,4 +1,4 @@
-//! Perfetto's format, decoded by a reader that knows nothing of the encoder.
+//! Perfetto's format, decoded by a reader that is independent of the encoder.
 //!
 //! `perfetto.descriptor` is a part of Perfetto's own compiled definitions (Apache-2.0, the Perfetto
 //! authors), which `.ci/perfetto-definitions` takes from the Python package `perfetto`.
@@ -64,10 +64,10 @@ fn flow(event: &DynamicMessage, field: &str) -> Option<u64> {
     list[0].as_u64()
 }
 
-/// The track's place in the trace: its process, and its number there.
+/// Place of a track in the trace: the indices of its process and of the track in it.
 type Place = (usize, usize);
 
-/// Checks the description of each track, and returns the places of their numbers.
+/// Checks the description of each track. Returns the track's place for each track number.
 fn described(trace: &Trace, packets: &[DynamicMessage]) -> HashMap<u64, Place> {
     let mut found = packets.iter().filter_map(|packet| message(packet, "track_descriptor"));
     let mut places = HashMap::new();

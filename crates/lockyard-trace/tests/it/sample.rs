@@ -1,4 +1,4 @@
-//! A small trace with everything that traces have.
+//! A small trace with every kind of track and event.
 
 use lockyard_trace::{Event, Kind, Process, Trace, Track, What};
 
@@ -18,7 +18,7 @@ fn count(time: u64, track: usize, value: i64) -> Event {
     Event { time, track, what: What::Count(value) }
 }
 
-/// Two threads that hold a lock one after another, and a second process.
+/// Returns a trace of two threads that hold a lock one after another, and of a second process.
 pub(crate) fn trace() -> Trace {
     let tracks = vec![
         track("task 0", Kind::Thread, None),

@@ -7,8 +7,8 @@ pub(crate) mod outcomes;
 use std::ops::Range;
 use std::process::{Command, Output};
 
-/// Returns the command with its arguments. Its output is UTF-8, in lines that are hardly ever
-/// wrapped, whatever the terminal and the locale of the test. `screens.rs` has the others.
+/// Returns the command with its arguments. Its output is UTF-8 in very wide lines, independent of
+/// the test's terminal and locale. `screens.rs` tests other settings.
 pub(crate) fn command(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lockyard"));
     command.args(arguments).env("LC_ALL", "C.UTF-8").env("COLUMNS", "1000");
@@ -21,7 +21,7 @@ pub(crate) fn lockyard(arguments: &[&str]) -> Output {
     command(arguments).output().expect("the command runs")
 }
 
-/// Returns a text that the command printed.
+/// Converts output of the command to text.
 pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("it is text")
 }
@@ -45,7 +45,7 @@ impl Random {
         ((z ^ (z >> 31)) % bound as u64) as usize
     }
 
-    /// Returns a range of at most about a dozen bytes of `text`, at the borders of characters.
+    /// Returns a range of at most about a dozen bytes of `text`, at character boundaries.
     pub(crate) fn some_of(&mut self, text: &str) -> Range<usize> {
         let mut begin = self.below(text.len() + 1);
         while !text.is_char_boundary(begin) {
