@@ -21,7 +21,7 @@ struct Stretch {
     /// Lead over the next variant at each thread count, as a ratio of speeds; empty if all variants
     /// with a figure are tied.
     leads: Vec<f64>,
-    /// Names of the variants without a figure there.
+    /// Names of the variants without a figure there, or with one that is an input.
     absent: Vec<String>,
 }
 
@@ -109,9 +109,13 @@ fn stretches(series: &[Series], direction: Direction) -> Vec<Stretch> {
     stretches
 }
 
-/// Returns the stretch of one thread count; `None` if fewer than two variants have a figure there.
+/// Returns the stretch of one thread count; `None` if fewer than two variants have a figure there
+/// that is not an input.
 fn stretch(series: &[Series], direction: Direction, threads: usize) -> Option<Stretch> {
-    let figure = |of: &Series| at(of, threads).filter(|value| *value > 0.0);
+    let figure = |of: &Series| {
+        let is_input = of.inputs.contains(&threads);
+        at(of, threads).filter(|value| *value > 0.0 && !is_input)
+    };
     let absent = series.iter().filter(|of| figure(of).is_none()).map(|of| of.name.clone());
     let figures = series.iter().filter_map(|of| Some((of.name.as_str(), figure(of)?)));
     let mut figures: Vec<(&str, f64)> = figures.collect();
@@ -160,7 +164,7 @@ fn winners(series: &[Series], direction: Direction) -> Vec<String> {
     stretches(series, direction).iter().map(sentence).collect()
 }
 
-/// Names the variants without a figure, if there are any.
+/// Names the variants that are not compared, if there are any.
 fn without(absent: &[String]) -> String {
     match absent {
         [] => String::new(),
@@ -244,7 +248,7 @@ mod tests {
 
     fn series(name: &str, figures: [f64; 6]) -> Series {
         let curve = COUNTS.into_iter().zip(figures).collect();
-        Series { name: name.into(), curve, published: Vec::new() }
+        Series { name: name.into(), curve, ..Series::default() }
     }
 
     #[test]
