@@ -46,11 +46,12 @@ pub(super) fn verdict(
         sentences.extend(course(of, direction, unit));
     }
     if let Some(IdealGain { threads, gain }) = ideal {
-        sentences.push(format!(
-            "An ideal lock would give up to {} more at {}.",
-            amount(1.0 + gain),
-            in_words(threads)
-        ));
+        let of = match 1.0 + gain {
+            double if double >= 2.0 => format!("{} times as much", times(double)),
+            some => format!("{} more", amount(some)),
+        };
+        sentences
+            .push(format!("An ideal lock would give up to {of} at {}.", in_words(threads)));
     }
     sentences.join(" ")
 }
@@ -58,10 +59,14 @@ pub(super) fn verdict(
 /// Formats a lead in per cent, or as a factor from 2 up.
 fn amount(ratio: f64) -> String {
     match ratio {
-        large if large >= 9.95 => format!("a factor of {large:.0}"),
-        double if double >= 2.0 => format!("a factor of {double:.1}"),
+        double if double >= 2.0 => format!("a factor of {}", times(double)),
         some => format!("{:.0} %", (some - 1.0) * 100.0),
     }
+}
+
+/// Formats a factor with two digits or more.
+fn times(factor: f64) -> String {
+    if factor >= 9.95 { format!("{factor:.0}") } else { format!("{factor:.1}") }
 }
 
 fn in_words(threads: usize) -> String {
@@ -224,7 +229,10 @@ fn course(of: &Series, direction: Direction, unit: &str) -> Option<String> {
     }
     let &(best_at, best) = of.curve.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let mut text = match saturation(&of.curve) {
-        Some(threads) if threads == first => format!("{name} never gains from more threads"),
+        Some(threads) if threads == first => {
+            let gains = if best > start { "gains little" } else { "never gains" };
+            format!("{name} {gains} from more threads")
+        }
         Some(threads) => format!("{name} saturates at {}", in_words(threads)),
         None => format!("{name} still gains at {}", in_words(last)),
     };
@@ -352,6 +360,27 @@ mod tests {
         );
         assert!(text.contains("a never gains from more threads."), "{text}");
         assert!(text.ends_with("An ideal lock would give up to 42 % more at 32 threads."));
+    }
+
+    #[test]
+    fn a_gain_below_the_limit_is_little_and_not_none() {
+        let of = |figures| verdict(&[series("a", figures)], Direction::Up, "op/s", None);
+        let text = of([100.0, 101.0, 104.0, 98.0, 98.0, 98.0]);
+        let falls = "and falls by 6 % from its best (104 op/s at 4 threads) at 32.";
+        assert_eq!(text, format!("a gains little from more threads {falls}"));
+        let text = of([104.0, 101.0, 100.0, 98.0, 98.0, 98.0]);
+        assert!(text.starts_with("a never gains from more threads and falls by 6 %"), "{text}");
+    }
+
+    #[test]
+    fn a_gain_of_an_ideal_lock_from_double_is_a_multiple() {
+        let of = |gain| {
+            let ideal = Some(IdealGain { threads: 8, gain });
+            verdict(&[series("a", [1.0; 6])], Direction::Up, "op/s", ideal)
+        };
+        assert!(of(1.5).ends_with("would give up to 2.5 times as much at 8 threads."));
+        assert!(of(20.0).ends_with("would give up to 21 times as much at 8 threads."));
+        assert!(of(0.99).ends_with("would give up to 99 % more at 8 threads."));
     }
 
     #[test]
