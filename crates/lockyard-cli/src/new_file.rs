@@ -122,11 +122,7 @@ mod tests {
     }
 
     fn message(failure: Failure) -> String {
-        match failure {
-            Failure::Input(message) | Failure::Run(message) | Failure::Interrupted(message) => {
-                message
-            }
-        }
+        failure.message().to_owned()
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use crate::arguments::Predict;
 use crate::baselines::Baselines;
-use crate::errors::Failure;
+use crate::errors::{Failure, first};
 use crate::report::{About, Reports};
 use crate::screen::screen;
 use crate::trace::TraceFile;
@@ -51,14 +51,15 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     let about = About { title: &title, machines: &machines, in_detail: true };
     let traced = &predictions.traced;
     baselines.finish(document, None, extent, &options.common.output, |document| {
-        reports.write(document, &about)?;
-        match (trace, requests.as_slice()) {
+        let pages = reports.write(document, &about);
+        let traced = match (trace, requests.as_slice()) {
             (Some(file), [request]) if document.partial.is_none() => {
                 let of_trace = trace::about(request, &document.environment);
                 file.write(traced, &request.machine, of_trace)
             }
             _ => Ok(()),
-        }
+        };
+        first([pages, traced])
     })
 }
 

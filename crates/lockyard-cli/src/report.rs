@@ -4,11 +4,12 @@
 //! replace complete ones: they get their own name beside them.
 
 use crate::arguments::{Pages, ReportFile};
-use crate::errors::{Failure, complain};
+use crate::errors::{Failure, complain, first};
 use crate::new_file::NewFile;
 use lockyard_report::{page, picture};
 use lockyard_results::compare::Comparison;
 use lockyard_results::render::{Document, verdicts};
+use lockyard_results::row::Row;
 use lockyard_sim::Machine;
 use lockyard_support::printable;
 use std::path::{Path, PathBuf};
@@ -134,9 +135,19 @@ impl Reports {
         Ok(Reports { files: page.transpose()?.into_iter().collect() })
     }
 
-    /// Writes the files of these results.
+    /// Refuses a picture of these rows if it would have no curve. Their figures need not be known.
+    pub(crate) fn check_picture(&self, rows: &[Row]) -> Result<(), Failure> {
+        let wanted = self.files.iter().any(|wanted| wanted.content == Content::Picture);
+        if wanted && picture::curves(rows).is_none() {
+            let why = "--picture: no experiment has figures at two numbers of threads";
+            return Err(Failure::Input(why.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Writes the files of these results: all that can be written.
     pub(crate) fn write(&self, document: &Document, about: &About) -> Result<(), Failure> {
-        for wanted in &self.files {
+        let one = |wanted: &Wanted| {
             let text = match wanted.content {
                 Content::Page => page::document(&page::Report {
                     title: about.title,
@@ -153,9 +164,9 @@ impl Reports {
                     ))
                 })?,
             };
-            wanted.write(&text, document.partial.is_some())?;
-        }
-        Ok(())
+            wanted.write(&text, document.partial.is_some())
+        };
+        first(self.files.iter().map(one))
     }
 
     /// Writes the page of a comparison.
