@@ -52,6 +52,20 @@ impl NewFile {
         Ok(NewFile { shown, path, partial, replace })
     }
 
+    /// Returns true if both are one file, however their paths are written.
+    pub(crate) fn is_same(&self, other: &NewFile) -> bool {
+        self.place() == other.place()
+    }
+
+    /// Returns the path without links and dots.
+    fn place(&self) -> PathBuf {
+        let parent = self.partial.parent().and_then(|parent| fs::canonicalize(parent).ok());
+        match (parent, self.path.file_name()) {
+            (Some(parent), Some(name)) => parent.join(name),
+            _ => self.path.clone(),
+        }
+    }
+
     /// Returns the path as the user gave it.
     pub(crate) fn shown(&self) -> &str {
         &self.shown

@@ -32,7 +32,8 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
         machines.iter().map(|machine| request(options, &script, machine, &threads)).collect();
     let requests = requests?;
     let baselines = Baselines::prepare(&options.baselines)?;
-    let trace = options.trace.as_deref().map(TraceFile::at).transpose()?;
+    let trace = options.trace.as_deref().map(|path| TraceFile::at(path, &reports));
+    let trace = trace.transpose()?;
     let Found { mut predictions, fits } = simulate(&requests, options)?;
     let mut document = Document {
         rows: std::mem::take(&mut predictions.rows),

@@ -110,11 +110,10 @@ pub(crate) struct Reports {
 impl Reports {
     /// Prepares the page and the picture.
     pub(crate) fn of(pages: &Pages) -> Result<Reports, Failure> {
-        if pages.picture.is_some() && pages.picture == pages.file.report {
-            return Err(Failure::Input("--report and --picture name one file".to_owned()));
-        }
         let mut reports = Reports::of_page(&pages.file)?;
         if let Some(path) = &pages.picture {
+            let option = Content::Picture.option();
+            reports.check_apart(option, &NewFile::at(option, path, true)?)?;
             reports.files.push(Wanted::at(Content::Picture, path)?);
         }
         Ok(reports)
@@ -133,6 +132,17 @@ impl Reports {
     pub(crate) fn of_page(file: &ReportFile) -> Result<Reports, Failure> {
         let page = file.report.as_deref().map(|path| Wanted::at(Content::Page, path));
         Ok(Reports { files: page.transpose()?.into_iter().collect() })
+    }
+
+    /// Refuses another file if one of these is written to the same place. `option` names it.
+    pub(crate) fn check_apart(&self, option: &str, file: &NewFile) -> Result<(), Failure> {
+        match self.files.iter().find(|wanted| wanted.file.is_same(file)) {
+            Some(wanted) => {
+                let what = format!("{} and {option} name one file", wanted.content.option());
+                Err(Failure::Input(what))
+            }
+            None => Ok(()),
+        }
     }
 
     /// Refuses a picture of these rows if it would have no curve. Their figures need not be known.
