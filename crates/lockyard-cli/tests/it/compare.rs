@@ -174,6 +174,16 @@ fn what_is_not_comparable_is_refused_with_its_reason() {
     other["rows"][0]["detail"]["simulated"]["machine_hash"] = json!("fnv1a-0");
     let reason = refused(simulated(), &other, "hash", &[]);
     assert!(reason.contains("machine files with other numbers"), "{reason}");
+    let no_error = "Simulated: the same seeds, so figures have no sampling error.";
+    let (_, stdout, _) = compare(simulated(), &other, "hash-anyway", &["--anyway"]);
+    assert!(stdout.contains(no_error), "{stdout}");
+    let mut other = simulated().clone();
+    for seeds in [json!(99), json!(null)] {
+        other["rows"][0]["detail"]["simulated"]["seeds"] = seeds;
+        let (code, stdout, _) = compare(simulated(), &other, "seeds-anyway", &["--anyway"]);
+        assert_eq!(code, Some(0));
+        assert!(stdout.contains("seeds differ or are not known") && !stdout.contains(no_error));
+    }
     let mut other = simulated().clone();
     other["rows"][0]["unit"] = json!("ns");
     let reason = refused(simulated(), &other, "unit", &[]);

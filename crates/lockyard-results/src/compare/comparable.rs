@@ -88,6 +88,15 @@ pub fn check(
     Ok(notes)
 }
 
+/// Returns true if the seeds of all simulated pairs are known and equal.
+pub(super) fn same_seeds(pairs: &[(&Figure, &Figure)]) -> bool {
+    let mut simulated = pairs.iter().filter(|(a, _)| a.key.kind == FigureKind::Simulated);
+    simulated.all(|(a, b)| {
+        let of = |figure: &Figure| figure.identity.get("seeds").cloned();
+        of(a).is_some() && of(a) == of(b)
+    })
+}
+
 /// Checks that figures of these kinds were obtained in the same way. Adds to `unknown` the entries
 /// that only one file has.
 pub(super) fn same_way(
