@@ -236,32 +236,29 @@ fn a_disk_that_fills_up_leaves_the_old_files_or_the_new_ones_and_nothing_else() 
 #[test]
 fn a_page_for_which_there_is_no_room_costs_no_results() {
     let folder = directory("faults", "page");
-    let results = ["out", "out/results.json", "a.json"].map(|name| folder.join(name));
-    let [out, page] = [&results[0], &folder.join("a.html")].map(|path| path.to_str().expect("text"));
-    let with = |command: &[&str], more: [&str; 4], room| {
-        let mut command = lockyard(&[command, &more[..]].concat());
-        command.current_dir(&folder);
-        with_room(command, room)
-    };
-    let predict = ["predict", "fstat2", "--machine", "zen4-7840u", "--threads", "1", "--jobs", "1"];
-    let reproduce = ["reproduce", "access2", "--no-measure"];
-    let cases: [(&[&str], [&str; 4], &Path); 2] = [
-        (&reproduce, ["--out", out, "--report", page], &results[1]),
-        (&predict, ["--save", "a", "--report", page], &results[2]),
-    ];
-    for (command, more, file) in cases {
-        let command = [command, if command == predict { &["--baselines", "."] } else { &[] }].concat();
-        let output = with(&command, more, 1 << 30);
+    let page = folder.join("a.html");
+    let on = ["--machine", "zen4-7840u", "--threads", "1", "--report", "a.html"];
+    let predict = [&["predict", "fstat2", "--save", "a", "--baselines", "."][..], &on].concat();
+    let out = ["--no-measure", "--out", "out", "--report", "a.html"];
+    let reproduce = [&["reproduce", "access2"][..], &out].concat();
+    for (arguments, file) in [(reproduce, "out/results.json"), (predict, "a.json")] {
+        let file = folder.join(file);
+        let with = |room| {
+            let mut command = lockyard(&arguments);
+            command.current_dir(&folder);
+            with_room(command, room)
+        };
+        let output = with(1 << 30);
         assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-        let before = std::fs::read(file).expect("it was written");
+        let before = std::fs::read(&file).expect("it was written");
         let room = before.len() as u64;
-        assert!(std::fs::metadata(page).expect("it was written").len() > room);
-        std::fs::remove_file(page).and_then(|()| std::fs::remove_file(file)).expect("ours");
-        let output = with(&command, more, room);
+        assert!(std::fs::metadata(&page).expect("it was written").len() > room);
+        std::fs::remove_file(&page).and_then(|()| std::fs::remove_file(&file)).expect("ours");
+        let output = with(room);
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{said}");
         assert!(said.contains("a.html cannot be written: "), "{said}");
-        assert_eq!(std::fs::read(file).expect("it was written"), before);
+        assert_eq!(std::fs::read(&file).expect("it was written"), before);
     }
 }
 
