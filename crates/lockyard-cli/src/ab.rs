@@ -149,7 +149,8 @@ mod tests {
         assert_eq!(with(&["predict", "x", "--format", "csv"]), "predict x --format csv");
         assert_eq!(with(&["my-bench", "measure"]), "my-bench measure");
         for format in ["-f json", "-fjson", "-f=json", "-qf json", "-qfjson", "--format=json"] {
-            let arguments: Vec<&str> = ["predict", "x"].into_iter().chain(format.split(' ')).collect();
+            let arguments: Vec<&str> =
+                ["predict", "x"].into_iter().chain(format.split(' ')).collect();
             assert_eq!(with(&arguments), arguments.join(" "));
         }
         for global in ["-q", "--quiet", "--color never", "--color=never"] {

@@ -158,9 +158,9 @@ fn planned(requests: &[PredictRequest]) -> Planned {
             machine: request.machine.name().to_owned(),
             ..CellKey::here(&request.script.name, variant, threads, "", "")
         };
-        let cells = variants.iter().flat_map(|variant| {
-            request.threads.iter().map(move |&threads| cell(variant, threads))
-        });
+        let cells = variants
+            .iter()
+            .flat_map(|variant| request.threads.iter().map(move |&threads| cell(variant, threads)));
         cells.collect::<Vec<CellKey>>()
     };
     Planned {

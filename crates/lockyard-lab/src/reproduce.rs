@@ -105,7 +105,10 @@ fn select<'t>(
 /// # Errors
 ///
 /// If the request names an unknown item.
-pub fn asked(request: &ReproduceRequest, tables: &[PublishedTable]) -> Result<Vec<Row>, InputError> {
+pub fn asked(
+    request: &ReproduceRequest,
+    tables: &[PublishedTable],
+) -> Result<Vec<Row>, InputError> {
     let row = |(table, cell): (&str, &PublishedCell)| Row {
         table: table.to_owned(),
         published: Some(cell.value),

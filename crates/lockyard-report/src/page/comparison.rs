@@ -22,7 +22,8 @@ pub fn comparison(comparison: &Comparison, version: &str) -> String {
         let title = title(rows[0].1);
         let section = format!("e{}-{}", index + 1, slug(&title));
         body.push_str(&format!("<h2 id=\"{section}\">{}</h2>\n", escape(&title)));
-        let chart: Vec<_> = differences::chart(&title, rows, comparison.method).into_iter().collect();
+        let chart: Vec<_> =
+            differences::chart(&title, rows, comparison.method).into_iter().collect();
         body.push_str(&charts(&chart, &mut id));
         body.push_str(&table(&title, rows).html());
         sections.push((section, title));
@@ -77,9 +78,8 @@ fn summary(comparison: &Comparison) -> String {
     ));
     let line = |mean: &Mean| {
         let at = format!("/geometric_mean/{}", mean.kind.name());
-        let ratio = |name: &str, value: f64| {
-            shown(&format!("{at}/{name}"), value, &format!("{value:.4}"))
-        };
+        let ratio =
+            |name: &str, value: f64| shown(&format!("{at}/{name}"), value, &format!("{value:.4}"));
         let interval = mean.interval.map(|(low, high)| {
             format!(" ({} .. {})", ratio("ci_low", low), ratio("ci_high", high))
         });

@@ -241,7 +241,12 @@ mod tests {
         let curve =
             |of: fn(f64) -> f64| [1, 2, 4, 8, 16, 32].map(|n: usize| (n, of(n as f64))).to_vec();
         vec![
-            Series { name: "flat".into(), curve: curve(|_| 1e6), published: vec![(8, 2e6)], ..Series::default() },
+            Series {
+                name: "flat".into(),
+                curve: curve(|_| 1e6),
+                published: vec![(8, 2e6)],
+                ..Series::default()
+            },
             Series { name: "linear".into(), curve: curve(|n| n * 1e6), ..Series::default() },
         ]
     }

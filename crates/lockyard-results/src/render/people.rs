@@ -216,9 +216,12 @@ mod tests {
         assert!(!found.contains("At 1"), "{found}");
         // A single input leaves the others to be compared.
         let mut three = rows.clone();
-        three.extend(["c"; 3].into_iter().zip([1, 2, 4]).map(|(variant, threads)| {
-            row(variant, threads, 100.0, 100.0, Status::Predicted)
-        }));
+        three.extend(
+            ["c"; 3]
+                .into_iter()
+                .zip([1, 2, 4])
+                .map(|(variant, threads)| row(variant, threads, 100.0, 100.0, Status::Predicted)),
+        );
         three[3].status = Status::Predicted;
         let found = verdicts(&three).join(" ");
         assert!(found.contains("b and c are tied at 1 thread (within 2 %); a is not"), "{found}");

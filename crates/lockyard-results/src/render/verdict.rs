@@ -50,8 +50,7 @@ pub(super) fn verdict(
             double if double >= 2.0 => format!("{} times as much", times(double)),
             some => format!("{} more", amount(some)),
         };
-        sentences
-            .push(format!("An ideal lock would give up to {of} at {}.", in_words(threads)));
+        sentences.push(format!("An ideal lock would give up to {of} at {}.", in_words(threads)));
     }
     sentences.join(" ")
 }
