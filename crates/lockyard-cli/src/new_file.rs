@@ -90,6 +90,11 @@ impl NewFile {
     /// Gives the complete file its name.
     fn settle(&self) -> std::io::Result<()> {
         if self.replace {
+            // The new file is as open to others as the old one. Where that is not allowed, it is
+            // as any new one.
+            if let Ok(there) = fs::metadata(&self.path) {
+                let _ = fs::set_permissions(&self.partial, there.permissions());
+            }
             return fs::rename(&self.partial, &self.path);
         }
         // Creating a link does not replace a file that was created meanwhile. Some file systems
@@ -165,6 +170,21 @@ mod tests {
         NewFile::at("--out", &path, true).expect("asked for").write("new").expect("it can be");
         assert_eq!(fs::read_to_string(&path).expect("it is there"), "new");
         assert_eq!(directory.names(), ["a.toml"]);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_file_that_is_replaced_keeps_its_mode() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = Directory::new("mode");
+        let path = directory.0.join("a.toml");
+        fs::write(&path, "old").expect("it can be written");
+        for mode in [0o600, 0o664] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("it is ours");
+            NewFile::at("--out", &path, true).expect("asked for").write("new").expect("it can be");
+            let is = fs::metadata(&path).expect("it is there").permissions().mode();
+            assert_eq!(is & 0o777, mode);
+        }
     }
 
     #[test]
