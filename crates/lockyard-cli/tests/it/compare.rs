@@ -118,8 +118,12 @@ fn simulated_results_are_the_same_or_not() {
     let (code, stdout, _) = compare(a, &again, "simulated-again", &["--threshold", "0%"]);
     assert_eq!(code, Some(0));
     assert!(stdout.contains("4 the same"), "{stdout}");
-    let (code, stdout, _) = compare(a, &scaled(a, 0, 0.94), "simulated-slower", &[]);
-    assert_eq!(code, Some(1), "{stdout}");
+    for threshold in ["--threshold=5", "--threshold=5%", "--threshold= 5 %"] {
+        let (code, stdout, stderr) =
+            compare(a, &scaled(a, 0, 0.94), "simulated-slower", &[threshold]);
+        assert_eq!(code, Some(1), "{stdout}");
+        assert_eq!(stderr, "lockyard: 1 row is slower by more than 5%, with evidence\n");
+    }
     let (code, stdout, _) = compare(a, &scaled(a, 0, 0.96), "simulated-within", &[]);
     assert_eq!(code, Some(0), "{stdout}");
     assert!(stdout.contains("1 slower (0 of them"), "{stdout}");
