@@ -87,23 +87,44 @@ fn results(
 /// that the user chose stay. Arguments of any other program are unchanged.
 fn with_format(arguments: &[OsString]) -> Vec<OsString> {
     let mut all = arguments.to_vec();
-    let command = all.first().and_then(|first| first.to_str()).unwrap_or_default().to_owned();
+    let texts: Vec<&str> = arguments.iter().filter_map(|argument| argument.to_str()).collect();
+    let command = command(&texts).unwrap_or_default();
     let chosen = |option: &str| {
-        let is = |argument: &OsString| {
-            let rest = argument.to_str().and_then(|argument| argument.strip_prefix(option));
+        let is = |argument: &&str| {
+            let rest = argument.strip_prefix(option);
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
         };
-        arguments.iter().any(is)
+        texts.iter().any(is)
     };
-    let measures = ["measure", "measure-tables"].contains(&command.as_str());
+    let measures = ["measure", "measure-tables"].contains(&command);
     if measures && !chosen("--repeats") {
         all.extend(["--repeats".into(), "1".into()]);
     }
-    let prints = measures || ["predict", "reproduce"].contains(&command.as_str());
-    if prints && !chosen("--format") {
+    let prints = measures || ["predict", "reproduce"].contains(&command);
+    if prints && !chosen("--format") && !texts.iter().any(|argument| is_short_format(argument)) {
         all.extend(["--format".into(), "json".into()]);
     }
     all
+}
+
+/// Returns the first argument that is no option of every command.
+fn command<'t>(arguments: &[&'t str]) -> Option<&'t str> {
+    let mut arguments = arguments.iter();
+    loop {
+        match *arguments.next()? {
+            "-q" | "--quiet" => {}
+            // Its value follows.
+            "--color" => drop(arguments.next()),
+            option if option.starts_with("--color=") => {}
+            command => return Some(command),
+        }
+    }
+}
+
+/// Returns true for `-f` with or without its value, also after `-q`: `-qfjson`.
+fn is_short_format(argument: &str) -> bool {
+    let short = argument.strip_prefix('-').map(|letters| letters.trim_start_matches('q'));
+    short.is_some_and(|letters| letters.starts_with('f'))
 }
 
 fn shown(path: &Path) -> String {
@@ -127,6 +148,18 @@ mod tests {
         assert_eq!(with(&["predict", "x"]), "predict x --format json");
         assert_eq!(with(&["predict", "x", "--format", "csv"]), "predict x --format csv");
         assert_eq!(with(&["my-bench", "measure"]), "my-bench measure");
+        for format in ["-f json", "-fjson", "-f=json", "-qf json", "-qfjson", "--format=json"] {
+            let arguments: Vec<&str> =
+                ["predict", "x"].into_iter().chain(format.split(' ')).collect();
+            assert_eq!(with(&arguments), arguments.join(" "));
+        }
+        for global in ["-q", "--quiet", "--color never", "--color=never"] {
+            let arguments: Vec<&str> = global.split(' ').chain(["predict", "x", "-q"]).collect();
+            assert_eq!(with(&arguments), format!("{} --format json", arguments.join(" ")));
+        }
+        assert_eq!(with(&["-q"]), "-q");
+        assert_eq!(with(&["--color"]), "--color");
+        assert_eq!(with(&["--mode", "measure"]), "--mode measure");
     }
 
     #[test]

@@ -6,10 +6,10 @@
 //! file of the same name in one step. Results of a run that ended early are never saved.
 
 use crate::arguments::{BaselineDirectory, BaselineOptions, Output};
-use crate::errors::{Failure, complain};
+use crate::errors::{Failure, complain, first};
 use crate::new_file::NewFile;
 use crate::{output, verdict};
-use lockyard_results::compare::{self, Options, ResultFile, read::MAX_FILE_BYTES};
+use lockyard_results::compare::{self, Options, Planned, ResultFile, read::MAX_FILE_BYTES};
 use lockyard_results::render::{Document, Extent, Format, render};
 use lockyard_support::printable;
 use std::path::{Path, PathBuf};
@@ -74,13 +74,32 @@ impl Baselines {
         Ok(Baselines { save: save.transpose()?, against })
     }
 
-    /// Prints the results of a run, and calls `write_files`. Then saves and compares the results,
-    /// if the user asked for it. With a comparison, JSON and CSV output has only the comparison,
-    /// because two documents in one output cannot be parsed.
+    /// Refuses a run whose results could not be compared with the earlier ones, as far as that is
+    /// known before the run.
     ///
     /// # Errors
     ///
-    /// The errors of [`output::finish`] and of `lockyard compare`.
+    /// Bad input: they have nothing in common, or were made in another way or on another host.
+    pub(crate) fn check<E: Into<Failure>>(
+        &self,
+        planned: impl FnOnce() -> Result<Planned, E>,
+    ) -> Result<(), Failure> {
+        match &self.against {
+            Some(against) => {
+                let planned = planned().map_err(Into::into)?;
+                Ok(compare::check_planned(&against.results, &planned)?)
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Prints the results of a run, keeps them, has its files written, and compares them, as asked
+    /// for. After a comparison programs get only that, because two documents would be none. They
+    /// get the results if there is no comparison.
+    ///
+    /// # Errors
+    ///
+    /// As [`output::finish`] and `lockyard compare`. All that can be written has been.
     pub(crate) fn finish(
         &self,
         mut document: Document,
@@ -96,27 +115,43 @@ impl Baselines {
         let format: Format = output.format.into();
         let whole = failure.is_none() && !interrupted;
         let people = matches!(format, Format::Table | Format::Markdown);
-        if people || self.against.is_none() || !whole {
+        let is_printed = people || self.against.is_none() || !whole;
+        if is_printed {
             output::print(&document, format)?;
         }
-        let written = write_files(&document);
         if !whole {
+            let written = write_files(&document);
             complain("lockyard: not kept and not compared, because the results are not complete");
-            return output::result(failure, interrupted, extent).and(written);
+            return first([output::result(failure, interrupted, extent), written]);
         }
-        written?;
         let text = render(&document, Format::Json);
-        let results = compare::parse("this run", &text)?;
-        if let Some(save) = &self.save {
-            save.write(&text)?;
+        let results = compare::parse("this run", &text);
+        let saved = match &self.save {
+            Some(save) if results.is_ok() => save.write(&text),
+            _ => Ok(()),
+        };
+        let written = write_files(&document);
+        let compared = match (results, &self.against) {
+            (Ok(results), Some(against)) => against.compare(&results, format),
+            (Ok(_), None) => Ok(()),
+            (Err(error), _) => Err(error.into()),
+        };
+        if let (Err(Failure::Input(_)), false) = (&compared, is_printed) {
+            output::print(&document, format)?;
         }
-        let Some(against) = &self.against else { return Ok(()) };
-        if people {
+        first([saved, compared, written])
+    }
+}
+
+impl Against {
+    /// Compares the results of this run, and prints the comparison.
+    fn compare(&self, results: &ResultFile, format: Format) -> Result<(), Failure> {
+        let options = Options { threshold: self.threshold, anyway: false };
+        let comparison = compare::compare(&self.results, results, options)?;
+        if matches!(format, Format::Table | Format::Markdown) {
             output::write("\n")?;
         }
-        let options = Options { threshold: against.threshold, anyway: false };
-        let comparison = compare::compare(&against.results, &results, options)?;
-        verdict::print(&comparison, format, &against.shown)
+        verdict::print(&comparison, format, &self.shown)
     }
 }
 
@@ -136,13 +171,13 @@ impl Save {
     }
 }
 
-/// Reads results from a file if it exists, otherwise the results that were saved under a name.
+/// Reads results: those of a file, or else those of a name. A directory hides no name.
 ///
 /// # Errors
 ///
 /// If the results are missing or broken.
 pub(crate) fn load(argument: &Path, directory: &BaselineDirectory) -> Result<ResultFile, Failure> {
-    if argument.exists() {
+    if argument.exists() && !argument.is_dir() {
         return Ok(compare::load(argument)?);
     }
     let Some(name) = argument.to_str().filter(|name| check(name).is_ok()) else {

@@ -1,7 +1,9 @@
 //! Runs another program until it ends or times out.
 //!
-//! On Unix the program gets its own process group, so that killing a script also kills its
-//! children. A signal that ends this process kills the program first ([`kill_all`]).
+//! The program gets a process group of its own where there are groups. When the program ends, the
+//! rest of its group is killed: children that a script has left in the background too. A signal
+//! that ends this process ends the program first ([`kill_all`]). A process that has left the group
+//! is not found.
 
 use std::ffi::OsString;
 use std::io::{self, Read};
@@ -54,13 +56,16 @@ impl Running {
         Ok(Running(child))
     }
 
-    /// Waits until the program ends. Returns `None` if it has not ended by `deadline`.
+    /// Waits for the end until `deadline`, and kills what is left of the group. Returns `None` if
+    /// it has not ended by then.
     fn wait_until(&mut self, deadline: Instant) -> io::Result<Option<ExitStatus>> {
         loop {
             let mut running = running();
-            if let Some(status) = self.0.try_wait()? {
+            if has_ended(&mut self.0)? {
+                // It has not been reaped, so the number of its group is still its own.
+                kill(self.0.id());
                 *running = None;
-                return Ok(Some(status));
+                return self.0.wait().map(Some);
             }
             drop(running);
             if Instant::now() >= deadline {
@@ -81,6 +86,27 @@ impl Drop for Running {
             let _ = self.0.wait();
         }
     }
+}
+
+/// Returns true if the process has ended. It is not reaped.
+#[cfg(unix)]
+fn has_ended(child: &mut Child) -> io::Result<bool> {
+    // SAFETY: zeros are a valid value of this structure of numbers.
+    let mut found: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    let flags = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    // SAFETY: the call writes to a live structure, and to nothing else.
+    if unsafe { libc::waitid(libc::P_PID, child.id(), &raw mut found, flags) } != 0 {
+        let error = io::Error::last_os_error();
+        return if error.kind() == io::ErrorKind::Interrupted { Ok(false) } else { Err(error) };
+    }
+    // Without a process that has ended, the structure stays as it is.
+    Ok(found.si_signo == libc::SIGCHLD)
+}
+
+/// Returns true if the process has ended.
+#[cfg(not(unix))]
+fn has_ended(child: &mut Child) -> io::Result<bool> {
+    Ok(child.try_wait()?.is_some())
 }
 
 /// Kills the process and its group.
@@ -201,10 +227,23 @@ mod tests {
         let failed = shell(&script, Duration::from_millis(500)).expect_err("it does not end");
         assert!(failed.starts_with("did not end within 0.5 s"), "{failed}");
         assert!(begin.elapsed() < Duration::from_secs(30));
-        let id = std::fs::read_to_string(&file).expect("the script wrote it");
-        let _ = std::fs::remove_file(&file);
+        ends(&file);
+    }
+
+    #[test]
+    fn a_program_that_ends_leaves_no_child_in_the_background() {
+        let file = std::env::temp_dir().join(format!("lockyard-left-{}", std::process::id()));
+        let script = format!("sleep 600 >/dev/null 2>&1 & echo $! > {}; echo x", file.display());
+        assert_eq!(shell(&script, LONG).as_deref(), Ok("x\n"));
+        ends(&file);
+    }
+
+    /// Waits for the end of the process whose number is in a file.
+    fn ends(file: &Path) {
+        let id = std::fs::read_to_string(file).expect("the script wrote it");
+        let _ = std::fs::remove_file(file);
         let id: i32 = id.trim().parse().expect("a number");
-        // The child is an orphan now. Its new parent reaps it soon, or it stays a zombie.
+        // The process is an orphan now. Its new parent reaps it soon, or it stays a zombie.
         let begin = Instant::now();
         while is_alive(id) {
             assert!(begin.elapsed() < Duration::from_secs(30), "{id} is alive");

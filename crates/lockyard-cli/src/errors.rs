@@ -13,6 +13,26 @@ pub(crate) enum Failure {
     Interrupted(String),
 }
 
+impl Failure {
+    /// Returns the message.
+    pub(crate) fn message(&self) -> &str {
+        match self {
+            Failure::Input(message) | Failure::Run(message) | Failure::Interrupted(message) => {
+                message
+            }
+        }
+    }
+}
+
+/// Returns the first failure of several steps, all of which were done. Each further one gets its
+/// line here.
+pub(crate) fn first(results: impl IntoIterator<Item = Result<(), Failure>>) -> Result<(), Failure> {
+    let mut failures = results.into_iter().filter_map(Result::err);
+    let Some(first) = failures.next() else { return Ok(()) };
+    failures.for_each(|further| complain(&format!("lockyard: {}", further.message())));
+    Err(first)
+}
+
 impl From<lockyard_support::InputError> for Failure {
     fn from(error: lockyard_support::InputError) -> Self {
         Failure::Input(error.to_string())

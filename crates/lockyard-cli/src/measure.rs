@@ -45,6 +45,7 @@ pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
     };
     measure::check(&request)?;
     let baselines = Baselines::prepare(&options.baselines)?;
+    baselines.check(|| measure::planned(&request))?;
     let reports = Reports::of_page(&options.report)?;
     host::warn();
     let rounds = measure::rounds(&request)?;

@@ -8,6 +8,8 @@ use crate::{host, output, progress};
 use lockyard_measure::cpus::{Cpus, Placement};
 use lockyard_measure::measure_tables::{self, TablesRequest, usual_threads};
 use lockyard_measure::scenario::rounds::Effort;
+use lockyard_results::compare::Planned;
+use lockyard_results::compare::read::FigureKind;
 use lockyard_results::render::Document;
 
 pub(crate) fn run(options: &MeasureTables) -> Result<(), Failure> {
@@ -42,6 +44,7 @@ pub(crate) fn run(options: &MeasureTables) -> Result<(), Failure> {
     };
     let rounds = measure_tables::rounds(&request)?;
     let baselines = Baselines::prepare(&options.baselines)?;
+    baselines.check(|| Ok::<_, Failure>(planned(&request)))?;
     host::warn();
     progress::announce((request.effort.warm_up + request.effort.window).mul_f64(rounds as f64));
     let bar = progress::bar(rounds, "rounds");
@@ -53,4 +56,13 @@ pub(crate) fn run(options: &MeasureTables) -> Result<(), Failure> {
     let environment = output::environment(report.environment);
     let document = Document { rows: report.rows, environment, notes, ..Document::default() };
     baselines.finish(document, report.failure, report.extent, &options.output, |_| Ok(()))
+}
+
+/// Returns what is known of the results before the work.
+fn planned(request: &TablesRequest) -> Planned {
+    let mut environment = vec![("placement".to_owned(), request.placement.describe())];
+    environment.extend(request.effort.describe());
+    let host = host::environment().into_iter();
+    environment.extend(host.map(|(name, value)| (name.to_owned(), value)));
+    Planned { kind: FigureKind::Measured, environment, cells: Vec::new() }
 }

@@ -52,6 +52,20 @@ impl NewFile {
         Ok(NewFile { shown, path, partial, replace })
     }
 
+    /// Returns true if both are one file, however their paths are written.
+    pub(crate) fn is_same(&self, other: &NewFile) -> bool {
+        self.place() == other.place()
+    }
+
+    /// Returns the path without links and dots.
+    fn place(&self) -> PathBuf {
+        let parent = self.partial.parent().and_then(|parent| fs::canonicalize(parent).ok());
+        match (parent, self.path.file_name()) {
+            (Some(parent), Some(name)) => parent.join(name),
+            _ => self.path.clone(),
+        }
+    }
+
     /// Returns the path as the user gave it.
     pub(crate) fn shown(&self) -> &str {
         &self.shown
@@ -76,6 +90,11 @@ impl NewFile {
     /// Gives the complete file its final name.
     fn settle(&self) -> std::io::Result<()> {
         if self.replace {
+            // The new file is as open to others as the old one. Where that is not allowed, it is
+            // as any new one.
+            if let Ok(there) = fs::metadata(&self.path) {
+                let _ = fs::set_permissions(&self.partial, there.permissions());
+            }
             return fs::rename(&self.partial, &self.path);
         }
         // Unlike a rename, a hard link does not replace a file that was created meanwhile. Some
@@ -122,11 +141,7 @@ mod tests {
     }
 
     fn message(failure: Failure) -> String {
-        match failure {
-            Failure::Input(message) | Failure::Run(message) | Failure::Interrupted(message) => {
-                message
-            }
-        }
+        failure.message().to_owned()
     }
 
     #[test]
@@ -155,6 +170,21 @@ mod tests {
         NewFile::at("--out", &path, true).expect("asked for").write("new").expect("it can be");
         assert_eq!(fs::read_to_string(&path).expect("it is there"), "new");
         assert_eq!(directory.names(), ["a.toml"]);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn a_file_that_is_replaced_keeps_its_mode() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = Directory::new("mode");
+        let path = directory.0.join("a.toml");
+        fs::write(&path, "old").expect("it can be written");
+        for mode in [0o600, 0o664] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).expect("it is ours");
+            NewFile::at("--out", &path, true).expect("asked for").write("new").expect("it can be");
+            let is = fs::metadata(&path).expect("it is there").permissions().mode();
+            assert_eq!(is & 0o777, mode);
+        }
     }
 
     #[test]

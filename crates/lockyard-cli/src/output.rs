@@ -1,7 +1,7 @@
 //! Output to standard output, and to files that are either complete or absent.
 
 use crate::arguments::Output;
-use crate::errors::Failure;
+use crate::errors::{Failure, first};
 use crate::screen::screen;
 use crate::signals;
 use crate::temporary::Temporary;
@@ -56,7 +56,7 @@ pub(crate) fn finish_and(
     let interrupted = note_end(&mut document, failure.as_deref(), extent);
     print(&document, output.format.into())?;
     let written = write_files(&document);
-    result(failure, interrupted, extent).and(written)
+    first([result(failure, interrupted, extent), written])
 }
 
 /// Records in the document that the run ended early, if it did. Returns true if it was interrupted.

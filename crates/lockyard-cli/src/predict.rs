@@ -2,7 +2,7 @@
 
 use crate::arguments::Predict;
 use crate::baselines::Baselines;
-use crate::errors::Failure;
+use crate::errors::{Failure, first};
 use crate::report::{About, Reports};
 use crate::screen::screen;
 use crate::trace::TraceFile;
@@ -11,6 +11,9 @@ use crate::{call_path, output, progress, trace};
 use lockyard_lab::predict::{self, PredictRequest, Predictions};
 use lockyard_predict::placement::MachinePlacement;
 use lockyard_predict::{evidence, explain, names, sensitivity};
+use lockyard_results::cell_key::CellKey;
+use lockyard_results::compare::Planned;
+use lockyard_results::compare::read::FigureKind;
 use lockyard_results::fairness::TOO_FEW_WAITS;
 use lockyard_results::published;
 use lockyard_results::render::{Document, Extent};
@@ -32,7 +35,9 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
         machines.iter().map(|machine| request(options, &script, machine, &threads)).collect();
     let requests = requests?;
     let baselines = Baselines::prepare(&options.baselines)?;
-    let trace = options.trace.as_deref().map(TraceFile::at).transpose()?;
+    baselines.check(|| Ok::<_, Failure>(planned(&requests)))?;
+    let trace = options.trace.as_deref().map(|path| TraceFile::at(path, &reports));
+    let trace = trace.transpose()?;
     let Found { mut predictions, fits } = simulate(&requests, options)?;
     let mut document = Document {
         rows: std::mem::take(&mut predictions.rows),
@@ -51,14 +56,15 @@ pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
     let about = About { title: &title, machines: &machines, in_detail: true };
     let traced = &predictions.traced;
     baselines.finish(document, None, extent, &options.common.output, |document| {
-        reports.write(document, &about)?;
-        match (trace, requests.as_slice()) {
+        let pages = reports.write(document, &about);
+        let traced = match (trace, requests.as_slice()) {
             (Some(file), [request]) if document.partial.is_none() => {
                 let of_trace = trace::about(request, &document.environment);
                 file.write(traced, &request.machine, of_trace)
             }
             _ => Ok(()),
-        }
+        };
+        first([pages, traced])
     })
 }
 
@@ -138,6 +144,30 @@ fn simulate(requests: &[PredictRequest], options: &Predict) -> Result<Found, Fai
     }
     bar.finish_and_clear();
     Ok(all)
+}
+
+/// Returns what is known of the results before the work.
+fn planned(requests: &[PredictRequest]) -> Planned {
+    let of_request = |request: &PredictRequest| {
+        let all = request.script.variants.iter().map(|variant| variant.name.clone());
+        let variants: Vec<String> = match request.variants.as_slice() {
+            [] => all.collect(),
+            some => some.to_vec(),
+        };
+        let cell = |variant: &str, threads: usize| CellKey {
+            machine: request.machine.name().to_owned(),
+            ..CellKey::here(&request.script.name, variant, threads, "", "")
+        };
+        let cells = variants
+            .iter()
+            .flat_map(|variant| request.threads.iter().map(move |&threads| cell(variant, threads)));
+        cells.collect::<Vec<CellKey>>()
+    };
+    Planned {
+        kind: FigureKind::Simulated,
+        environment: environment(requests),
+        cells: requests.iter().flat_map(of_request).collect(),
+    }
 }
 
 /// Returns the environment of the figures.

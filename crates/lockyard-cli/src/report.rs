@@ -5,11 +5,12 @@
 //! complete ones, but get another name in the same directory.
 
 use crate::arguments::{Pages, ReportFile};
-use crate::errors::{Failure, complain};
+use crate::errors::{Failure, complain, first};
 use crate::new_file::NewFile;
 use lockyard_report::{page, picture};
 use lockyard_results::compare::Comparison;
 use lockyard_results::render::{Document, verdicts};
+use lockyard_results::row::Row;
 use lockyard_sim::Machine;
 use lockyard_support::printable;
 use std::path::{Path, PathBuf};
@@ -112,11 +113,10 @@ pub(crate) struct Reports {
 impl Reports {
     /// Prepares the page and the picture.
     pub(crate) fn of(pages: &Pages) -> Result<Reports, Failure> {
-        if pages.picture.is_some() && pages.picture == pages.file.report {
-            return Err(Failure::Input("--report and --picture name one file".to_owned()));
-        }
         let mut reports = Reports::of_page(&pages.file)?;
         if let Some(path) = &pages.picture {
+            let option = Content::Picture.option();
+            reports.check_apart(option, &NewFile::at(option, path, true)?)?;
             reports.files.push(Wanted::at(Content::Picture, path)?);
         }
         Ok(reports)
@@ -137,9 +137,30 @@ impl Reports {
         Ok(Reports { files: page.transpose()?.into_iter().collect() })
     }
 
-    /// Writes the files of these results.
+    /// Refuses another file if one of these is written to the same place. `option` names it.
+    pub(crate) fn check_apart(&self, option: &str, file: &NewFile) -> Result<(), Failure> {
+        match self.files.iter().find(|wanted| wanted.file.is_same(file)) {
+            Some(wanted) => {
+                let what = format!("{} and {option} name one file", wanted.content.option());
+                Err(Failure::Input(what))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses a picture of these rows if it would have no curve. Their figures need not be known.
+    pub(crate) fn check_picture(&self, rows: &[Row]) -> Result<(), Failure> {
+        let wanted = self.files.iter().any(|wanted| wanted.content == Content::Picture);
+        if wanted && picture::curves(rows).is_none() {
+            let why = "--picture: no experiment has figures at two numbers of threads";
+            return Err(Failure::Input(why.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Writes the files of these results: all that can be written.
     pub(crate) fn write(&self, document: &Document, about: &About) -> Result<(), Failure> {
-        for wanted in &self.files {
+        let one = |wanted: &Wanted| {
             let text = match wanted.content {
                 Content::Page => page::document(&page::Report {
                     title: about.title,
@@ -156,9 +177,9 @@ impl Reports {
                     ))
                 })?,
             };
-            wanted.write(&text, document.partial.is_some())?;
-        }
-        Ok(())
+            wanted.write(&text, document.partial.is_some())
+        };
+        first(self.files.iter().map(one))
     }
 
     /// Writes the page of a comparison.

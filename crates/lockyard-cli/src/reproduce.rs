@@ -1,7 +1,7 @@
 //! `lockyard reproduce`.
 
 use crate::arguments::Reproduce;
-use crate::errors::Failure;
+use crate::errors::{Failure, first};
 use crate::host::known;
 use crate::report::{About, Reports, machines_of};
 use crate::reproduce_page::page;
@@ -28,9 +28,11 @@ pub(crate) fn run(options: &Reproduce) -> Result<(), Failure> {
         jobs: options.common.jobs(),
         measure: (!options.no_measure).then_some(rounds::Effort::USUAL),
     };
-    let cells = reproduce::count(&request, &tables)?;
+    let asked = reproduce::asked(&request, &tables)?;
+    let cells = asked.len();
     make_directory(options)?;
     let reports = Reports::of(&options.pages)?;
+    reports.check_picture(&asked)?;
     if request.measure.is_some() {
         // Detect the host now, so that results describe its state before the work.
         detect::here();
@@ -52,18 +54,20 @@ pub(crate) fn run(options: &Reproduce) -> Result<(), Failure> {
         [] => "Published, predicted and measured figures".to_owned(),
         some => format!("Published and predicted: {}", some.join(", ")),
     };
+    // A page that cannot be written costs no results.
+    let (files, written) = write_files(options, &document);
     let pages = write_pages(&reports, &title, &document, true);
-    if let Some(failure) = report.failure {
-        return Err(Failure::Run(failure));
-    }
-    pages?;
-    let written = write_files(options, &document)?;
-    if interrupted {
-        let measured = report.rows.iter().filter(|row| row.measured.is_some()).count();
-        let what = format!("{extent} are printed{written}, {measured} of them with a measurement");
-        return Err(Failure::Interrupted(what));
-    }
-    Ok(())
+    let ended = match report.failure {
+        Some(failure) => Err(Failure::Run(failure)),
+        None if interrupted => {
+            let measured = report.rows.iter().filter(|row| row.measured.is_some()).count();
+            Err(Failure::Interrupted(format!(
+                "{extent} are printed{written}, {measured} of them with a measurement"
+            )))
+        }
+        None => Ok(()),
+    };
+    first([ended, files, pages])
 }
 
 /// Mean CPU time of a cell in seconds, over the shipped tables, in a release build on a server of
@@ -97,19 +101,21 @@ fn make_directory(options: &Reproduce) -> Result<(), Failure> {
     FILES.iter().try_for_each(|(name, _)| output::try_file(directory, name))
 }
 
-/// Writes the files of `--out`, and returns the end of a message about them. Partial results do not
-/// replace complete ones, but get other names in the same directory.
-fn write_files(options: &Reproduce, document: &Document) -> Result<String, Failure> {
-    let Some(directory) = &options.out else { return Ok(String::new()) };
+/// Writes the files of `--out`, and returns the words for a message too. Partial results do not
+/// replace complete ones: they get their own names beside them.
+fn write_files(options: &Reproduce, document: &Document) -> (Result<(), Failure>, String) {
+    let Some(directory) = &options.out else { return (Ok(()), String::new()) };
     let beside = document.partial.is_some() && holds_whole_results(directory);
     let name = |name: &str| match beside {
         true => name.replacen('.', ".partial.", 1),
         false => name.to_owned(),
     };
     let files = FILES.map(|(file, format)| (name(file), render(document, format)));
-    output::write_files(directory, &files)?;
+    if let Err(failure) = output::write_files(directory, &files) {
+        return (Err(failure), String::new());
+    }
     let first = directory.join(&files[0].0).display().to_string();
-    Ok(format!(" and written to {} and beside it", lockyard_support::printable(&first)))
+    (Ok(()), format!(" and written to {} and beside it", lockyard_support::printable(&first)))
 }
 
 /// Returns true if a directory has result files that are not partial.
@@ -161,12 +167,13 @@ fn train(options: &Reproduce) -> Result<(), Failure> {
         document.clone()
     };
     output::print(&shown, format)?;
-    write_pages(&reports, "Training tables", &document, false)?;
-    let written = write_files(options, &document)?;
-    if interrupted {
-        return Err(Failure::Interrupted(format!("{extent} are finished{written}")));
-    }
-    Ok(())
+    let (files, written) = write_files(options, &document);
+    let pages = write_pages(&reports, "Training tables", &document, false);
+    let ended = match interrupted {
+        true => Err(Failure::Interrupted(format!("{extent} are finished{written}"))),
+        false => Ok(()),
+    };
+    first([ended, files, pages])
 }
 
 fn document(report: &reproduce::Reproduction, measured: bool) -> Document {

@@ -2,14 +2,17 @@
 
 use crate::errors::{Failure, complain};
 use crate::new_file::NewFile;
+use crate::report::Reports;
 use lockyard_predict::request::PredictRequest;
 use lockyard_predict::trace::{TracedCell, assemble};
 use lockyard_sim::Machine;
 use lockyard_support::printable;
 use lockyard_trace::Form;
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
 
-/// A file for a trace. An earlier file is replaced.
+/// A file for a trace. An earlier trace is replaced, and no other file.
 #[derive(Debug)]
 pub(crate) struct TraceFile {
     file: NewFile,
@@ -21,14 +24,20 @@ impl TraceFile {
     ///
     /// # Errors
     ///
-    /// Bad input if the extension is another one, or if the file cannot be written.
-    pub(crate) fn at(path: &Path) -> Result<TraceFile, Failure> {
+    /// Bad input: another extension, a file that cannot be written or is not a trace, or one of
+    /// `reports`.
+    pub(crate) fn at(path: &Path, reports: &Reports) -> Result<TraceFile, Failure> {
+        let shown = printable(&path.display().to_string());
+        let refuse = |what: &str| Failure::Input(format!("--trace {shown}: {what}"));
         let form = Form::of(path).ok_or_else(|| {
-            let shown = printable(&path.display().to_string());
-            let allowed = Form::EXTENSIONS;
-            Failure::Input(format!("--trace {shown}: not a format of traces; allowed: {allowed}"))
+            refuse(&format!("not a format of traces; allowed: {}", Form::EXTENSIONS))
         })?;
-        Ok(TraceFile { file: NewFile::at("--trace", path, true)?, form })
+        let file = NewFile::at("--trace", path, true)?;
+        reports.check_apart("--trace", &file)?;
+        if path.exists() && !holds(form, path) {
+            return Err(refuse("exists, and is not a trace by lockyard; name another file"));
+        }
+        Ok(TraceFile { file, form })
     }
 
     /// Writes the trace of `cells`, and reports its size and the parts that are left out. `about`
@@ -52,6 +61,13 @@ impl TraceFile {
         }
         Ok(())
     }
+}
+
+/// Returns true if the file that is there may be replaced: it is a trace of this form, or empty.
+fn holds(form: Form, path: &Path) -> bool {
+    let mut begin = Vec::new();
+    let read = File::open(path).and_then(|file| file.take(Form::BEGIN).read_to_end(&mut begin));
+    read.is_ok() && (begin.is_empty() || form.is_begin(&begin))
 }
 
 /// Returns the first facts of a trace: the scenario, and the environment of the figures.

@@ -144,9 +144,7 @@ impl Place {
     /// Returns the help of an argument, worded for the middle of a sentence.
     fn help(&self, argument: &str) -> Option<String> {
         let help = self.find(argument)?.get_help()?.to_string();
-        let mut letters = help.chars();
-        let first = letters.next()?;
-        Some(first.to_lowercase().chain(letters).collect())
+        Some(for_the_middle(&help))
     }
 
     fn find(&self, written: &str) -> Option<&Arg> {
@@ -158,7 +156,17 @@ impl Place {
     }
 }
 
-/// Returns the texts of one kind in an error.
+/// Returns a sentence with its first letter small, unless the first word is a name such as `A`.
+fn for_the_middle(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    let first = letters.next().filter(|_| letters.as_str().starts_with(char::is_lowercase));
+    match first {
+        Some(first) => first.to_lowercase().chain(letters).collect(),
+        None => sentence.to_owned(),
+    }
+}
+
+/// Returns the texts of one kind that an error holds.
 fn texts(error: &Error, kind: ContextKind) -> Vec<String> {
     match error.get(kind) {
         Some(ContextValue::String(text)) => vec![text.clone()],
@@ -170,4 +178,17 @@ fn texts(error: &Error, kind: ContextKind) -> Vec<String> {
 /// Returns an option without its value: `--threads` for `--threads <LIST>`.
 fn flag(argument: &str) -> String {
     argument.split(' ').next().unwrap_or(argument).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_at_the_begin_of_a_help_stays_large() {
+        assert_eq!(for_the_middle("Write a page"), "write a page");
+        assert_eq!(for_the_middle("A and B are programs"), "A and B are programs");
+        assert_eq!(for_the_middle("JSON"), "JSON");
+        assert_eq!(for_the_middle(""), "");
+    }
 }

@@ -10,7 +10,9 @@ use lockyard_measure::scenario::rounds::{self, Effort, Result as Measurement, Ta
 use lockyard_measure::scenario::warnings;
 use lockyard_predict::calibration;
 use lockyard_predict::failure::Failure;
-use lockyard_results::cell_key::HERE;
+use lockyard_results::cell_key::{CellKey, HERE};
+use lockyard_results::compare::Planned;
+use lockyard_results::compare::read::FigureKind;
 use lockyard_results::published::PublishedTable;
 use lockyard_results::row::Row;
 use lockyard_results::statistics::coverage;
@@ -88,6 +90,27 @@ fn windows(request: &MeasureRequest) -> Option<(Windows, usize)> {
     (effort.waits && chosen.into_iter().any(|variant| foreign(&variant))).then(|| {
         let windows = longest::of_rounds(effort.window, effort.repeats, effort.stalled_after);
         (windows, placement.cpus(&cpus))
+    })
+}
+
+/// Returns the cells of a request, without metrics and units, and the environment of its results.
+///
+/// # Errors
+///
+/// If the request names an unknown item.
+pub fn planned(request: &MeasureRequest) -> Result<Planned, Failure> {
+    let variants = peers::variants(&request.script, &request.variants)?;
+    let of_variant = |variant: &str| {
+        let cell = |&threads| CellKey::here(&request.script.name, variant, threads, "", "");
+        request.threads.iter().map(cell).collect::<Vec<CellKey>>()
+    };
+    let placement = request.placement.clone();
+    let placement =
+        placement.unwrap_or_else(|| Placement::of(request.script.order, &Cpus::allowed()));
+    Ok(Planned {
+        kind: FigureKind::Measured,
+        environment: environment(request, &placement),
+        cells: variants.iter().flat_map(|variant| of_variant(&variant.name)).collect(),
     })
 }
 

@@ -99,13 +99,23 @@ fn select<'t>(
         .collect())
 }
 
-/// Returns the number of published figures selected by a request.
+/// Returns the rows of a request before anything is run: the published figures that it selects, each
+/// in place of its prediction too.
 ///
 /// # Errors
 ///
 /// If the request names an unknown item.
-pub fn count(request: &ReproduceRequest, tables: &[PublishedTable]) -> Result<usize, InputError> {
-    Ok(select(tables, &request.names)?.len())
+pub fn asked(
+    request: &ReproduceRequest,
+    tables: &[PublishedTable],
+) -> Result<Vec<Row>, InputError> {
+    let row = |(table, cell): (&str, &PublishedCell)| Row {
+        table: table.to_owned(),
+        published: Some(cell.value),
+        predicted: Some(cell.value),
+        ..Row::new(cell.key.clone(), Status::NotModelled)
+    };
+    Ok(select(tables, &request.names)?.into_iter().map(row).collect())
 }
 
 /// Reproduces the tables. Calls `done` after each simulated cell.

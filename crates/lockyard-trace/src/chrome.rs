@@ -8,6 +8,9 @@
 use crate::model::{Event, Kind, Process, Trace, Track, What};
 use serde_json::{Value, json};
 
+/// First characters of every file.
+pub(crate) const BEGIN: &str = "{\"displayTimeUnit\":\"ns\",\"otherData\":{";
+
 /// Returns the trace as JSON.
 pub(crate) fn events(trace: &Trace) -> String {
     let about: serde_json::Map<String, Value> =
@@ -33,11 +36,9 @@ pub(crate) fn events(trace: &Trace) -> String {
             written.event(event, &process.tracks[event.track]);
         }
     }
-    format!(
-        "{{\"displayTimeUnit\":\"ns\",\"otherData\":{},\"traceEvents\":[\n{}\n]}}\n",
-        Value::Object(about),
-        lines.join(",\n")
-    )
+    // The first character of the facts is in `BEGIN`.
+    let about = Value::Object(about).to_string();
+    format!("{BEGIN}{},\"traceEvents\":[\n{}\n]}}\n", &about[1..], lines.join(",\n"))
 }
 
 fn quoted(text: &str) -> String {

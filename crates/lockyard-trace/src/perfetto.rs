@@ -77,8 +77,10 @@ const SEQUENCE: u64 = 1;
 /// Number of the track with facts about the trace.
 const ABOUT: u64 = 1;
 
-/// Factor of thread numbers: thread `n` of process `p` has `p * THREADS + n + 1`. A thread with the
-/// number of its process would be the main thread.
+/// Name of that track.
+const ABOUT_NAME: &str = "about this trace";
+
+/// Numbers of threads of a process: a process and a thread of one number are the main thread.
 const THREADS: u64 = 10_000;
 
 /// Number of a process's own track.
@@ -90,15 +92,15 @@ fn track_uuid(process: usize, track: usize) -> u64 {
     process_uuid(process) | (track as u64 + 1)
 }
 
+/// Returns the first bytes of every file: the begin of the sequence, and the first track.
+pub(crate) fn begin() -> Vec<u8> {
+    Written::begin(0).all.bytes()
+}
+
 /// Returns the trace in Perfetto's format.
 pub(crate) fn packets(trace: &Trace) -> Vec<u8> {
-    let mut written = Written { all: Message::new(), is_known: vec![false; trace.names.len()] };
-    written.add(
-        Message::new()
-            .number(packet::SEQUENCE_FLAGS, packet::STATE_CLEARED)
-            .number(packet::FIRST_ON_SEQUENCE, 1),
-    );
-    written.describe_trace(trace);
+    let mut written = Written::begin(trace.names.len());
+    written.state_facts(trace);
     for (index, process) in trace.processes.iter().enumerate() {
         written.describe_process(index, process);
         for event in &process.events {
@@ -116,6 +118,19 @@ struct Written {
 }
 
 impl Written {
+    /// Begins the sequence, with the track for facts about the trace.
+    fn begin(names: usize) -> Written {
+        let mut written = Written { all: Message::new(), is_known: vec![false; names] };
+        written.add(
+            Message::new()
+                .number(packet::SEQUENCE_FLAGS, packet::STATE_CLEARED)
+                .number(packet::FIRST_ON_SEQUENCE, 1),
+        );
+        let about = Message::new().number(descriptor::UUID, ABOUT);
+        written.describe(about.text(descriptor::NAME, ABOUT_NAME));
+        written
+    }
+
     fn add(&mut self, packet: Message) {
         let packet = packet.number(packet::SEQUENCE, SEQUENCE);
         self.all = std::mem::take(&mut self.all).message(trace::PACKET, packet);
@@ -125,14 +140,12 @@ impl Written {
         self.add(Message::new().message(packet::TRACK_DESCRIPTOR, descriptor));
     }
 
-    /// Adds a track with the facts about the trace, as one slice over its whole time.
-    fn describe_trace(&mut self, trace: &Trace) {
-        let name = "about this trace";
-        self.describe(Message::new().number(descriptor::UUID, ABOUT).text(descriptor::NAME, name));
+    /// Adds the facts about the trace, as one slice over its whole time.
+    fn state_facts(&mut self, trace: &Trace) {
         let mut begin = Message::new()
             .number(event::TRACK, ABOUT)
             .number(event::KIND, event::BEGIN)
-            .text(event::NAME, name);
+            .text(event::NAME, ABOUT_NAME);
         for (name, value) in &trace.about {
             let fact = Message::new()
                 .text(event::ANNOTATION_NAME, name)

@@ -48,7 +48,7 @@ pub(crate) struct Predict {
     #[arg(long)]
     pub(crate) fit: bool,
     /// Also write a trace of each cell's beginning for a viewer: FILE.pftrace for Perfetto,
-    /// FILE.json for Chrome's format
+    /// FILE.json for Chrome's format; an earlier trace is replaced
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
     #[command(flatten)]

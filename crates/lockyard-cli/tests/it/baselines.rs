@@ -97,6 +97,49 @@ fn compare_takes_names_and_files_from_any_directory() {
 }
 
 #[test]
+fn a_run_is_refused_before_the_work_or_its_results_are_printed() {
+    let folder = directory("baselines", "refused");
+    assert_eq!(end(&predict(&folder, &["--save", "main"])).0, Some(0));
+    let against = ["--against", "main", "--save", "new"];
+    // The placement is known before the work.
+    let output = predict(&folder, &[&against[..], &["--placement", "spread"]].concat());
+    let (code, said) = end(&output);
+    assert_eq!((code, said.lines().count()), (Some(2), 1), "{said}");
+    assert!(said.contains("not run in the same way: placement: A `siblings-last`"), "{said}");
+    let other = ["predict", "open3", "--machine", "cascade-lake-2s24c2t", "--threads", "1"];
+    let (code, said) = end(&run(&folder, &[&other[..], &against].concat()));
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("nothing in common: experiments: A has fstat2, B open3"), "{said}");
+    assert!(output.stdout.is_empty(), "nothing was simulated");
+    assert_eq!(names(&folder.join(".lockyard/baselines")), ["main.json"], "nothing was kept");
+    // The seeds are known after it: the results are printed and kept.
+    let path = folder.join(".lockyard/baselines/main.json");
+    let text = std::fs::read_to_string(&path).expect("it was kept");
+    let mut results: Value = serde_json::from_str(&text).expect("it is JSON");
+    results["rows"][0]["detail"]["simulated"]["seeds"] = json!(99);
+    std::fs::write(&path, results.to_string()).expect("there is room");
+    let output = predict(&folder, &[&against[..], &["--format", "json"]].concat());
+    let (code, said) = end(&output);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("not comparable: other seeds"), "{said}");
+    let printed: Value = serde_json::from_slice(&output.stdout).expect("one document of JSON");
+    assert_eq!(printed["schema"], "lockyard-results-2");
+    let kept = std::fs::read(folder.join(".lockyard/baselines/new.json")).expect("it was kept");
+    assert_eq!(kept, output.stdout);
+}
+
+#[test]
+fn a_directory_hides_no_name() {
+    let folder = directory("baselines", "hidden");
+    assert_eq!(end(&predict(&folder, &["--save", "main"])).0, Some(0));
+    std::fs::create_dir(folder.join("main")).expect("there is room");
+    assert_eq!(end(&predict(&folder, &["--against", "main"])), (Some(0), String::new()));
+    let (code, said) = end(&run(&folder, &["compare", "./main", "main"]));
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("./main: is not a file"), "{said}");
+}
+
+#[test]
 fn a_wrong_name_or_place_is_refused_before_the_work() {
     let folder = directory("baselines", "wrong");
     for wrong in ["", "..", "a/b", "-x", ".hidden", "a b", &"x".repeat(65)] {

@@ -118,8 +118,12 @@ fn simulated_results_are_the_same_or_not() {
     let (code, stdout, _) = compare(a, &again, "simulated-again", &["--threshold", "0%"]);
     assert_eq!(code, Some(0));
     assert!(stdout.contains("4 the same"), "{stdout}");
-    let (code, stdout, _) = compare(a, &scaled(a, 0, 0.94), "simulated-slower", &[]);
-    assert_eq!(code, Some(1), "{stdout}");
+    for threshold in ["--threshold=5", "--threshold=5%", "--threshold= 5 %"] {
+        let (code, stdout, stderr) =
+            compare(a, &scaled(a, 0, 0.94), "simulated-slower", &[threshold]);
+        assert_eq!(code, Some(1), "{stdout}");
+        assert_eq!(stderr, "lockyard: 1 row is slower by more than 5%, with evidence\n");
+    }
     let (code, stdout, _) = compare(a, &scaled(a, 0, 0.96), "simulated-within", &[]);
     assert_eq!(code, Some(0), "{stdout}");
     assert!(stdout.contains("1 slower (0 of them"), "{stdout}");
@@ -174,6 +178,16 @@ fn what_is_not_comparable_is_refused_with_its_reason() {
     other["rows"][0]["detail"]["simulated"]["machine_hash"] = json!("fnv1a-0");
     let reason = refused(simulated(), &other, "hash", &[]);
     assert!(reason.contains("machine files with other numbers"), "{reason}");
+    let no_error = "Simulated: the same seeds, so figures have no sampling error.";
+    let (_, stdout, _) = compare(simulated(), &other, "hash-anyway", &["--anyway"]);
+    assert!(stdout.contains(no_error), "{stdout}");
+    let mut other = simulated().clone();
+    for seeds in [json!(99), json!(null)] {
+        other["rows"][0]["detail"]["simulated"]["seeds"] = seeds;
+        let (code, stdout, _) = compare(simulated(), &other, "seeds-anyway", &["--anyway"]);
+        assert_eq!(code, Some(0));
+        assert!(stdout.contains("seeds differ or are not known") && !stdout.contains(no_error));
+    }
     let mut other = simulated().clone();
     other["rows"][0]["unit"] = json!("ns");
     let reason = refused(simulated(), &other, "unit", &[]);

@@ -178,11 +178,14 @@ fn an_interrupted_measurement_prints_whole_results_that_say_so() {
     assert_eq!(json["environment"]["incomplete"], "interrupted");
 }
 
-/// Runs `reproduce --out` with a limit of `bytes` on each file, as on a disk with only this much
-/// space.
+/// Runs `reproduce --out` as on a disk with little room.
 fn reproduce_with_room(out: &Path, bytes: u64) -> Output {
     let out = out.to_str().expect("the path is text");
-    let mut command = lockyard(&["reproduce", "access2", "--no-measure", "--out", out]);
+    with_room(lockyard(&["reproduce", "access2", "--no-measure", "--out", out]), bytes)
+}
+
+/// Runs a command with a limit of `bytes` on each file, as on a disk with only this much room.
+fn with_room(mut command: Command, bytes: u64) -> Output {
     let limit = move || {
         let limit = libc::rlimit { rlim_cur: bytes, rlim_max: bytes };
         // SAFETY: the calls set a limit of the process from a live structure, and ignore a signal,
@@ -227,6 +230,35 @@ fn a_disk_that_fills_up_leaves_the_old_files_or_the_new_ones_and_nothing_else() 
                 assert_eq!(text, "old", "{room}: {name}");
             }
         }
+    }
+}
+
+#[test]
+fn a_page_for_which_there_is_no_room_costs_no_results() {
+    let folder = directory("faults", "page");
+    let page = folder.join("a.html");
+    let on = ["--machine", "zen4-7840u", "--threads", "1", "--report", "a.html"];
+    let predict = [&["predict", "fstat2", "--save", "a", "--baselines", "."][..], &on].concat();
+    let out = ["--no-measure", "--out", "out", "--report", "a.html"];
+    let reproduce = [&["reproduce", "access2"][..], &out].concat();
+    for (arguments, file) in [(reproduce, "out/results.json"), (predict, "a.json")] {
+        let file = folder.join(file);
+        let with = |room| {
+            let mut command = lockyard(&arguments);
+            command.current_dir(&folder);
+            with_room(command, room)
+        };
+        let output = with(1 << 30);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        let before = std::fs::read(&file).expect("it was written");
+        let room = before.len() as u64;
+        assert!(std::fs::metadata(&page).expect("it was written").len() > room);
+        std::fs::remove_file(&page).and_then(|()| std::fs::remove_file(&file)).expect("ours");
+        let output = with(room);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("a.html cannot be written: "), "{said}");
+        assert_eq!(std::fs::read(&file).expect("it was written"), before);
     }
 }
 

@@ -67,17 +67,28 @@ fn a_page_says_the_verdict_that_the_terminal_says() {
 }
 
 #[test]
+#[cfg(unix)]
 fn another_file_is_not_replaced_and_nothing_is_simulated() {
     let folder = directory("report", "refused");
     let other = folder.join("notes.html");
     std::fs::write(&other, "<html>mine</html>").expect("there is room");
     let nowhere = folder.join("no/such/a.html");
     let same = ["--report", "x.html", "--picture", "x.html"];
-    let cases: [(Vec<&str>, &str); 5] = [
+    let (one, here) = (folder.join("x.html"), folder.join(".").join("x.html"));
+    let hidden = ["--report", shown(&one), "--picture", shown(&here)];
+    std::fs::write(folder.join("y.json"), "").expect("there is room");
+    std::os::unix::fs::symlink("y.json", folder.join("link.html")).expect("links are allowed");
+    let (link, linked) = (folder.join("link.html"), folder.join("y.json"));
+    let linked = ["--report", shown(&link), "--trace", shown(&linked)];
+    let flat = ["reproduce", "access2", "--no-measure", "--picture", "x.svg"];
+    let cases: [(Vec<&str>, &str); 8] = [
         (predict("1", &["--report", shown(&other)]), "exists, and is not a report of lockyard"),
         (predict("1,2", &["--picture", shown(&other)]), "exists, and is not a picture by lockyard"),
         (predict("1", &["--report", shown(&nowhere)]), "cannot be written"),
         (predict("1,2", &same), "--report and --picture name one file"),
+        (predict("1,2", &hidden), "--report and --picture name one file"),
+        (predict("1,2", &linked), "--report and --trace name one file"),
+        (flat.to_vec(), "--picture: no experiment has figures at two numbers of threads"),
         (predict("1", &["--picture", "x.svg"]), "at least two numbers in --threads"),
     ];
     for (arguments, expected) in cases {
@@ -88,7 +99,7 @@ fn another_file_is_not_replaced_and_nothing_is_simulated() {
         assert!(output.stdout.is_empty(), "no work was done");
     }
     assert_eq!(std::fs::read_to_string(&other).expect("it is there"), "<html>mine</html>");
-    assert_eq!(names(&folder), ["notes.html"]);
+    assert_eq!(names(&folder), ["link.html", "notes.html", "y.json"]);
 }
 
 #[test]

@@ -54,11 +54,13 @@ fn a_trace_is_written_whole_and_changes_no_byte_of_the_output() {
     let counted: usize = events.iter().filter(|e| e["pid"] != 0 && e["ph"] != "M").count();
     assert!(counted <= 200_000, "{counted}");
     assert!(errors.contains("a.json: 2 cells, "), "{errors}");
-    // The other format does not replace this file. A second trace in this format has the same
-    // bytes.
+    // The other format replaces nothing of this one, and the same one is written alike. It
+    // replaces an empty file.
+    std::fs::write(folder.join("a.pftrace"), "").expect("there is room");
     let (_, errors) = traced(&folder.join("a.pftrace"));
     assert!(errors.contains("a.pftrace: 2 cells, "), "{errors}");
     traced(&path);
+    traced(&folder.join("a.pftrace"));
     assert_eq!(std::fs::read_to_string(&path).expect("it was written"), text);
     assert_eq!(names(&folder), ["a.json", "a.pftrace"]);
 }
@@ -77,5 +79,11 @@ fn another_extension_or_a_place_that_cannot_be_written_is_refused() {
     assert!(refused("no/such/a.json").contains("cannot be written"));
     std::fs::create_dir(folder.join("b.json")).expect("there is room");
     assert!(refused("b.json").contains("is a directory"));
-    assert_eq!(names(&folder), ["b.json"]);
+    for name in ["package.json", "old.pftrace"] {
+        std::fs::write(folder.join(name), "{\"mine\":true}").expect("there is room");
+        assert!(refused(name).contains("exists, and is not a trace by lockyard"), "{name}");
+        let text = std::fs::read_to_string(folder.join(name)).expect("it is there");
+        assert_eq!(text, "{\"mine\":true}");
+    }
+    assert_eq!(names(&folder), ["b.json", "old.pftrace", "package.json"]);
 }

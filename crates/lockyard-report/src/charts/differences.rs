@@ -5,15 +5,15 @@ use crate::svg::legend::{self, Entry, Sample};
 use crate::svg::scale::{self, Kind, Scale};
 use crate::svg::{Anchor, Chart, Shown, Svg, WIDTH, cut, mark, style, text_width};
 use crate::text::percent;
-use lockyard_results::compare::comparison::{Compared, Verdict};
+use lockyard_results::compare::comparison::{Compared, Method, Verdict};
 
 const LINE: f64 = 24.0;
 
 /// Largest difference that is drawn to scale. Larger ones are drawn at the edge.
 const EDGE: f64 = 1.5;
 
-/// Returns the chart of rows, each with its index in the comparison; `None` if there are no rows.
-pub(crate) fn chart(title: &str, rows: &[(usize, &Compared)]) -> Option<Chart> {
+/// Returns the chart of rows, by their numbers in the comparison; `None` without a row.
+pub(crate) fn chart(title: &str, rows: &[(usize, &Compared)], method: Method) -> Option<Chart> {
     let ends = |row: &Compared| {
         let (low, high) = row.interval.unwrap_or((row.difference, row.difference));
         [row.difference.min(low), row.difference.max(high)].map(|end| end.clamp(-EDGE, EDGE))
@@ -40,7 +40,8 @@ pub(crate) fn chart(title: &str, rows: &[(usize, &Compared)]) -> Option<Chart> {
         };
         svg.text("n", [x.at(tick), bottom + 20.0], Anchor::Middle, &label);
     }
-    svg.text("n", [f64::midpoint(left, WIDTH - 24.0), bottom + 40.0], Anchor::Middle, "B / A - 1");
+    let [axis, described] = wording(method);
+    svg.text("n", [f64::midpoint(left, WIDTH - 24.0), bottom + 40.0], Anchor::Middle, axis);
     for (index, (&(number, row), name)) in rows.iter().zip(&names).enumerate() {
         let y = top + LINE * (index as f64 + 0.5);
         svg.text("", [left - 8.0, y + 4.5], Anchor::End, &cut(name, 13.0, left - 20.0));
@@ -55,10 +56,20 @@ pub(crate) fn chart(title: &str, rows: &[(usize, &Compared)]) -> Option<Chart> {
         svg.path(&format!("pt {class}"), &mark::path(shape(row.verdict), [at, y], 5.0), &shown);
     }
     let description = format!(
-        "{title}: difference of B to A in per cent for each row, with its interval where there are \
+        "{title}: {described} in per cent for each row, with its interval where there are \
          enough rounds. The table below has every figure."
     );
     Some(svg.chart(title.to_owned(), description, bottom + 54.0))
+}
+
+/// Returns the label of the axis, and its meaning in words.
+fn wording(method: Method) -> [&'static str; 2] {
+    match method {
+        Method::Runs => ["B / A - 1", "difference of B to A"],
+        Method::Pairs => {
+            ["B / A - 1 within a round, centre", "difference of B to A within a round, its centre,"]
+        }
+    }
 }
 
 fn signed(tick: f64, ticks: &[f64]) -> String {

@@ -5,7 +5,7 @@ use super::tables::{Cell, Table};
 use crate::charts::differences;
 use crate::fact::{Fact, attributes};
 use crate::text::{escape, percent, slug};
-use lockyard_results::compare::comparison::{Compared, Comparison, Verdict};
+use lockyard_results::compare::comparison::{Compared, Comparison, Mean, Method, Verdict};
 use lockyard_results::compare::report;
 use lockyard_results::render::{Format, figure};
 use serde_json::Value;
@@ -22,7 +22,8 @@ pub fn comparison(comparison: &Comparison, version: &str) -> String {
         let title = title(rows[0].1);
         let section = format!("e{}-{}", index + 1, slug(&title));
         body.push_str(&format!("<h2 id=\"{section}\">{}</h2>\n", escape(&title)));
-        let chart: Vec<_> = differences::chart(&title, rows).into_iter().collect();
+        let chart: Vec<_> =
+            differences::chart(&title, rows, comparison.method).into_iter().collect();
         body.push_str(&charts(&chart, &mut id));
         body.push_str(&table(&title, rows).html());
         sections.push((section, title));
@@ -44,7 +45,10 @@ pub fn comparison(comparison: &Comparison, version: &str) -> String {
         body.push_str(&pairs(entries.map(|(name, value)| (name.as_str(), value.as_str()))));
     }
     framed(&Frame {
-        title: "Comparison of two results",
+        title: match comparison.method {
+            Method::Runs => "Comparison of two results",
+            Method::Pairs => "Comparison of two programs",
+        },
         by: format!("A: {a}; B: {b}"),
         partial: None,
         content: format!("{}{}{body}", contents(&sections), summary(comparison)),
@@ -63,7 +67,7 @@ fn summary(comparison: &Comparison) -> String {
         shown(&format!("/summary/{name}"), count as f64, &count.to_string())
     };
     text.push_str(&format!(
-        "<li>{} rows faster, {} slower ({} of them beyond the threshold of {}), {} without \
+        "<li>Rows: {} faster, {} slower ({} of them beyond the threshold of {}), {} without \
          evidence, {} the same.</li>\n",
         count("faster", comparison.count(Verdict::Faster)),
         count("slower", comparison.count(Verdict::Slower)),
@@ -72,15 +76,23 @@ fn summary(comparison: &Comparison) -> String {
         count("no_evidence", comparison.count(Verdict::NoEvidence)),
         count("same", comparison.count(Verdict::Same))
     ));
-    for mean in &comparison.means {
+    let line = |mean: &Mean| {
         let at = format!("/geometric_mean/{}", mean.kind.name());
-        text.push_str(&format!(
-            "<li>Speed of B over A, geometric mean of {} {} rows: {}.</li>\n",
+        let ratio =
+            |name: &str, value: f64| shown(&format!("{at}/{name}"), value, &format!("{value:.4}"));
+        let interval = mean.interval.map(|(low, high)| {
+            format!(" ({} .. {})", ratio("ci_low", low), ratio("ci_high", high))
+        });
+        format!(
+            "<li>Speed of B over A, geometric mean of {} {} row{}: {}{}.</li>\n",
             shown(&format!("{at}/rows"), mean.rows as f64, &mean.rows.to_string()),
             mean.kind.name(),
-            shown(&format!("{at}/speed"), mean.speed, &format!("{:.4}", mean.speed))
-        ));
-    }
+            if mean.rows == 1 { "" } else { "s" },
+            ratio("speed", mean.speed),
+            interval.unwrap_or_default()
+        )
+    };
+    text.extend(comparison.means.iter().map(line));
     let (only_a, only_b) = comparison.only;
     if only_a + only_b > 0 {
         text.push_str(&format!(
@@ -90,7 +102,9 @@ fn summary(comparison: &Comparison) -> String {
         ));
     }
     text.push_str("</ul>\n");
-    text.push_str(&sentences(&comparison.notes));
+    let mut lines = report::explained(comparison);
+    lines.extend(comparison.notes.iter().cloned());
+    text.push_str(&sentences(&lines));
     text
 }
 

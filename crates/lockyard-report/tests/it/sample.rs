@@ -2,7 +2,7 @@
 
 use lockyard_report::page;
 use lockyard_results::cell_key::CellKey;
-use lockyard_results::compare::{self, Comparison, Options};
+use lockyard_results::compare::{self, Comparison, Options, ResultFile};
 use lockyard_results::details::{
     CostsDetail, Details, HandoversDetail, LineDetail, MeasuredDetail, Range, SimulatedDetail,
     TransfersDetail,
@@ -135,6 +135,19 @@ pub(crate) fn page_of(document: &Document, in_detail: bool) -> String {
 
 /// Returns a comparison of two files with measured rows: one faster, one slower, one unchanged.
 pub(crate) fn comparison() -> Comparison {
+    let [a, b] = compared_files();
+    compare::compare(&a, &b, OPTIONS).expect("comparable")
+}
+
+/// Returns the comparison of two programs that gave those files in pairs.
+pub(crate) fn comparison_in_pairs() -> Comparison {
+    let [a, b] = compared_files();
+    compare::compare_pairs(&a, &b, OPTIONS).expect("comparable")
+}
+
+const OPTIONS: Options = Options { threshold: 0.05, anyway: true };
+
+fn compared_files() -> [ResultFile; 2] {
     let file = |factors: [f64; 3]| {
         let row = |(index, factor): (usize, f64)| {
             let rounds: Vec<f64> =
@@ -154,8 +167,7 @@ pub(crate) fn comparison() -> Comparison {
         render(&document, Format::Json)
     };
     let parsed = |name: &str, factors| compare::parse(name, &file(factors)).expect("it is valid");
-    let (a, b) = (parsed("a.json", [1.0; 3]), parsed("b.json", [1.2, 0.7, 1.0]));
-    compare::compare(&a, &b, Options { threshold: 0.05, anyway: true }).expect("comparable")
+    [parsed("a.json", [1.0; 3]), parsed("b.json", [1.2, 0.7, 1.0])]
 }
 
 /// Returns the page of that comparison.

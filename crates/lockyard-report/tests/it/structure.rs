@@ -1,9 +1,12 @@
 //! Properties of every page: an order, names, nothing from the network, and no markup from a
 //! script's names.
 
-use crate::sample::{HOSTILE, document, page_of, page_of_comparison};
+use crate::sample::{
+    HOSTILE, comparison, comparison_in_pairs, document, page_of, page_of_comparison,
+};
 use crate::tags::{Tag, charts, embedded, tags};
 use lockyard_report::{page, picture};
+use lockyard_results::compare::report;
 use lockyard_results::render::{Document, Extent};
 use std::collections::BTreeSet;
 
@@ -96,6 +99,31 @@ fn names_of_scripts_are_text() {
     document.rows.iter_mut().for_each(|row| row.key.experiment = HOSTILE.to_owned());
     let picture = picture::curves(&document.rows).expect("there are curves");
     assert!(!picture.contains("<script") && picture.contains("&lt;script&gt;"));
+}
+
+#[test]
+fn a_comparison_says_how_it_was_made() {
+    let (runs, pairs) = (comparison(), comparison_in_pairs());
+    for (found, title, axis) in [
+        (&runs, "Comparison of two results", ">B / A - 1<"),
+        (&pairs, "Comparison of two programs", ">B / A - 1 within a round, centre<"),
+    ] {
+        let page = page::comparison(found, "1.2.3");
+        assert!(page.contains(&format!("<title>{title}</title>")), "{title}");
+        assert!(charts(&page).concat().contains(axis), "{axis}");
+        let lines = report::explained(found);
+        assert!(lines[0].contains("a probability of at most 5 %"), "{lines:?}");
+        for line in lines {
+            assert!(page.contains(&format!("<li>{line}</li>")), "{line}");
+        }
+        let interval = found.means[0].interval.expect("there are twelve rounds");
+        let shown = format!(">{:.4}</b> .. <b", interval.0);
+        assert!(page.contains(&shown), "{shown}");
+    }
+    let mut few = runs;
+    few.rows.iter_mut().for_each(|row| row.interval = None);
+    let page = page::comparison(&few, "1.2.3");
+    assert!(page.contains("<li>With fewer than 5 rounds there is no interval.</li>"));
 }
 
 #[test]

@@ -49,28 +49,12 @@ pub fn check(
 ) -> Result<Vec<String>, String> {
     let has = |kind| pairs.iter().any(|(a, _)| a.key.kind == kind);
     let (mut notes, mut unknown) = (Vec::new(), Vec::new());
-    let mut names: Vec<&'static str> = Vec::new();
+    let kinds = [FigureKind::Measured, FigureKind::Simulated];
+    let kinds: Vec<FigureKind> = kinds.into_iter().filter(|&kind| has(kind)).collect();
+    same_way(a, b, &kinds, &mut unknown)?;
+    let mut overridden: Vec<String> = Vec::new();
     if has(FigureKind::Measured) {
-        names.extend(MEASURING);
-    }
-    if has(FigureKind::Simulated) {
-        names.extend(SIMULATING);
-    }
-    names.sort_unstable();
-    names.dedup();
-    let otherwise = differences(a, b, &names, &mut unknown);
-    if !otherwise.is_empty() {
-        return Err(format!(
-            "not comparable: they were not run in the same way: {}",
-            otherwise.join("; ")
-        ));
-    }
-    let mut overridden = Vec::new();
-    if has(FigureKind::Measured) {
-        let host = differences(a, b, &HOST, &mut unknown);
-        if !host.is_empty() {
-            overridden.push(format!("another host: {}", host.join("; ")));
-        }
+        overridden.extend(another_host(a, b, &mut unknown));
     }
     overridden.extend(another_identity(pairs));
     if !overridden.is_empty() {
@@ -102,6 +86,50 @@ pub fn check(
         notes.push(format!("A was written by lockyard {a}, B by lockyard {b}."));
     }
     Ok(notes)
+}
+
+/// Returns true if the seeds of all simulated pairs are known and equal.
+pub(super) fn same_seeds(pairs: &[(&Figure, &Figure)]) -> bool {
+    let mut simulated = pairs.iter().filter(|(a, _)| a.key.kind == FigureKind::Simulated);
+    simulated.all(|(a, b)| {
+        let of = |figure: &Figure| figure.identity.get("seeds").cloned();
+        of(a).is_some() && of(a) == of(b)
+    })
+}
+
+/// Checks that figures of these kinds were obtained in the same way. Adds to `unknown` the entries
+/// that only one file has.
+pub(super) fn same_way(
+    a: &ResultFile,
+    b: &ResultFile,
+    kinds: &[FigureKind],
+    unknown: &mut Vec<&'static str>,
+) -> Result<(), String> {
+    let mut names: Vec<&'static str> = Vec::new();
+    for kind in kinds {
+        match kind {
+            FigureKind::Measured => names.extend(MEASURING),
+            FigureKind::Simulated => names.extend(SIMULATING),
+        }
+    }
+    names.sort_unstable();
+    names.dedup();
+    let otherwise = differences(a, b, &names, unknown);
+    if otherwise.is_empty() {
+        return Ok(());
+    }
+    let otherwise = otherwise.join("; ");
+    Err(format!("not comparable: they were not run in the same way: {otherwise}"))
+}
+
+/// Returns the differences of the hosts, if there are any.
+pub(super) fn another_host(
+    a: &ResultFile,
+    b: &ResultFile,
+    unknown: &mut Vec<&'static str>,
+) -> Option<String> {
+    let host = differences(a, b, &HOST, unknown);
+    (!host.is_empty()).then(|| format!("another host: {}", host.join("; ")))
 }
 
 /// Returns the `names` for which the two environments differ. Adds to `unknown` the names that only

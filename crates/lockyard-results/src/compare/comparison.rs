@@ -9,7 +9,7 @@
 //! other.
 //!
 //! A verdict also requires that the interval of the difference of medians agrees. Simulated figures
-//! have no sampling error: they are either equal or different.
+//! are either equal or different. With the same seeds they have no sampling error.
 
 use super::bootstrap::{self, Side};
 use super::direction::Direction;
@@ -125,6 +125,8 @@ pub struct Comparison {
     pub only: (usize, usize),
     /// One mean for each kind of row.
     pub means: Vec<Mean>,
+    /// True if the seeds of all simulated rows are known and equal.
+    pub same_seeds: bool,
     /// Notes for the reader.
     pub notes: Vec<String>,
 }
@@ -189,6 +191,7 @@ pub fn compare(a: &ResultFile, b: &ResultFile, options: Options) -> Result<Compa
         left_out,
         only: (joined.only_a.len(), joined.only_b.len()),
         means,
+        same_seeds: comparable::same_seeds(&joined.pairs),
         notes,
     })
 }

@@ -76,7 +76,7 @@ type Dimension = (&'static str, fn(&Figure) -> String);
 
 /// Explains why two files have no figure in common: returns the first property in which all their
 /// figures differ.
-fn nothing_in_common(a: &ResultFile, b: &ResultFile) -> String {
+pub(super) fn nothing_in_common(a: &ResultFile, b: &ResultFile) -> String {
     let all = |results: &ResultFile, what: fn(&Figure) -> String| -> BTreeSet<String> {
         results.figures.iter().map(what).collect()
     };

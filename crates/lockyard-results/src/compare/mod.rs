@@ -9,6 +9,7 @@
 //! | [`values`] | numbers and texts with size limits, checked during parsing |
 //! | [`join`] | pairs of matching figures |
 //! | [`comparable`] | check that two runs answer the same question |
+//! | [`planned`] | the same check before one of them is run, as far as is known by then |
 //! | [`bootstrap`] | interval of a difference of medians |
 //! | [`rank_test`] | tests whether the rounds of one run are above those of another |
 //! | [`sign_flip`] | test of rounds that ran in pairs, for all rows together |
@@ -23,6 +24,7 @@ pub mod comparison;
 pub mod direction;
 pub mod join;
 pub mod paired;
+pub mod planned;
 pub mod rank_test;
 pub mod read;
 pub mod report;
@@ -31,4 +33,5 @@ pub mod values;
 
 pub use comparison::{Comparison, Method, Options, compare};
 pub use paired::{compare_pairs, join_rounds};
+pub use planned::{Planned, check_planned};
 pub use read::{ResultFile, load, parse};

@@ -22,46 +22,53 @@ use std::collections::HashMap;
 pub const FEWEST_PAIRS: usize = 6;
 
 /// Joins a program's runs, one per round, into one file. Each of its figures has one value per
-/// round.
+/// round. A figure that some round lacks is unusable, with the reason.
 ///
 /// # Errors
 ///
-/// If the runs do not all report the same figures. The message names the round and the figure.
+/// If there is no run, or a simulated figure differs between them. The message names the round and
+/// the figure.
 pub fn join_rounds(origin: &str, runs: &[ResultFile]) -> Result<ResultFile, InputError> {
     let fail = |what: String| InputError(format!("{origin}: {what}"));
     let Some(first) = runs.first() else { return Err(fail("there is no round".to_owned())) };
-    let mut joined = ResultFile { origin: origin.to_owned(), ..first.clone() };
-    let index: HashMap<FigureKey, usize> =
-        joined.figures.iter().enumerate().map(|(i, figure)| (figure.key.clone(), i)).collect();
-    let mut values: Vec<Vec<f64>> = vec![Vec::with_capacity(runs.len()); index.len()];
+    let mut index: HashMap<&FigureKey, usize> = HashMap::new();
+    let mut found: Vec<(Figure, Vec<(usize, f64)>)> = Vec::new();
     for (round, run) in (1..).zip(runs) {
         for figure in &run.figures {
-            let Some(&place) = index.get(&figure.key) else {
-                return Err(fail(not_in_all(round, "has", &figure.key)));
-            };
-            values[place].push(figure.value.clamp(LEAST, 1.0 / LEAST));
-        }
-        if let Some(missing) = values.iter().position(|values| values.len() < round) {
-            return Err(fail(not_in_all(round, "lacks", &joined.figures[missing].key)));
+            let place = *index.entry(&figure.key).or_insert_with(|| {
+                found.push((figure.clone(), Vec::with_capacity(runs.len())));
+                found.len() - 1
+            });
+            found[place].1.push((round, figure.value));
         }
     }
-    for (figure, values) in joined.figures.iter_mut().zip(values) {
+    let mut figures = Vec::with_capacity(found.len());
+    for (mut figure, values) in found {
+        let missing = (1..=runs.len()).zip(&values).find(|&(round, &(of, _))| round != of);
         match figure.key.kind {
-            FigureKind::Measured => settle(figure, values),
+            _ if values.len() < runs.len() => {
+                let round = missing.map_or(values.len() + 1, |(round, _)| round);
+                figure.unusable = Some(format!("round {round} lacks it"));
+            }
+            FigureKind::Measured => {
+                let rounds = values.iter().map(|(_, value)| value.clamp(LEAST, 1.0 / LEAST));
+                settle(&mut figure, rounds.collect());
+            }
             FigureKind::Simulated => {
-                if let Some(round) = values.iter().position(|&value| value != figure.value) {
+                let other = values.iter().find(|&&(_, value)| value != figure.value);
+                if let Some((round, other)) = other {
                     let what = printable(&figure.key.cell.to_string());
-                    let (one, other) = (figure.value, values[round]);
+                    let one = figure.value;
                     return Err(fail(format!(
                         "{what}: simulated figures must be the same in all rounds; round 1 has \
-                         {one}, round {} has {other}",
-                        round + 1
+                         {one}, round {round} has {other}"
                     )));
                 }
             }
         }
+        figures.push(figure);
     }
-    Ok(joined)
+    Ok(ResultFile { origin: origin.to_owned(), figures, ..first.clone() })
 }
 
 /// Sets the rounds of a measured figure.
@@ -70,16 +77,6 @@ fn settle(figure: &mut Figure, rounds: Vec<f64>) {
     let idle = figure.value <= LEAST || figure.value >= 1.0 / LEAST;
     figure.unusable = idle.then(|| "in half of its rounds no operation was finished".to_owned());
     figure.rounds = rounds;
-}
-
-fn not_in_all(round: usize, has: &str, key: &FigureKey) -> String {
-    format!(
-        "round {round} {has} a {} figure of {}, {} in {}; all rounds must have the same figures",
-        key.kind.name(),
-        printable(&key.cell.to_string()),
-        printable(&key.cell.metric),
-        printable(&key.cell.unit)
-    )
 }
 
 /// Compares `b` with `a`, whose rounds are pairs: the n-th rounds of both ran together, in random
@@ -97,7 +94,10 @@ pub fn compare_pairs(
     let refused = |what: String| InputError(format!("{} and {}: {what}", a.origin, b.origin));
     let joined = join::join(a, b).map_err(refused)?;
     let notes = comparable::check(a, b, &joined.pairs, options.anyway).map_err(refused)?;
-    let measured = joined.pairs.iter().filter(|(a, _)| a.key.kind == FigureKind::Measured);
+    let is_usable = |(a, b): &&(&Figure, &Figure)| {
+        a.key.kind == FigureKind::Measured && a.unusable.is_none() && b.unusable.is_none()
+    };
+    let measured = joined.pairs.iter().filter(is_usable);
     let mut counts = measured.flat_map(|(a, b)| [a.rounds.len(), b.rounds.len()]);
     if let Some(first) = counts.next()
         && let Some(other) = counts.find(|&count| count != first)
@@ -127,6 +127,7 @@ pub fn compare_pairs(
         options,
         method: Method::Pairs,
         means: means(&rows, &logs),
+        same_seeds: comparable::same_seeds(&joined.pairs),
         rows,
         left_out,
         only: (joined.only_a.len(), joined.only_b.len()),

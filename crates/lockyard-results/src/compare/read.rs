@@ -101,7 +101,17 @@ pub struct ResultFile {
 pub fn load(path: &Path) -> Result<ResultFile, InputError> {
     let text = lockyard_support::read_text(path, MAX_FILE_BYTES, "a result file is JSON")
         .map_err(InputError)?;
-    parse(&path.display().to_string(), &text)
+    parse(&shown(path), &text)
+}
+
+/// Returns a path as text for a terminal, with control characters as escapes.
+fn shown(path: &Path) -> String {
+    let text = path.display().to_string();
+    let shown = |letter: char| match letter.is_control() {
+        true => letter.escape_debug().to_string(),
+        false => letter.to_string(),
+    };
+    text.chars().map(shown).collect()
 }
 
 /// Parses the text of a result file. Errors call the file `origin`.
@@ -206,11 +216,13 @@ fn check_schema(schema: Option<Text>) -> Result<(), String> {
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "an object with `schema`")]
 struct Head {
     schema: Option<Text>,
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "an object with `rows`")]
 struct RawFile {
     #[serde(default)]
     environment: Environment,
@@ -218,6 +230,7 @@ struct RawFile {
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "an object: a row")]
 struct RawRow {
     table: Option<Text>,
     experiment: Text,
@@ -235,6 +248,7 @@ struct RawRow {
 /// The part of a row's details that a comparison needs. The full type is
 /// [`Details`](crate::details::Details).
 #[derive(Default, Deserialize)]
+#[serde(expecting = "an object: details of a row")]
 struct RawDetail {
     local_work: Option<RawLocalWork>,
     simulated: Option<RawSimulated>,
@@ -242,17 +256,20 @@ struct RawDetail {
 }
 
 #[derive(Deserialize)]
+#[serde(expecting = "an object with `ns`")]
 struct RawLocalWork {
     ns: Option<Number>,
 }
 
 #[derive(Default, Deserialize)]
+#[serde(expecting = "an object: simulated details")]
 struct RawSimulated {
     machine_hash: Option<Text>,
     seeds: Option<Whole<{ u64::MAX }>>,
 }
 
 #[derive(Default, Deserialize)]
+#[serde(expecting = "an object: measured details")]
 struct RawMeasured {
     rounds: Option<List<Option<Number>, MAX_ROUNDS>>,
     note: Option<Text<MAX_REMARK_BYTES>>,
@@ -408,5 +425,30 @@ impl<'de> Deserialize<'de> for Scalar {
             }
         }
         deserializer.deserialize_any(Of)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_have_no_names_of_types_and_origins_no_control_characters() {
+        let details = |text: &str| {
+            format!(
+                r#"{{"schema": "{SCHEMA}", "rows": [{{"experiment": "e", "machine": "m",
+                "variant": "v", "metric": "t", "unit": "s", "detail": {text}}}]}}"#
+            )
+        };
+        let row = format!(r#"{{"schema": "{SCHEMA}", "rows": [5]}}"#);
+        let texts = ["[]", "5", "null", &row, &details("[]"), &details(r#"{"simulated": [1]}"#)];
+        for text in texts.iter().map(|text| (*text).to_owned()).chain([details("7")]) {
+            let error = parse("f", &text).expect_err("it is no result file").to_string();
+            let names = ["struct", "Head", "Raw"];
+            assert!(!names.iter().any(|name| error.contains(name)), "{text}: {error}");
+        }
+        let error = parse("f", "[]").expect_err("a list").to_string();
+        assert!(error.contains("an object with `schema`"), "{error}");
+        assert_eq!(shown(Path::new("a\u{1b}[31m b\u{e4}\"")), "a\\u{1b}[31m b\u{e4}\"");
     }
 }

@@ -123,6 +123,14 @@ fn summary(comparison: &Comparison) -> Vec<String> {
     if only_a + only_b > 0 {
         lines.push(format!("Not in both: {only_a} figures are only in A, {only_b} only in B."));
     }
+    lines.extend(explained(comparison));
+    lines.extend(comparison.notes.iter().cloned());
+    lines
+}
+
+/// Returns sentences on how the verdicts were reached: the tests, their error rates and limits.
+pub fn explained(comparison: &Comparison) -> Vec<String> {
+    let mut lines = Vec::new();
     if comparison.of_kind(FigureKind::Measured) > 0 {
         lines.push(method(comparison));
     }
@@ -134,9 +142,14 @@ fn summary(comparison: &Comparison) -> Vec<String> {
         lines.push(format!("With fewer than {fewest} rounds there is no interval."));
     }
     if comparison.of_kind(FigureKind::Simulated) > 0 {
-        lines.push("Simulated: the same seeds, so figures have no sampling error.".to_owned());
+        let simulated = match comparison.same_seeds {
+            true => "Simulated: the same seeds, so figures have no sampling error.",
+            false => {
+                "Simulated: seeds differ or are not known, so a small difference may be chance."
+            }
+        };
+        lines.push(simulated.to_owned());
     }
-    lines.extend(comparison.notes.iter().cloned());
     lines
 }
 

@@ -30,6 +30,8 @@ pub(super) struct Series {
     pub(super) curve: Vec<(usize, f64)>,
     /// Published figures by thread count.
     pub(super) published: Vec<(usize, f64)>,
+    /// Thread counts at which the figure is an input of the simulation, so it proves nothing.
+    pub(super) inputs: Vec<usize>,
 }
 
 impl Series {
@@ -239,8 +241,13 @@ mod tests {
         let curve =
             |of: fn(f64) -> f64| [1, 2, 4, 8, 16, 32].map(|n: usize| (n, of(n as f64))).to_vec();
         vec![
-            Series { name: "flat".into(), curve: curve(|_| 1e6), published: vec![(8, 2e6)] },
-            Series { name: "linear".into(), curve: curve(|n| n * 1e6), published: Vec::new() },
+            Series {
+                name: "flat".into(),
+                curve: curve(|_| 1e6),
+                published: vec![(8, 2e6)],
+                ..Series::default()
+            },
+            Series { name: "linear".into(), curve: curve(|n| n * 1e6), ..Series::default() },
         ]
     }
 
@@ -295,7 +302,7 @@ mod tests {
         let of = |value: f64| Series {
             name: "x".into(),
             curve: vec![(1, value), (2, value), (3, value)],
-            published: Vec::new(),
+            ..Series::default()
         };
         assert!(render("t", &[of(f64::INFINITY)], &Screen::default()).is_none());
         assert!(render("t", &[of(0.0)], &Screen::default()).is_none());

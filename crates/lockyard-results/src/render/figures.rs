@@ -7,7 +7,7 @@ use super::grid::{Column, Grid};
 use super::notes::Notes;
 use super::screen::Screen;
 use super::si::{si, si_interval};
-use super::table::{family, ratio, siblings_apart};
+use super::table::{family, predicted_interval, ratio, siblings_apart};
 use crate::row::{Row, Status};
 use std::collections::BTreeMap;
 
@@ -117,12 +117,6 @@ impl<'r> Figures<'r> {
         });
         columns.filter(|column| column.cells.iter().any(|cell| !cell.is_empty())).collect()
     }
-}
-
-/// Returns the interval of the predicted figure.
-fn predicted_interval(row: &Row) -> Option<(f64, f64)> {
-    let range = row.details.simulated.as_ref()?.interval?;
-    Some((range.low, range.high))
 }
 
 /// Returns the error of a prediction, or a word that says why the row is not a prediction.

@@ -31,12 +31,13 @@ pub use si::si;
 pub use table::markdown;
 
 /// Renders the document in a format. The text ends with a line feed. Only [`Format::Table`] depends
-/// on the screen.
+/// on the width of the screen. On a quiet one it and [`Format::Markdown`] have no notes.
 pub fn render_on(document: &Document, format: Format, screen: &Screen) -> String {
     match format {
         Format::Table => table(document, screen),
         Format::Json => json(document),
         Format::Csv => self::csv(document),
+        Format::Markdown if screen.quiet => table::markdown_without_notes(document),
         Format::Markdown => markdown(document),
     }
 }

@@ -139,6 +139,7 @@ fn series(rows: &[&Row]) -> Vec<Series> {
             false => row.measured.map(|measured| measured.value),
         };
         let of = &mut all[index];
+        of.inputs.extend((predicted && row.status == Status::Calibration).then_some(threads));
         of.curve.extend(figure.map(|figure| (threads, figure)));
         of.published.extend(row.published.map(|figure| (threads, figure)));
     }
@@ -191,5 +192,38 @@ fn details(text: &mut String, rows: &[&Row], explained: bool, screen: &Screen) {
         |row: &&Row| measured(row).is_some_and(|m| !m.operations_of_each_thread.is_empty());
     if rows.iter().any(counted) {
         text.push_str(&screen.wrap(&operations(rows)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::row::tests::row;
+
+    #[test]
+    fn no_variant_wins_by_inputs() {
+        let rows: Vec<Row> = ["a", "b"]
+            .into_iter()
+            .flat_map(|variant| {
+                [1, 2, 4].map(|threads| {
+                    let status = if threads == 1 { Status::Calibration } else { Status::Predicted };
+                    row(variant, threads, 100.0, 100.0, status)
+                })
+            })
+            .collect();
+        let found = verdicts(&rows).join(" ");
+        assert!(found.contains("At 2 to 4 threads both variants are tied"), "{found}");
+        assert!(!found.contains("At 1"), "{found}");
+        // A single input leaves the others to be compared.
+        let mut three = rows.clone();
+        three.extend(
+            ["c"; 3]
+                .into_iter()
+                .zip([1, 2, 4])
+                .map(|(variant, threads)| row(variant, threads, 100.0, 100.0, Status::Predicted)),
+        );
+        three[3].status = Status::Predicted;
+        let found = verdicts(&three).join(" ");
+        assert!(found.contains("b and c are tied at 1 thread (within 2 %); a is not"), "{found}");
     }
 }

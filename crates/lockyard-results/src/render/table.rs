@@ -15,10 +15,15 @@ use comfy_table::{Table, TableStyle, presets};
 
 /// Renders the document in Markdown.
 pub fn markdown(document: &Document) -> String {
-    render(document, &presets::ASCII_MARKDOWN, "### ")
+    render(document, &presets::ASCII_MARKDOWN, "### ", true)
 }
 
-fn render(document: &Document, preset: &TableStyle, heading: &str) -> String {
+/// Renders the figures of the document in Markdown.
+pub(super) fn markdown_without_notes(document: &Document) -> String {
+    render(document, &presets::ASCII_MARKDOWN, "### ", false)
+}
+
+fn render(document: &Document, preset: &TableStyle, heading: &str, notes: bool) -> String {
     let mut text = String::new();
     if let Some(Partial { why, extent }) = &document.partial {
         text.push_str(&format!("Partial: {why}, with {extent}.\n\n"));
@@ -27,7 +32,7 @@ fn render(document: &Document, preset: &TableStyle, heading: &str) -> String {
     for rows in &groups(&document.rows) {
         group(&mut text, rows, explained, preset, heading);
     }
-    for note in row_notes(&document.rows) {
+    for note in row_notes(&document.rows).iter().filter(|_| notes) {
         text.push_str(&format!("{note}\n\n"));
     }
     if !document.summaries.is_empty() {
@@ -47,7 +52,7 @@ fn render(document: &Document, preset: &TableStyle, heading: &str) -> String {
         let fence = if heading.is_empty() { "" } else { "```\n" };
         text.push_str(&format!("{fence}{explanation}{fence}\n"));
     }
-    for note in &document.notes {
+    for note in document.notes.iter().filter(|_| notes) {
         text.push_str(note);
         text.push('\n');
     }
@@ -123,6 +128,12 @@ pub(super) fn measured(row: &Row) -> Option<&MeasuredDetail> {
 
 pub(super) fn simulated(row: &Row) -> Option<&SimulatedDetail> {
     row.details.simulated.as_ref()
+}
+
+/// Returns the interval of the predicted figure.
+pub(super) fn predicted_interval(row: &Row) -> Option<(f64, f64)> {
+    let range = simulated(row)?.interval?;
+    Some((range.low, range.high))
 }
 
 /// Returns the figure for a machine on which the siblings of a core share nothing during an
@@ -223,6 +234,10 @@ fn rows_table(rows: &[&Row], preset: &TableStyle) -> Table {
     if predicted {
         header.push("predicted");
     }
+    let predicted_intervals = rows.iter().any(|row| predicted_interval(row).is_some());
+    if predicted_intervals {
+        header.push("interval");
+    }
     if published {
         header.push("error");
     }
@@ -249,6 +264,10 @@ fn rows_table(rows: &[&Row], preset: &TableStyle) -> Table {
         }
         if predicted {
             cells.push(row.predicted.map(figure).unwrap_or_default());
+        }
+        if predicted_intervals {
+            let interval = |(low, high)| format!("{} .. {}", figure(low), figure(high));
+            cells.push(predicted_interval(row).map(interval).unwrap_or_default());
         }
         if published {
             cells.push(row.error().map(percent).unwrap_or_default());
@@ -401,6 +420,35 @@ fn interval(measured: Measured) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn markdown_has_intervals_of_predictions_and_notes_unless_quiet() {
+        use crate::details::{Details, Range};
+        use crate::render::{Format, Screen, render_on};
+        use crate::row::tests::row;
+        let mut one = row("a", 1, 10.0, 11.0, Status::Predicted);
+        one.details = Details::of_simulated(SimulatedDetail {
+            interval: Some(Range { low: 9.0, high: 13.0 }),
+            notes: vec!["of a row".to_owned()],
+            ..SimulatedDetail::default()
+        });
+        let rows = vec![one, row("b", 1, 10.0, 11.0, Status::Predicted)];
+        let notes = vec!["A note.".to_owned()];
+        let document = Document { rows, notes, ..Document::default() };
+        let of = |quiet| {
+            let screen = Screen { quiet, ..Screen::default() };
+            render_on(&document, Format::Markdown, &screen)
+        };
+        let heading = of(false).lines().find(|line| line.contains("variant")).map(str::to_owned);
+        let heading = heading.expect("there is a table");
+        let columns: Vec<&str> = heading.split('|').map(str::trim).collect();
+        let place = columns.iter().position(|name| *name == "predicted").expect("predictions");
+        assert_eq!(columns[place + 1], "interval");
+        assert!(of(false).contains("9.0 .. 13.0"), "{}", of(false));
+        assert!(of(false).contains("A note.") && of(false).contains("of a row"));
+        assert!(!of(true).contains("A note.") && !of(true).contains("of a row"));
+        assert!(of(true).contains("9.0 .. 13.0"));
+    }
 
     #[test]
     fn figures_are_readable() {

@@ -18,11 +18,11 @@ struct Stretch {
     winners: Vec<String>,
     /// Thread counts of the stretch.
     threads: Vec<usize>,
-    /// Lead over the next variant at each thread count, as a ratio of speeds; 1 if all variants are
-    /// tied.
+    /// Lead over the next variant at each thread count, as a ratio of speeds; empty if all variants
+    /// with a figure are tied.
     leads: Vec<f64>,
-    /// True if every variant is among the winners.
-    all_tied: bool,
+    /// Names of the variants without a figure there, or with one that is an input.
+    absent: Vec<String>,
 }
 
 /// Gain from ideal locks.
@@ -46,11 +46,11 @@ pub(super) fn verdict(
         sentences.extend(course(of, direction, unit));
     }
     if let Some(IdealGain { threads, gain }) = ideal {
-        sentences.push(format!(
-            "An ideal lock would give up to {} more at {}.",
-            amount(1.0 + gain),
-            in_words(threads)
-        ));
+        let of = match 1.0 + gain {
+            double if double >= 2.0 => format!("{} times as much", times(double)),
+            some => format!("{} more", amount(some)),
+        };
+        sentences.push(format!("An ideal lock would give up to {of} at {}.", in_words(threads)));
     }
     sentences.join(" ")
 }
@@ -58,10 +58,14 @@ pub(super) fn verdict(
 /// Formats a lead in per cent, or as a factor from 2 up.
 fn amount(ratio: f64) -> String {
     match ratio {
-        large if large >= 9.95 => format!("a factor of {large:.0}"),
-        double if double >= 2.0 => format!("a factor of {double:.1}"),
+        double if double >= 2.0 => format!("a factor of {}", times(double)),
         some => format!("{:.0} %", (some - 1.0) * 100.0),
     }
+}
+
+/// Formats a factor with two digits or more.
+fn times(factor: f64) -> String {
+    if factor >= 9.95 { format!("{factor:.0}") } else { format!("{factor:.1}") }
 }
 
 fn in_words(threads: usize) -> String {
@@ -80,71 +84,98 @@ fn at(of: &Series, threads: usize) -> Option<f64> {
     of.curve.iter().find(|(n, _)| *n == threads).map(|(_, value)| *value)
 }
 
-/// Returns the stretches of thread counts with the same winner. Thread counts with fewer than two
-/// variants are left out.
+/// Returns the stretches of thread counts with the same winners among the same variants. Thread
+/// counts with fewer than two variants are left out, and end a stretch.
 fn stretches(series: &[Series], direction: Direction) -> Vec<Stretch> {
     let mut counts: Vec<usize> = series.iter().flat_map(|of| &of.curve).map(|(n, _)| *n).collect();
     counts.sort_unstable();
     counts.dedup();
     let mut stretches: Vec<Stretch> = Vec::new();
+    let mut is_next = false;
     for threads in counts {
-        let figures = series.iter().filter_map(|of| Some((of.name.as_str(), at(of, threads)?)));
-        let mut figures: Vec<(&str, f64)> = figures.filter(|(_, value)| *value > 0.0).collect();
-        // Fastest first. The sort is stable, so variants of equal speed keep their order.
-        figures.sort_by(|a, b| direction.speed(a.1, b.1).total_cmp(&1.0));
-        let Some(&(_, best)) = figures.first().filter(|_| figures.len() > 1) else { continue };
-        let is_tied = |(_, value): &&(&str, f64)| direction.speed(*value, best) <= 1.0 + TIE;
-        let (winners, others) = figures.split_at(figures.iter().take_while(is_tied).count());
-        let lead = others.first().map_or(1.0, |(_, value)| direction.speed(*value, best));
-        let mut winners: Vec<String> = winners.iter().map(|(name, _)| (*name).to_owned()).collect();
-        winners.sort();
-        match stretches.last_mut() {
-            Some(last) if last.winners == winners => {
-                last.threads.push(threads);
-                last.leads.push(lead);
+        let Some(one) = stretch(series, direction, threads) else {
+            is_next = false;
+            continue;
+        };
+        // With the same winners and the same absent variants, the others are the same too.
+        let goes_on = |last: &&mut Stretch| {
+            is_next && last.winners == one.winners && last.absent == one.absent
+        };
+        match stretches.last_mut().filter(goes_on) {
+            Some(last) => {
+                last.threads.extend(one.threads);
+                last.leads.extend(one.leads);
             }
-            _ => stretches.push(Stretch {
-                winners,
-                threads: vec![threads],
-                leads: vec![lead],
-                all_tied: others.is_empty(),
-            }),
+            None => stretches.push(one),
         }
+        is_next = true;
     }
     stretches
 }
 
+/// Returns the stretch of one thread count; `None` if fewer than two variants have a figure there
+/// that is not an input.
+fn stretch(series: &[Series], direction: Direction, threads: usize) -> Option<Stretch> {
+    let figure = |of: &Series| {
+        let is_input = of.inputs.contains(&threads);
+        at(of, threads).filter(|value| *value > 0.0 && !is_input)
+    };
+    let absent = series.iter().filter(|of| figure(of).is_none()).map(|of| of.name.clone());
+    let figures = series.iter().filter_map(|of| Some((of.name.as_str(), figure(of)?)));
+    let mut figures: Vec<(&str, f64)> = figures.collect();
+    // Fastest first. The sort is stable, so variants of equal speed keep their order.
+    figures.sort_by(|a, b| direction.speed(a.1, b.1).total_cmp(&1.0));
+    let &(_, best) = figures.first().filter(|_| figures.len() > 1)?;
+    let is_tied = |(_, value): &&(&str, f64)| direction.speed(*value, best) <= 1.0 + TIE;
+    let (winners, others) = figures.split_at(figures.iter().take_while(is_tied).count());
+    let mut winners: Vec<String> = winners.iter().map(|(name, _)| (*name).to_owned()).collect();
+    winners.sort();
+    Some(Stretch {
+        winners,
+        threads: vec![threads],
+        leads: others.iter().take(1).map(|(_, value)| direction.speed(*value, best)).collect(),
+        absent: absent.collect(),
+    })
+}
+
 fn winners(series: &[Series], direction: Direction) -> Vec<String> {
-    let stretches = stretches(series, direction);
     let two = series.len() == 2;
-    let mut sentences = Vec::new();
-    for Stretch { winners, threads, leads, all_tied } in &stretches {
-        let range = range(threads);
-        if *all_tied {
-            let who = if two { "both" } else { "all" };
-            sentences
-                .push(format!("At {range} {who} variants are tied (within {:.0} %).", TIE * 100.0));
-            continue;
-        }
-        let by = match (leads.first(), leads.last()) {
-            (Some(first), Some(last)) if threads.len() > 1 => {
-                let (first, last) = (amount(*first), amount(*last));
-                let ends = [threads[0], threads[threads.len() - 1]];
-                match first == last {
-                    true => first,
-                    false => format!("{first} at {} and {last} at {}", ends[0], ends[1]),
-                }
+    let sentence = |stretch: &Stretch| {
+        let Stretch { winners, threads, leads, absent } = stretch;
+        let (range, without) = (range(threads), without(absent));
+        let (Some(first), Some(last)) = (leads.first(), leads.last()) else {
+            let within = format!("(within {:.0} %)", TIE * 100.0);
+            if absent.is_empty() {
+                let who = if two { "both" } else { "all" };
+                return format!("At {range} {who} variants are tied {within}.");
             }
-            (Some(one), _) => amount(*one),
-            _ => continue,
+            return format!("{} are tied at {range} {within}{without}.", winners.join(" and "));
         };
-        let next = if two { "" } else { " over the next" };
-        sentences.push(match winners.as_slice() {
-            [one] => format!("{one} wins at {range}, by {by}{next}."),
-            some => format!("{} are tied at {range}, and win by {by}{next}.", some.join(" and ")),
-        });
+        let (first, last) = (amount(*first), amount(*last));
+        let by = match threads.as_slice() {
+            [one, .., most] if first != last => format!("{first} at {one} and {last} at {most}"),
+            _ => first,
+        };
+        let next = if series.len() - absent.len() == 2 { "" } else { " over the next" };
+        match winners.as_slice() {
+            [one] => format!("{one} wins at {range}, by {by}{next}{without}."),
+            some => {
+                let some = some.join(" and ");
+                format!("{some} are tied at {range}, and win by {by}{next}{without}.")
+            }
+        }
+    };
+    stretches(series, direction).iter().map(sentence).collect()
+}
+
+/// Names the variants that are not compared, if there are any.
+fn without(absent: &[String]) -> String {
+    match absent {
+        [] => String::new(),
+        [one] => format!("; {one} is not compared there"),
+        [a, b] => format!("; {a} and {b} are not compared there"),
+        many => format!("; {} variants are not compared there", many.len()),
     }
-    sentences
 }
 
 /// Returns the variants whose curve the verdict describes. If there are many, these are only the
@@ -197,7 +228,10 @@ fn course(of: &Series, direction: Direction, unit: &str) -> Option<String> {
     }
     let &(best_at, best) = of.curve.iter().max_by(|a, b| a.1.total_cmp(&b.1))?;
     let mut text = match saturation(&of.curve) {
-        Some(threads) if threads == first => format!("{name} never gains from more threads"),
+        Some(threads) if threads == first => {
+            let gains = if best > start { "gains little" } else { "never gains" };
+            format!("{name} {gains} from more threads")
+        }
         Some(threads) => format!("{name} saturates at {}", in_words(threads)),
         None => format!("{name} still gains at {}", in_words(last)),
     };
@@ -221,7 +255,7 @@ mod tests {
 
     fn series(name: &str, figures: [f64; 6]) -> Series {
         let curve = COUNTS.into_iter().zip(figures).collect();
-        Series { name: name.into(), curve, published: Vec::new() }
+        Series { name: name.into(), curve, ..Series::default() }
     }
 
     #[test]
@@ -236,6 +270,38 @@ mod tests {
              b wins at 8 to 32 threads, by 50 % at 8 and a factor of 6.0 at 32. \
              a saturates at 4 threads and falls by 83 % from its best (300 op/s at 4 threads) \
              at 32. b saturates at 4 threads."
+        );
+    }
+
+    #[test]
+    fn a_variant_without_a_figure_is_not_called_tied() {
+        let of = |name: &str, counts: &[usize]| {
+            let curve = counts.iter().map(|&n| (n, 100.0)).collect();
+            Series { name: name.into(), curve, ..Series::default() }
+        };
+        let of_winners = |series: &[Series]| winners(series, Direction::Up).join(" ");
+        let all = [of("a", &[1, 2, 4, 8]), of("b", &[1, 2, 4, 8]), of("c", &[1, 4])];
+        assert_eq!(
+            of_winners(&all),
+            "At 1 thread all variants are tied (within 2 %). \
+             a and b are tied at 2 threads (within 2 %); c is not compared there. \
+             At 4 threads all variants are tied (within 2 %). \
+             a and b are tied at 8 threads (within 2 %); c is not compared there."
+        );
+        // A count at which nothing can be compared ends the range.
+        let both = [of("a", &[1, 2, 4]), of("b", &[1, 4])];
+        let tied = "variants are tied (within 2 %).";
+        assert_eq!(of_winners(&both), format!("At 1 thread both {tied} At 4 threads both {tied}"));
+        // The winner stays, and the variants that it beats change.
+        let mut three = [of("a", &[1, 2]), of("b", &[1, 2]), of("c", &[1, 2])];
+        three[2].curve[1].1 = 50.0;
+        three[1].curve[0].1 = 50.0;
+        three[2].curve[0].1 = 50.0;
+        three[1].curve.remove(1);
+        assert_eq!(
+            of_winners(&three),
+            "a wins at 1 thread, by a factor of 2.0 over the next. \
+             a wins at 2 threads, by a factor of 2.0; b is not compared there."
         );
     }
 
@@ -293,6 +359,27 @@ mod tests {
         );
         assert!(text.contains("a never gains from more threads."), "{text}");
         assert!(text.ends_with("An ideal lock would give up to 42 % more at 32 threads."));
+    }
+
+    #[test]
+    fn a_gain_below_the_limit_is_little_and_not_none() {
+        let of = |figures| verdict(&[series("a", figures)], Direction::Up, "op/s", None);
+        let text = of([100.0, 101.0, 104.0, 98.0, 98.0, 98.0]);
+        let falls = "and falls by 6 % from its best (104 op/s at 4 threads) at 32.";
+        assert_eq!(text, format!("a gains little from more threads {falls}"));
+        let text = of([104.0, 101.0, 100.0, 98.0, 98.0, 98.0]);
+        assert!(text.starts_with("a never gains from more threads and falls by 6 %"), "{text}");
+    }
+
+    #[test]
+    fn a_gain_of_an_ideal_lock_from_double_is_a_multiple() {
+        let of = |gain| {
+            let ideal = Some(IdealGain { threads: 8, gain });
+            verdict(&[series("a", [1.0; 6])], Direction::Up, "op/s", ideal)
+        };
+        assert!(of(1.5).ends_with("would give up to 2.5 times as much at 8 threads."));
+        assert!(of(20.0).ends_with("would give up to 21 times as much at 8 threads."));
+        assert!(of(0.99).ends_with("would give up to 99 % more at 8 threads."));
     }
 
     #[test]

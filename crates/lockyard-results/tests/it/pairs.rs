@@ -115,18 +115,41 @@ fn rounds_are_joined_in_their_order() {
 }
 
 #[test]
-fn rounds_with_other_figures_are_refused() {
+fn a_row_that_a_round_lacks_is_left_out_and_the_others_are_compared() {
+    let run = |rows: &[(&str, f64)]| {
+        let rows: Vec<_> = rows.iter().map(|&(name, value)| (name, "measured", value)).collect();
+        round(&rows)
+    };
+    let whole = || run(&[("v", 1.0), ("w", 1.0)]);
+    let joined = |runs: [ResultFile; 6]| join_rounds("P", &runs).expect("there are rounds");
+    let all = || joined([whole(), whole(), whole(), whole(), whole(), whole()]);
+    let last = joined([whole(), whole(), whole(), whole(), whole(), run(&[("v", 1.0)])]);
+    let first = joined([run(&[("v", 1.0)]), whole(), whole(), whole(), whole(), whole()]);
+    let middle = joined([whole(), whole(), run(&[("v", 1.0)]), whole(), whole(), whole()]);
+    let options = Options { threshold: THRESHOLD, anyway: false };
+    for (other, lacks) in [(last, 6), (first, 1), (middle, 3)] {
+        for (a, b, name) in [(all(), other.clone(), "B"), (other.clone(), all(), "A")] {
+            let found = lockyard_results::compare::compare_pairs(&a, &b, options).expect("one row");
+            assert_eq!(found.rows.len(), 1);
+            assert_eq!(found.rows[0].key.cell.variant, "v");
+            let [(key, reason)] = found.left_out.as_slice() else { panic!("one row is left out") };
+            assert_eq!(key.cell.variant, "w");
+            assert_eq!(*reason, format!("{name}: round {lacks} lacks it"));
+        }
+    }
+}
+
+#[test]
+fn simulated_figures_that_differ_between_rounds_are_refused() {
     let error = |runs: &[ResultFile]| join_rounds("P", runs).expect_err("refused").to_string();
-    let one = || round(&[("v", "measured", 1.0)]);
-    let two = || round(&[("v", "measured", 1.0), ("w", "measured", 1.0)]);
     assert_eq!(error(&[]), "P: there is no round");
-    let said = error(&[one(), two()]);
-    assert!(said.starts_with("P: round 2 has a measured figure of e on m, w, 1 thread"), "{said}");
-    let said = error(&[two(), two(), one()]);
-    assert!(said.starts_with("P: round 3 lacks a measured figure of e on m, w"), "{said}");
     let simulated = [1.0, 1.0, 2.0].map(|value| round(&[("v", "predicted", value)]));
     let said = error(&simulated);
     assert!(said.contains("the same in all rounds; round 1 has 1, round 3 has 2"), "{said}");
+    // Zeros are the same too: a row cannot be compared with them, and the others can.
+    let idle = [0.0; 3].map(|value| round(&[("v", "predicted", value), ("w", "predicted", 1.0)]));
+    let joined = join_rounds("P", &idle).expect("they have the same figures");
+    assert!(joined.figures[0].unusable.is_some() && joined.figures[1].unusable.is_none());
 }
 
 #[test]
