@@ -51,13 +51,7 @@ fn show(name: &str) -> Result<(), Failure> {
 }
 
 fn new(options: &NewScenario) -> Result<(), Failure> {
-    if options.every <= options.held {
-        return Err(Failure::Input(format!(
-            "--every {}: allowed: more than --held ({}), because it includes the work under the \
-             lock",
-            options.every, options.held
-        )));
-    }
+    check_times(options)?;
     let file = options.out.as_deref().map(|path| NewFile::at("--out", path, options.force));
     let file = file.transpose()?;
     let shown = file.as_ref().map_or("mine.toml", NewFile::shown);
@@ -73,6 +67,26 @@ fn new(options: &NewScenario) -> Result<(), Failure> {
         Some(file) => file.write(text),
         None => output::write(&text),
     }
+}
+
+/// Maximum number of nanoseconds in a step that works.
+const MOST_WORK: f64 = 1e7;
+
+/// Refuses times between which no step can work.
+fn check_times(options: &NewScenario) -> Result<(), Failure> {
+    let (held, every) = (options.held, options.every);
+    if every <= held {
+        return Err(Failure::Input(format!(
+            "--every {every}: allowed: more than --held ({held}), because it includes the work \
+             under the lock"
+        )));
+    }
+    if every - held > MOST_WORK {
+        return Err(Failure::Input(format!(
+            "--every {every}: allowed: at most {MOST_WORK} more than --held ({held})"
+        )));
+    }
+    Ok(())
 }
 
 /// Returns the template with the user's times. `file` is the file name in its comments.

@@ -91,7 +91,7 @@ impl<T: Send, H: Host, D> Entry<T, H, D> {
         let live = ManuallyDrop::into_inner(unsafe {
             core::ptr::read(&raw const (*entry.as_ptr()).tail.live)
         });
-        // SAFETY: the tail is a union: freeing the entry does not drop the value again.
+        // SAFETY: the tail is a union: freeing the entry does not drop what was taken out.
         unsafe { memory::free::<Self, H>(entry) };
         live.value.into_inner()
     }
