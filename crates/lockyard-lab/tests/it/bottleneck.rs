@@ -55,6 +55,7 @@ fn costs(head: &str, objects: &[(&str, &str)], steps: &[Step], threads: usize) -
     costs
 }
 
+#[derive(Clone, Copy)]
 enum Step {
     Work(u32),
     Do(&'static str, &'static str),
@@ -186,6 +187,17 @@ fn the_bound_is_one_over_the_hold_time() {
     let below = one_lock(QUEUED, 2100, 300, 2);
     assert_eq!((below.hold_bound(), below.second_lock()), (None, None));
     assert!(!below.sentence().contains("hold time"), "{}", below.sentence());
+}
+
+#[test]
+fn the_bound_of_a_lock_that_is_taken_twice_says_so() {
+    let section = [Do("lock", "m"), Work(300), Do("unlock", "m")];
+    let steps = [&[Work(2000)], &section[..], &section[..]].concat();
+    let costs = costs("", &[("m", QUEUED)], &steps, 24);
+    let bound = costs.hold_bound().expect("there is a bottleneck");
+    assert_near(bound, 1e9 / (2.0 * times(&costs)[0]));
+    let words = "(1 / the 2.0 holds of an operation); this is ";
+    assert!(costs.sentence().contains(words), "{}", costs.sentence());
 }
 
 #[test]

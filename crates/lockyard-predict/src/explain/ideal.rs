@@ -77,6 +77,13 @@ impl Costs {
         (hold > 0.0).then(|| 1e9 / hold)
     }
 
+    /// Number of times that an operation takes the bottleneck, on average. Returns `None` without a
+    /// bottleneck.
+    pub(super) fn holds(&self) -> Option<f64> {
+        let (_, lock) = self.bottleneck()?;
+        Some((lock.acquired - lock.acquired_nested) as f64 / self.operations_of_guest())
+    }
+
     /// Nanoseconds per operation.
     fn in_operation(&self, cycles: u64) -> f64 {
         cycles as f64 * self.cycle / self.operations_of_guest()

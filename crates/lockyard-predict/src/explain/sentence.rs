@@ -168,9 +168,15 @@ impl Costs {
     /// Returns a sentence that compares the throughput with the bottleneck's bound. Empty without a
     /// bottleneck.
     fn of_bound(&self) -> String {
-        let Some(bound) = self.hold_bound() else { return String::new() };
+        let Some((bound, holds)) = self.hold_bound().zip(self.holds()) else {
+            return String::new();
+        };
+        let of = match (holds - 1.0).abs() < 0.05 {
+            true => "1 / hold time".to_owned(),
+            false => format!("1 / the {holds:.1} holds of an operation"),
+        };
         format!(
-            " If it were held all the time, it would allow {} (1 / hold time); this is {} of that.",
+            " If it were held all the time, it would allow {} ({of}); this is {} of that.",
             rate(bound),
             percent(self.throughput() / bound)
         )
