@@ -17,28 +17,63 @@ pub struct SimulationEffort {
     pub window_ns: f64,
     /// Number of runs. Their seeds are 1, 2, ...
     pub seeds: u64,
+    /// `true` if the figure itself matters, not its ratio to another one with the same seeds. Then
+    /// windows have more operations where those differ in their work.
+    pub is_absolute: bool,
 }
+
+/// Minimum number of operations of a window.
+const ENOUGH: u64 = 200;
+
+/// Minimum number of operations of all runs of a cell whose random factors of the work matter.
+///
+/// All cells draw the same factors, so the mean of the drawn ones is an error that all cells share.
+/// With this number, its standard deviation is 1 %.
+const ENOUGH_FACTORS: u64 = 10_000;
+
+/// The same minimum for a single task; several tasks share it. Tasks that rarely wait are as fast
+/// as their work, so the mean of the drawn factors is the error of the figure. Here it is 0.3 %.
+const ENOUGH_FACTORS_ALONE: u64 = 100_000;
+
+/// Minimum number of operations of each task in a window, because tasks may be in lockstep.
+const ENOUGH_OF_EACH: u64 = 20;
 
 impl SimulationEffort {
     /// Effort for the tables if the tasks' places do not depend on the seed, or do not matter. Then
     /// the runs of a cell differ by less than 4 %.
-    pub(super) const USUAL: SimulationEffort =
-        SimulationEffort { warm_up_ns: 150_000.0, window_ns: 1_000_000.0, seeds: 5 };
+    pub(super) const USUAL: SimulationEffort = SimulationEffort {
+        warm_up_ns: 150_000.0,
+        window_ns: 1_000_000.0,
+        seeds: 5,
+        is_absolute: true,
+    };
     /// Effort for a calibration search, and for changes of a figure, which are simulated with the
     /// same seeds.
-    pub const SEARCH: SimulationEffort =
-        SimulationEffort { warm_up_ns: 100_000.0, window_ns: 400_000.0, seeds: 3 };
+    pub const SEARCH: SimulationEffort = SimulationEffort {
+        warm_up_ns: 100_000.0,
+        window_ns: 400_000.0,
+        seeds: 3,
+        is_absolute: false,
+    };
 
     /// Effort for the tables with unpinned tasks. There each seed has another placement, and
     /// placements differ more than windows do. For example, the runs of `page-ref` with 4 threads
     /// on Broadwell-EX differ by up to a factor of 2.3, mostly upwards. The standard error of the
     /// mean of 40 runs is 2 to 4 % there.
-    pub(super) const UNPINNED: SimulationEffort =
-        SimulationEffort { warm_up_ns: 150_000.0, window_ns: 500_000.0, seeds: 40 };
+    pub(super) const UNPINNED: SimulationEffort = SimulationEffort {
+        warm_up_ns: 150_000.0,
+        window_ns: 500_000.0,
+        seeds: 40,
+        is_absolute: true,
+    };
 
     /// Minimum effort for guests that share CPUs: some rounds of their time slices.
-    const GUESTS: SimulationEffort =
-        SimulationEffort { warm_up_ns: 50_000_000.0, window_ns: 100_000_000.0, seeds: 1 };
+    const GUESTS: SimulationEffort = SimulationEffort {
+        warm_up_ns: 50_000_000.0,
+        window_ns: 100_000_000.0,
+        seeds: 1,
+        is_absolute: true,
+    };
 
     /// Returns the effort for this many guests that share CPUs.
     pub(super) fn for_guests(self, guests: usize) -> SimulationEffort {
@@ -63,6 +98,7 @@ impl SimulationEffort {
             warm_up_ns: self.warm_up_ns.max(2_000_000.0),
             window_ns: self.window_ns.max(2_000_000.0),
             seeds: 1,
+            ..self
         }
     }
 
@@ -71,6 +107,23 @@ impl SimulationEffort {
     pub(super) fn for_fallen(self, threads: usize, until: f64) -> SimulationEffort {
         let round = threads as f64 / until * 1e9;
         SimulationEffort { warm_up_ns: self.warm_up_ns + 2.0 * round, ..self }
+    }
+
+    /// Returns the minimum number of operations of a window, of all `tasks` tasks together.
+    ///
+    /// Two kinds of cells need no more factors. A calibrated cell shares the error with its
+    /// calibration cell, so it cancels. With tables, a longer window would change the figure more
+    /// than the error does, because caches go on filling.
+    pub(super) fn enough(self, variant: &Variant, tasks: u64) -> u64 {
+        let by_factors = self.is_absolute
+            && variant.work_varies
+            && !variant.is_calibrated()
+            && variant.tables().next().is_none();
+        let of_window = match by_factors {
+            true => ENOUGH_FACTORS.max(ENOUGH_FACTORS_ALONE / tasks.max(1)) / self.seeds.max(1),
+            false => 0,
+        };
+        of_window.max(ENOUGH).max(ENOUGH_OF_EACH * tasks)
     }
 
     /// Returns the effort for the tables.
@@ -101,6 +154,34 @@ mod tests {
     use super::*;
     use crate::simulate::{CellSpec, RunPlan, simulate};
     use lockyard_scenarios::Script;
+
+    #[test]
+    fn varying_work_is_as_fast_as_its_mean() {
+        let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
+        let figure = |varies: bool, held: u32, outside: u32| {
+            let text = format!(
+                "name = \"s\"\nwork_varies = {varies}\n[[objects]]\nname = \"m\"\n\
+                 kind = \"lock\"\nlock = \"queued\"\n[[steps]]\ndo = \"work\"\nns = {outside}\n\
+                 [[steps]]\ndo = \"lock\"\nobject = \"m\"\n[[steps]]\ndo = \"work\"\nns = {held}\n\
+                 [[steps]]\ndo = \"unlock\"\nobject = \"m\"\n[[variants]]\nname = \"v\"\n"
+            );
+            let script = Script::parse("s.toml", &text).expect("it is a script");
+            let cell = CellSpec {
+                machine: &machine,
+                variant: &script.variants[0],
+                placement: &MachinePlacement::Order(script.order),
+                home: 0,
+                threads: 1,
+                local_work: 0.0,
+            };
+            let plan = RunPlan::full(&cell, &script.run, None);
+            simulate(&cell, &plan).expect("it runs").throughput
+        };
+        for (held, outside) in [(300, 1_700), (1_000, 30_000)] {
+            let ratio = figure(true, held, outside) / figure(false, held, outside);
+            assert!((ratio - 1.0).abs() < 0.01, "{held}, {outside}: {ratio}");
+        }
+    }
 
     #[test]
     fn a_mean_over_placements_is_of_enough_of_them() {

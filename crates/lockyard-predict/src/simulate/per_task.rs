@@ -124,8 +124,12 @@ mod tests {
     use lockyard_scenarios::{Order, Script};
     use lockyard_sim::Machine;
 
-    const EFFORT: SimulationEffort =
-        SimulationEffort { warm_up_ns: 50_000.0, window_ns: 100_000.0, seeds: 3 };
+    const EFFORT: SimulationEffort = SimulationEffort {
+        warm_up_ns: 50_000.0,
+        window_ns: 100_000.0,
+        seeds: 3,
+        is_absolute: true,
+    };
 
     /// Returns two figures in nanoseconds: while all tasks run, and timed until each task is done.
     fn figures(

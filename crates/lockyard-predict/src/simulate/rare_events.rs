@@ -87,7 +87,12 @@ mod tests {
             }
         }
         let order = MachinePlacement::Order(script.order);
-        let effort = SimulationEffort { warm_up_ns: 100_000.0, window_ns: 400_000.0, seeds: 2 };
+        let effort = SimulationEffort {
+            warm_up_ns: 100_000.0,
+            window_ns: 400_000.0,
+            seeds: 2,
+            is_absolute: true,
+        };
         let cell = CellSpec {
             machine: &machine,
             variant: &variant,

@@ -22,13 +22,6 @@ use lockyard_scenarios::{Object, ObjectKind, Prepared, Starts};
 use lockyard_sim::{CycleAttribution, RunEnd, RunStatistics, Simulation};
 use std::rc::Rc;
 
-/// Minimum number of operations of all tasks in a window. A window is doubled until it has them, so
-/// that one slow operation is a small part of the figure.
-const ENOUGH_OPERATIONS: u64 = 200;
-
-/// Minimum number of operations of each task in a window, because tasks may be in lockstep.
-const ENOUGH_OF_EACH: u64 = 20;
-
 /// Longest window, in simulated nanoseconds.
 const LONGEST_WINDOW_NS: f64 = 2e9;
 
@@ -188,7 +181,7 @@ impl<'a> Run<'a> {
             events: self.simulation.events(),
             lost: self.lost_in_a_row(),
         };
-        let window = self.window(begin, effort.window_ns, &before.operations)?;
+        let window = self.window(begin, effort, &before.operations)?;
         let end = begin + machine.cycles(window.nanoseconds);
         sums.add(&mut self, &before, window, recording, end);
         // Drain, and check the final state of everything.
@@ -206,15 +199,17 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Runs a window from cycle `begin` on. Doubles it until it contains enough operations.
+    /// Runs a window from cycle `begin` on. Doubles it until it contains enough operations, so that
+    /// one slow operation is a small part of the figure.
     fn window(
         &mut self,
         begin: u64,
-        mut nanoseconds: f64,
+        effort: SimulationEffort,
         before: &[u64],
     ) -> Result<Window, Failed> {
         let machine = self.cell.machine;
-        let tasks = before.len() as u64;
+        let enough = effort.enough(self.cell.variant, before.len() as u64);
+        let mut nanoseconds = effort.window_ns;
         let mut ends = Vec::new();
         loop {
             for part in ends.len() + 1..=PARTS {
@@ -228,8 +223,7 @@ impl<'a> Run<'a> {
             let operations = self.simulation.operations();
             let counts: Vec<u64> = operations.iter().zip(before).map(|(a, b)| a - b).collect();
             let total: u64 = counts.iter().sum();
-            let enough = total >= ENOUGH_OPERATIONS.max(ENOUGH_OF_EACH * tasks);
-            if total > 0 && (enough || nanoseconds >= LONGEST_WINDOW_NS) {
+            if total > 0 && (total >= enough || nanoseconds >= LONGEST_WINDOW_NS) {
                 return Ok(Window { nanoseconds, counts, ends });
             }
             if nanoseconds >= LONGEST_WINDOW_NS {

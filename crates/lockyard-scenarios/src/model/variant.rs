@@ -41,6 +41,12 @@ impl Variant {
         Step::sum(&self.steps, &waits) > 0
     }
 
+    /// Returns `true` if a step has a share of the calibrated local work.
+    pub fn is_calibrated(&self) -> bool {
+        let shares = |step: &Step| usize::from(matches!(step, Step::CalibratedWork { .. }));
+        Step::sum(&self.steps, &shares) > 0
+    }
+
     /// Returns the name of an activity, which is that of its part or of its region.
     pub fn name_of(&self, activity: Activity) -> &str {
         RegionPart::of(&self.parts, activity).map_or(activity.region.name(), |part| &part.name)
