@@ -7,8 +7,17 @@ use lockyard_scenarios::Prepared;
 use lockyard_sim::Simulation;
 use std::rc::Rc;
 
-/// Maximum time for a thread to finish its operation after the stop, in simulated nanoseconds.
-pub(super) const DRAIN_NS: f64 = 1e9;
+/// Maximum time for all tasks to finish their operations after the stop, in simulated nanoseconds,
+/// without their local work.
+const DRAIN_NS: f64 = 1e9;
+
+/// Returns the maximum time for all tasks of a cell to finish their operations after the stop, in
+/// simulated nanoseconds. They may do all of their local work one after the other, under a lock.
+pub(super) fn drain_ns(cell: &CellSpec) -> f64 {
+    let variant = cell.variant;
+    let tasks = variant.tasks(cell.threads) + variant.disturbances.len();
+    DRAIN_NS + tasks as f64 * variant.longest_work(cell.local_work)
+}
 
 /// Returns a simulation with room for the contents of the variant's tables.
 pub(super) fn simulation(cell: &CellSpec, seed: u64) -> Simulation {
@@ -33,4 +42,33 @@ pub(super) fn objects(
         .setup(|| Prepared::new(cell.variant, line, Some(home), cell.local_work))
         .ok_or("the objects do not fit into the arena")?;
     Ok(Rc::new(objects.with_seed(seed)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::placement::MachinePlacement;
+    use crate::simulate::{RunPlan, SimulationEffort, simulate};
+    use lockyard_scenarios::Script;
+    use lockyard_sim::Machine;
+
+    #[test]
+    fn long_sections_end_after_the_stop_with_every_thread_in_the_queue() {
+        let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
+        let text = "name = \"s\"\n[[objects]]\nname = \"m\"\nkind = \"lock\"\nlock = \"queued\"\n\
+                    [[steps]]\ndo = \"lock\"\nobject = \"m\"\n[[steps]]\ndo = \"work\"\nns = 1e7\n\
+                    [[steps]]\ndo = \"unlock\"\nobject = \"m\"\n[[variants]]\nname = \"v\"\n";
+        let script = Script::parse("s.toml", text).expect("it is a script");
+        let cell = CellSpec {
+            machine: &machine,
+            variant: &script.variants[0],
+            placement: &MachinePlacement::Order(script.order),
+            home: 0,
+            threads: 96,
+            local_work: 0.0,
+        };
+        let plan = RunPlan::of_windows(SimulationEffort::SEARCH);
+        let found = simulate(&cell, &plan).expect("all threads finish");
+        assert!((found.throughput / 100.0 - 1.0).abs() < 0.1, "{}", found.throughput);
+    }
 }

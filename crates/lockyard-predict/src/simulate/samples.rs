@@ -1,7 +1,7 @@
 //! Samples of a run on a simulated machine, with disturbances by other tasks.
 
 use super::SimulationEffort;
-use super::objects::{DRAIN_NS, objects, simulation};
+use super::objects::{drain_ns, objects, simulation};
 use super::prediction::SimulationError;
 use super::spec::CellSpec;
 use super::starts::Beginnings;
@@ -83,7 +83,7 @@ fn run(cell: &CellSpec, samples: Samples, seed: u64) -> Result<Vec<Vec<u64>>, St
         before = now;
     }
     simulation.request_stop();
-    let end = at(samples.number as f64) + machine.cycles(DRAIN_NS);
+    let end = at(samples.number as f64) + machine.cycles(drain_ns(cell));
     let outcome = simulation.run_until(end);
     if !matches!(outcome, RunEnd::Finished) {
         return Err(outcome.to_string());

@@ -6,7 +6,7 @@
 use super::SimulationEffort;
 use super::effort::places_are_alike;
 use super::fallbacks::Fallbacks;
-use super::objects::{DRAIN_NS, objects, simulation};
+use super::objects::{drain_ns, objects, simulation};
 use super::prediction::{Prediction, SimulationError, range};
 use super::spec::CellSpec;
 use super::stage::{self, OnMachine, Recording};
@@ -22,7 +22,7 @@ use lockyard_scenarios::{Object, ObjectKind, Prepared, Starts};
 use lockyard_sim::{CycleAttribution, RunEnd, RunStatistics, Simulation};
 use std::rc::Rc;
 
-/// Longest window, in simulated nanoseconds.
+/// Longest window, in simulated nanoseconds, unless the work of its operations takes longer.
 const LONGEST_WINDOW_NS: f64 = 2e9;
 
 /// Time within which the last task reaches a lock after its start, in simulated nanoseconds.
@@ -186,7 +186,7 @@ impl<'a> Run<'a> {
         sums.add(&mut self, &before, window, recording, end);
         // Drain, and check the final state of everything.
         self.simulation.request_stop();
-        let outcome = self.simulation.run_until(end + machine.cycles(DRAIN_NS));
+        let outcome = self.simulation.run_until(end + machine.cycles(drain_ns(self.cell)));
         if !matches!(outcome, RunEnd::Finished) {
             return Err(Failed::outcome(outcome));
         }
@@ -209,6 +209,8 @@ impl<'a> Run<'a> {
     ) -> Result<Window, Failed> {
         let machine = self.cell.machine;
         let enough = effort.enough(self.cell.variant, before.len() as u64);
+        let work = self.cell.variant.work_of_operation(self.cell.local_work);
+        let longest = LONGEST_WINDOW_NS.max(enough as f64 * work);
         let mut nanoseconds = effort.window_ns;
         let mut ends = Vec::new();
         loop {
@@ -223,10 +225,10 @@ impl<'a> Run<'a> {
             let operations = self.simulation.operations();
             let counts: Vec<u64> = operations.iter().zip(before).map(|(a, b)| a - b).collect();
             let total: u64 = counts.iter().sum();
-            if total > 0 && (total >= enough || nanoseconds >= LONGEST_WINDOW_NS) {
+            if total > 0 && (total >= enough || nanoseconds >= longest) {
                 return Ok(Window { nanoseconds, counts, ends });
             }
-            if nanoseconds >= LONGEST_WINDOW_NS {
+            if nanoseconds >= longest {
                 return Err(Failed::Run(format!(
                     "no operation finished within {} s of the machine's time",
                     nanoseconds / 1e9

@@ -45,5 +45,7 @@ pub use step::{GetOperation, PutOperation, Step};
 pub(crate) use table::{Allowed, Setting, TableKind};
 pub use table::{KeyChoice, Table, TableOperation};
 pub(crate) use table_kinds::MOST_RECORDS;
+#[cfg(test)]
+pub(crate) use variant::LARGEST_FACTOR;
 pub use variant::Variant;
 pub use variant_pairs::VariantPair;

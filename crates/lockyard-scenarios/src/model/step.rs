@@ -104,6 +104,16 @@ pub enum Step {
 }
 
 impl Step {
+    /// Returns the local work of the step itself, in nanoseconds. `calibrated` is the calibrated
+    /// local work of an operation.
+    pub(crate) fn work(&self, calibrated: f64) -> f64 {
+        match *self {
+            Step::Work { nanoseconds, .. } => nanoseconds,
+            Step::CalibratedWork { share, .. } => calibrated * share,
+            _ => 0.0,
+        }
+    }
+
     /// Returns the sum of `weight` over `steps`, including steps under locks.
     pub(crate) fn sum<N: std::iter::Sum>(steps: &[Step], weight: &impl Fn(&Step) -> N) -> N {
         let of_one = |step: &Step| match step {

@@ -9,6 +9,9 @@ use super::step::Step;
 use super::table::Table;
 use lockyard::platform::Activity;
 
+/// Upper bound of the factors by which operations differ, if they do.
+pub(crate) const LARGEST_FACTOR: f64 = 37.0;
+
 /// A variant: its objects and steps.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Variant {
@@ -45,6 +48,22 @@ impl Variant {
     pub fn is_calibrated(&self) -> bool {
         let shares = |step: &Step| usize::from(matches!(step, Step::CalibratedWork { .. }));
         Step::sum(&self.steps, &shares) > 0
+    }
+
+    /// Returns the mean local work of one operation, in nanoseconds. `calibrated` is its calibrated
+    /// part.
+    pub fn work_of_operation(&self, calibrated: f64) -> f64 {
+        Step::sum(&self.steps, &|step| step.work(calibrated))
+    }
+
+    /// Returns the longest local work, in nanoseconds, of one operation or one disturbance.
+    /// `calibrated` is the calibrated local work of an operation.
+    pub fn longest_work(&self, calibrated: f64) -> f64 {
+        let factor = if self.work_varies { LARGEST_FACTOR } else { 1.0 };
+        let of_disturbance =
+            |one: &Disturbance| Step::sum(&one.steps, &|step| step.work(calibrated));
+        let disturbances = self.disturbances.iter().map(of_disturbance);
+        disturbances.fold(factor * self.work_of_operation(calibrated), f64::max)
     }
 
     /// Returns the name of an activity, which is that of its part or of its region.

@@ -34,6 +34,7 @@ impl TaskNumbers {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::LARGEST_FACTOR;
 
     fn sample(seed: u64, task: u64) -> Vec<f64> {
         let mut numbers = TaskNumbers::new(seed, task);
@@ -50,7 +51,7 @@ mod tests {
             assert!((mean - 1.0).abs() < 0.03, "{mean}");
             assert!((above(1.0) - (-1f64).exp()).abs() < 0.015, "{}", above(1.0));
             assert!((above(3.0) - (-3f64).exp()).abs() < 0.01, "{}", above(3.0));
-            assert!(numbers.iter().all(|n| (0.0..=37.0).contains(n)));
+            assert!(numbers.iter().all(|n| (0.0..=LARGEST_FACTOR).contains(n)));
         }
     }
 
