@@ -43,7 +43,7 @@ pub struct Assembled {
 
 /// Returns the number of changes for the next one of `cells` cells, after the cells in `traced`.
 pub(crate) fn share(traced: &[TracedCell], cells: usize) -> usize {
-    let spent: usize = traced.iter().map(|cell| cell.run.changes.len()).sum();
+    let spent: usize = traced.iter().map(|cell| cell.run.changes_since_begin()).sum();
     let left = cells.saturating_sub(traced.len()).max(1);
     MOST_CHANGES.saturating_sub(spent) / left
 }

@@ -48,9 +48,17 @@ pub struct TracedRun {
     pub hash: u64,
 }
 
-/// Simulates the first part of a cell's first window. The trace ends soon after `most` changes, or
-/// with the window. `long` is the effect of a fallback on the figure, if there is one. Then the run
-/// is that of the part that is longer on average.
+impl TracedRun {
+    /// Returns the number of changes after the beginning. The state at the beginning is left out,
+    /// because tables have many lines that nothing touches afterwards.
+    pub fn changes_since_begin(&self) -> usize {
+        self.changes.iter().filter(|change| change.time > self.begin).count()
+    }
+}
+
+/// Simulates the first part of a cell's first window. The trace ends soon after `most` changes since
+/// its beginning, or with the window. `long` is the effect of a fallback on the figure, if there is
+/// one. Then the run is that of the part that is longer on average.
 ///
 /// # Errors
 ///
@@ -87,9 +95,10 @@ fn follow(mut run: Run, effort: SimulationEffort, most: usize) -> Result<TracedR
     let changes = Changes::default();
     recording.begin_changes(begin, Rc::clone(&changes));
     run.simulation.observe(Box::new(Follower { changes: Rc::clone(&changes), begin }));
+    let at_begin = changes.borrow().len();
     let step = cell.machine.cycles(BETWEEN_LOOKS_NS).max(1);
     let mut end = begin;
-    while end < begin + window && changes.borrow().len() < most {
+    while end < begin + window && changes.borrow().len() - at_begin < most {
         end = (end + step).min(begin + window);
         run_until(&mut run, end)?;
     }

@@ -42,6 +42,26 @@ fn traced(threads: usize, most: usize) -> (TracedRun, Assembled) {
     })
 }
 
+#[test]
+fn the_lines_of_a_table_leave_room_for_changes() {
+    let machine = Machine::shipped("nehalem-2s4c2t").expect("it is shipped");
+    let script = Script::shipped("buffer-cache/16-way-create").expect("it is shipped");
+    let placement = MachinePlacement::Order(script.order);
+    let cell = CellSpec {
+        machine: &machine,
+        variant: &script.variants[0],
+        placement: &placement,
+        home: 0,
+        threads: 8,
+        local_work: 0.0,
+    };
+    let most = 1_000;
+    let run = trace(&cell, EFFORT, None, most).expect("it runs");
+    let at_begin = run.changes.len() - run.changes_since_begin();
+    assert!(at_begin > most, "{at_begin} lines are in caches");
+    assert!(run.changes_since_begin() >= most, "{}", run.changes_since_begin());
+}
+
 /// Returns the slices of a track: name, start, end.
 fn slices(assembled: &Assembled, process: &Process, track: usize) -> Vec<(String, u64, u64)> {
     let mut open = Vec::new();
