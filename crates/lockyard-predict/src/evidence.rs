@@ -14,19 +14,31 @@ use crate::placement::MachinePlacement;
 use crate::simulate::has_siblings;
 use lockyard_results::details::{EvidenceDetail, SimulatedDetail};
 use lockyard_results::statistics;
-use lockyard_scenarios::{Script, Variant};
+use lockyard_scenarios::{Object, ObjectKind, Script, Variant};
 use lockyard_sim::Machine;
 
 /// Errors by kind.
 const EVIDENCE: &str = include_str!("../data/evidence.csv");
 
+/// Kind of a system.
+///
+/// In a microbenchmark, all operations are alike, each task has its own CPU, and nothing disturbs
+/// the run. Scripts of whole programs state things that their publishers do not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum System {
+    /// A microbenchmark of reference counts.
+    Counts,
+    /// A microbenchmark of other things, such as locks.
+    Others,
+    /// A whole program.
+    Program,
+}
+
 /// Kind of a predicted cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kind {
-    /// `false` for a microbenchmark: all operations are alike, each task has its own CPU, and
-    /// nothing disturbs the run. Scripts of whole programs state things that their publishers do
-    /// not.
-    pub is_program: bool,
+    /// Kind of the system.
+    pub system: System,
     /// `true` if two tasks are SMT siblings of a core. How much of a line siblings share is not
     /// settled.
     pub has_siblings: bool,
@@ -34,11 +46,13 @@ pub struct Kind {
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Kind; 4] = [
-        Kind { is_program: false, has_siblings: false },
-        Kind { is_program: false, has_siblings: true },
-        Kind { is_program: true, has_siblings: false },
-        Kind { is_program: true, has_siblings: true },
+    pub const ALL: [Kind; 6] = [
+        Kind { system: System::Counts, has_siblings: false },
+        Kind { system: System::Counts, has_siblings: true },
+        Kind { system: System::Others, has_siblings: false },
+        Kind { system: System::Others, has_siblings: true },
+        Kind { system: System::Program, has_siblings: false },
+        Kind { system: System::Program, has_siblings: true },
     ];
 
     /// Returns the kind of a cell of a script.
@@ -53,7 +67,15 @@ impl Kind {
             || variant.guests.is_some()
             || variant.tables().next().is_some()
             || script.samples.is_some();
-        Kind { is_program, has_siblings: has_siblings(machine, placement, threads) }
+        let counts = |object: &Object| {
+            matches!(object.kind, ObjectKind::LockRef { .. } | ObjectKind::Page { .. })
+        };
+        let system = match is_program {
+            true => System::Program,
+            false if variant.objects.iter().any(counts) => System::Counts,
+            false => System::Others,
+        };
+        Kind { system, has_siblings: has_siblings(machine, placement, threads) }
     }
 
     /// Returns the kind of a published cell, by its names. Returns `None` if no shipped script or
@@ -74,11 +96,17 @@ impl Kind {
 
     /// Returns the name for results and for display.
     pub fn name(self) -> &'static str {
-        match (self.is_program, self.has_siblings) {
-            (false, false) => "microbenchmarks",
-            (false, true) => "microbenchmarks with SMT siblings in use",
-            (true, false) => "whole programs",
-            (true, true) => "whole programs with SMT siblings in use",
+        match (self.system, self.has_siblings) {
+            (System::Counts, false) => "microbenchmarks of reference counts",
+            (System::Counts, true) => {
+                "microbenchmarks of reference counts with SMT siblings in use"
+            }
+            (System::Others, false) => "microbenchmarks without reference counts",
+            (System::Others, true) => {
+                "microbenchmarks without reference counts and with SMT siblings in use"
+            }
+            (System::Program, false) => "whole programs",
+            (System::Program, true) => "whole programs with SMT siblings in use",
         }
     }
 
@@ -152,7 +180,7 @@ fn sentence(evidence: &EvidenceDetail) -> String {
             evidence.cells
         ),
         _ => format!(
-            "The error for this kind of scenario is not known ({kind}): no published table has it."
+            "The error for this kind of scenario is not known ({kind}): no published table tells it."
         ),
     }
 }
@@ -168,16 +196,18 @@ mod tests {
 
     #[test]
     fn published_cells_are_of_the_kinds_of_their_tables() {
-        let kind = |is_program, has_siblings| Kind { is_program, has_siblings };
+        let kind = |system, has_siblings| Kind { system, has_siblings };
         let of_fstat2 = |threads| shipped("fstat2", "cascade-lake-2s24c2t", "lockref", threads);
-        assert_eq!(of_fstat2(48), kind(false, false));
-        assert_eq!(of_fstat2(96), kind(false, true));
+        assert_eq!(of_fstat2(48), kind(System::Counts, false));
+        assert_eq!(of_fstat2(96), kind(System::Counts, true));
+        let page = shipped("page-ref", "zen4-7840u", "xadd", 4);
+        assert_eq!(page.system, System::Counts);
         let of_loop = shipped("spin-loop/same-node/embedded", "westmere-ex-4s10c", "ticket", 4);
-        assert_eq!(of_loop, kind(false, false));
+        assert_eq!(of_loop, kind(System::Others, false));
         let samples = shipped("stat-degradation", "sapphire-rapids", "lockref", 16);
-        assert!(samples.is_program);
+        assert_eq!(samples.system, System::Program);
         let guests = shipped("dbench/overcommit-2x", "sandy-bridge-32c-kvm", "ticket", 16);
-        assert!(guests.is_program);
+        assert_eq!(guests.system, System::Program);
         assert_eq!(Kind::of_published("fstat2", "cascade-lake-2s24c2t", "none", Some(1)), None);
         assert_eq!(Kind::of_published("none", "cascade-lake-2s24c2t", "lockref", Some(1)), None);
     }
@@ -193,14 +223,17 @@ mod tests {
             let placement = MachinePlacement::Order(order);
             Kind::of(&script, &script.variants[0], &machine, &placement, 2)
         };
-        assert_eq!(of("", Order::SiblingsLast), Kind { is_program: true, has_siblings: false });
+        let program = Kind { system: System::Program, has_siblings: false };
+        assert_eq!(of("", Order::SiblingsLast), program);
         let alike = of("work_varies = false", Order::Fill);
-        assert_eq!(alike, Kind { is_program: false, has_siblings: true });
+        assert_eq!(alike, Kind { system: System::Others, has_siblings: true });
+        // The errors of reference counts are no evidence for it.
+        assert_eq!(alike.evidence().median_abs_error, None);
     }
 
     #[test]
     fn a_file_has_the_quantiles_of_each_kind_and_is_read_again() {
-        let [micro, _, program, unknown] = Kind::ALL;
+        let [micro, .., program, unknown] = Kind::ALL;
         let mut errors: Vec<(Kind, f64)> =
             (1..=11).map(|n| (micro, f64::from(n) / 100.0)).collect();
         errors.push((program, -0.5));
@@ -214,7 +247,7 @@ mod tests {
         assert_eq!(
             sentence(of(micro)),
             "On tables it was not fitted on, this model's median error is 6 % for this kind of \
-             scenario (p90 10 %): microbenchmarks, 11 published figures."
+             scenario (p90 10 %): microbenchmarks of reference counts, 11 published figures."
         );
         assert!(sentence(of(unknown)).contains("is not known (whole programs with SMT"));
     }
@@ -227,6 +260,6 @@ mod tests {
             assert_eq!(evidence.cells > 0, evidence.median_abs_error.is_some(), "{evidence:?}");
             assert!(evidence.median_abs_error <= evidence.p90_abs_error, "{evidence:?}");
         }
-        assert!(Kind::ALL[0].evidence().cells > 20 && Kind::ALL[2].evidence().cells > 20);
+        assert!(Kind::ALL[0].evidence().cells > 20 && Kind::ALL[4].evidence().cells > 20);
     }
 }

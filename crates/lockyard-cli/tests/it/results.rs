@@ -3,7 +3,7 @@
 
 use crate::support::lockyard;
 use lockyard_lab::reproduce;
-use lockyard_predict::evidence::{self, Kind};
+use lockyard_predict::evidence::{self, Kind, System};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::process::Command;
@@ -182,7 +182,7 @@ fn errors_by_kind(json: &serde_json::Value) -> Vec<(Kind, f64)> {
             Kind::of_published(text("experiment"), text("machine"), text("variant"), threads);
         let kind = kind.expect("a published cell is one of a shipped script");
         let is_primitive = reproduce::PRIMITIVES.contains(&text("table"));
-        assert_eq!(kind.is_program, !is_primitive, "{row}");
+        assert_eq!(kind.system == System::Program, !is_primitive, "{row}");
         if text("table") != reproduce::FLAT {
             errors.push((kind, error));
         }
