@@ -157,14 +157,23 @@ pub fn file(errors: &[(Kind, f64)]) -> String {
     text
 }
 
+/// Sentence about the order in which assumptions and errors came.
+const CAVEAT: &str = "Some of its assumptions were made after errors on these tables were seen \
+                      (docs/evidence/assumptions.md).";
+
 /// Returns sentences about the errors of the rows' kinds, without repetitions.
 pub fn sentences<'d>(details: impl Iterator<Item = &'d SimulatedDetail>) -> Vec<String> {
     let mut sentences = Vec::new();
+    let mut knows = false;
     for evidence in details.filter_map(|detail| detail.evidence.as_ref()) {
         let sentence = sentence(evidence);
         if !sentences.contains(&sentence) {
             sentences.push(sentence);
         }
+        knows |= evidence.median_abs_error.is_some();
+    }
+    if knows {
+        sentences.push(CAVEAT.to_owned());
     }
     sentences
 }
@@ -250,6 +259,11 @@ mod tests {
              scenario (p90 10 %): microbenchmarks of reference counts, 11 published figures."
         );
         assert!(sentence(of(unknown)).contains("is not known (whole programs with SMT"));
+        let detail = |kind| SimulatedDetail { evidence: Some(of(kind).clone()), ..<_>::default() };
+        let both = [detail(micro), detail(program), detail(micro)];
+        let said = sentences(both.iter());
+        assert_eq!((said.len(), said[2].as_str()), (3, CAVEAT), "each once");
+        assert_eq!(sentences([detail(unknown)].iter()).len(), 1, "no error, no caveat");
     }
 
     #[test]
