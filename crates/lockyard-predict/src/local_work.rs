@@ -142,20 +142,20 @@ pub fn solve_cpu_time(
     // The search uses exponents of ten, because the length of an operation is unknown.
     let tried = RefCell::new(Vec::new());
     let miss_at = |exponent: f64| -> Result<f64, SimulationError> {
-        let work = 10f64.powf(exponent);
+        let work = libm::pow(10.0, exponent);
         let miss = at(cell, work)?.cpu.of(region) / share - 1.0;
         tried.borrow_mut().push(Tried { at: work, miss });
         Ok(miss)
     };
     let end = |work: f64| {
-        let at = work.log10();
+        let at = libm::log10(work);
         miss_at(at).map(|miss| Tried { at, miss })
     };
     let (a, b) = (end(WORKS.0)?, end(WORKS.1)?);
     let nearer = if a.miss.abs() < b.miss.abs() { a } else { b };
     let Tried { at: exponent, miss } =
         if a.miss.signum() == b.miss.signum() { nearer } else { bisect(a, b, &miss_at)? };
-    let work = 10f64.powf(exponent);
+    let work = libm::pow(10.0, exponent);
     Ok(LocalWork { nanoseconds: work, miss, as_good: as_good(work, &tried.take()) })
 }
 

@@ -100,17 +100,18 @@ impl Fallbacks {
         if runs < 4 {
             return None;
         }
-        let all = self.extrapolated(self.without.iter()).ln();
+        let all = libm::log(self.extrapolated(self.without.iter()));
         let but_one = |one: usize| {
             let others = self.without.iter().enumerate().filter(move |(index, _)| *index != one);
-            self.extrapolated(others.map(|(_, run)| run)).ln()
+            libm::log(self.extrapolated(others.map(|(_, run)| run)))
         };
         let estimates: Vec<f64> = (0..runs).map(but_one).collect();
         let mean = statistics::mean(&estimates)?;
         let squares: f64 = estimates.iter().map(|estimate| (estimate - mean).powi(2)).sum();
         let error = ((runs - 1) as f64 / runs as f64 * squares).sqrt();
         let away = statistics::student(runs - 1) * error;
-        (all.is_finite() && away.is_finite()).then(|| ((all - away).exp(), (all + away).exp()))
+        (all.is_finite() && away.is_finite())
+            .then(|| (libm::exp(all - away), libm::exp(all + away)))
     }
 
     /// Returns the expected number of fallbacks per second, extrapolated from the runs without
@@ -160,7 +161,7 @@ fn expected(counts: &[u64], bound: usize) -> f64 {
     let beyond = counts[begin..].iter().zip(0u64..).map(|(count, more)| count * more);
     let mean = beyond.sum::<u64>() as f64 / tail as f64;
     let again = mean / (1.0 + mean);
-    tail as f64 * again.powf((bound - begin) as f64)
+    tail as f64 * libm::pow(again, (bound - begin) as f64)
 }
 
 #[cfg(test)]

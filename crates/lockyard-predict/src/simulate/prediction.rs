@@ -126,7 +126,7 @@ impl LongRun {
         from_then: f64,
     ) -> LongRun {
         let expected = seconds * fallbacks_per_second;
-        let share = if expected > 0.0 { -(-expected).exp_m1() / expected } else { 1.0 };
+        let share = if expected > 0.0 { -libm::expm1(-expected) / expected } else { 1.0 };
         LongRun { seconds, fallbacks_per_second, until, from_then, share, by_rate: None }
     }
 
