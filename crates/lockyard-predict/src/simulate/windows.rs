@@ -28,6 +28,12 @@ const LONGEST_WINDOW_NS: f64 = 2e9;
 /// Time within which the last task reaches a lock after its start, in simulated nanoseconds.
 const COMES_BY_NS: f64 = 1000.0;
 
+/// Returns the seed of the random numbers that the tasks of a guest draw in a run with this seed.
+/// The first guest has that of the run. Equal seeds would give the guests equal work.
+fn seed_of_guest(seed: u64, guest: usize) -> u64 {
+    seed ^ (guest as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+}
+
 /// Simulates a cell. With `fallen`, the task that begins first holds the locks of all lockrefs
 /// until the others have begun, so that they queue in a random order. In that case the variant has
 /// no guests.
@@ -129,7 +135,8 @@ impl<'a> Run<'a> {
         let beginnings = Beginnings::draw(&mut simulation, starts, tasks);
         let mut all = Vec::new();
         for guest in 0..cell.variant.guests.unwrap_or(1) {
-            let objects = objects(&mut simulation, cell, seed).map_err(Failed::Setup)?;
+            let seed_of_guest = seed_of_guest(seed, guest);
+            let objects = objects(&mut simulation, cell, seed_of_guest).map_err(Failed::Setup)?;
             for (name, address, bytes) in objects.places() {
                 simulation.name(address, bytes, name);
             }
@@ -420,5 +427,33 @@ impl<'a> Sums<'a> {
         let each = |cycles: u64| if all > 0.0 { cycles as f64 / all } else { 0.0 };
         let (user, idle, busy) = (each(self.user), each(self.idle), each(self.busy));
         CpuTime { user, idle, system: busy - user - idle }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::placement::MachinePlacement;
+    use lockyard_scenarios::Script;
+    use lockyard_sim::Machine;
+
+    #[test]
+    fn guests_draw_different_factors() {
+        let machine = Machine::shipped("sandy-bridge-32c-kvm").expect("it is shipped");
+        let script = Script::shipped("dbench/overcommit-3x").expect("it is shipped");
+        let cell = CellSpec {
+            machine: &machine,
+            variant: &script.variants[0],
+            placement: &MachinePlacement::Order(script.order),
+            home: 0,
+            threads: 2,
+            local_work: 100.0,
+        };
+        let run = Run::begin(&cell, 1, cell.variant.starts, false);
+        let run = run.unwrap_or_else(|failed| panic!("{}", failed.message()));
+        let mut seeds: Vec<u64> = run.objects.iter().map(|objects| objects.seed()).collect();
+        assert_eq!((seeds.len(), seeds[0]), (3, 1));
+        seeds.dedup();
+        assert_eq!(seeds.len(), 3, "neighbours differ");
     }
 }

@@ -115,6 +115,11 @@ impl<S: Stage> Prepared<S> {
         Prepared { seed, ..self }
     }
 
+    /// Returns the seed.
+    pub fn seed(&self) -> u64 {
+        self.seed
+    }
+
     /// Returns the number of memory blocks of the objects. Each group of objects with the same line
     /// index has one block.
     pub fn lines(&self) -> usize {
