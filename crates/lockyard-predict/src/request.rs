@@ -87,6 +87,7 @@ pub fn check(request: &PredictRequest) -> Result<(), InputError> {
     let script = &request.script;
     let variants = script.named_variants(&request.variants)?;
     variants.iter().try_for_each(|variant| refuse_foreign(variant))?;
+    variants.iter().try_for_each(|variant| refuse_empty(script, variant))?;
     let scripted = MachinePlacement::Order(script.order);
     check_room(request, request.placement.as_ref().unwrap_or(&scripted))
 }
@@ -298,6 +299,18 @@ impl Cell<'_> {
             ..Row::new(key, status)
         }
     }
+}
+
+/// Refuses a variant without steps, whose operations take no time on a simulated machine.
+fn refuse_empty(script: &Script, variant: &Variant) -> Result<(), InputError> {
+    if !variant.steps.is_empty() {
+        return Ok(());
+    }
+    let (script, variant) = (&script.name, &variant.name);
+    Err(InputError(format!(
+        "{script}: the variant `{variant}` has no steps, so its operations take no time on a \
+         simulated machine; allowed: one or more [[steps]]"
+    )))
 }
 
 /// Refuses a variant whose lock is native code of another library.

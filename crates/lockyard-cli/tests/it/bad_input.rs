@@ -103,6 +103,21 @@ fn numbers_of_threads_are_whole_and_within_the_machine() {
 }
 
 #[test]
+fn a_script_without_steps_has_no_prediction() {
+    let text = "name = \"empty\"\n[[objects]]\nname = \"w\"\nkind = \"word\"\n[[steps]]\n\
+                do = \"add\"\nobject = \"w\"\nonly = [\"adds\"]\n[[variants]]\nname = \"adds\"\n\
+                [[variants]]\nname = \"nothing\"\n";
+    let file = File::new("without-steps.toml", text.as_bytes());
+    assert_eq!(
+        refusal(&predict(file.path(), CLX, "1")),
+        "lockyard: empty: the variant `nothing` has no steps, so its operations take no time on a \
+         simulated machine; allowed: one or more [[steps]]"
+    );
+    let adds = lockyard(&[&predict(file.path(), CLX, "1")[..], &["--variant", "adds"]].concat());
+    assert_eq!(adds.status.code(), Some(0), "the other variant has one");
+}
+
+#[test]
 fn a_broken_machine_file_is_refused_with_its_line() {
     let broken = |name: &str, from: &str, to: &str| {
         assert!(MACHINE.contains(from), "{from}");
@@ -218,14 +233,13 @@ fn a_path_that_is_not_a_file_is_refused_without_waiting_for_it() {
 }
 
 #[test]
-fn scripts_whose_operations_do_nothing_end() {
+fn a_script_whose_operations_take_less_than_a_cycle_ends() {
     let begin = SCRIPT.split("[[objects]]").next().expect("the head");
     let end = "[[variants]]\nname = \"v\"\ntitle = \"v\"\n[placement]\norder = \"siblings-last\"\n";
-    for (name, steps) in [("empty", ""), ("tiny", "[[steps]]\ndo = \"work\"\nns = 0.01\n")] {
-        let file = File::new(&format!("{name}.toml"), format!("{begin}{steps}{end}").as_bytes());
-        let output = lockyard(&predict(file.path(), CLX, "1"));
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    }
+    let steps = "[[steps]]\ndo = \"work\"\nns = 0.01\n";
+    let file = File::new("tiny.toml", format!("{begin}{steps}{end}").as_bytes());
+    let output = lockyard(&predict(file.path(), CLX, "1"));
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]
