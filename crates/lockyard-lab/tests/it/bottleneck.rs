@@ -159,7 +159,8 @@ fn on_two_sockets_the_section_dominates_and_a_faster_lock_helps_all_the_same() {
     let [hold, hand] = [lock.held, lock.handed_over()].map(|time| costs.each_time(&lock, time));
     let half = costs.half_section().expect("there is a bottleneck");
     assert_near(half.throughput, 1e9 / (hold / 2.0 + hand));
-    let both = ["an ideal lock would give up to 3.", ", half of the section up to "];
+    let both =
+        ["an ideal lock would give at most about 3.", ", half of the section at most about "];
     let sentence = costs.sentence().to_lowercase();
     assert!(both.iter().all(|words| sentence.contains(words)), "{sentence}");
 }
@@ -209,7 +210,7 @@ fn above_the_knee_of_two_locks_a_second_one_doubles_the_throughput() {
     assert_near(second.throughput, 2e9 / (hold + hand));
     assert!((second.gain - 1.0).abs() < NEAR, "{second:?}");
     let words = format!(
-        "a second lock for half of the operations up to {:.2} M op/s (+",
+        "a second lock for half of the operations at most about {:.2} M op/s (+",
         second.throughput / 1e6
     );
     assert!(costs.sentence().contains(&words), "{}", costs.sentence());
@@ -287,7 +288,11 @@ fn of_two_locks_the_longer_section_bounds() {
     let costs = costs("", &[("short", QUEUED), ("long", QUEUED)], &steps, 12);
     assert_eq!(costs.cause(), (Cause::CriticalSection, Some("long")));
     assert_ideal(&costs, 1e9 / 400.0);
-    assert!(costs.sentence().contains("deal locks would give up to"), "{}", costs.sentence());
+    assert!(
+        costs.sentence().contains("deal locks would give at most about"),
+        "{}",
+        costs.sentence()
+    );
 }
 
 #[test]
@@ -367,7 +372,7 @@ fn operations_that_vary_are_the_machine_repairmans() {
     let ideal = ideal(&costs);
     // A window holds a few thousand operations of random length.
     assert!((ideal.throughput / expected - 1.0).abs() < 0.06, "{ideal:?}, expected {expected}");
-    assert!(costs.sentence().contains("would give about"), "{}", costs.sentence());
+    assert!(costs.sentence().contains("would give at most about"), "{}", costs.sentence());
 }
 
 #[test]

@@ -145,9 +145,9 @@ impl Costs {
     /// lock. Empty if their effect is unknown.
     fn of_ideal(&self, cause: Cause) -> String {
         let Some(ideal) = self.ideal() else { return String::new() };
+        // A bound if operations are alike, an estimate if they differ.
         let gives = |bound: Bound| {
-            let up_to = if self.work_varies { "about" } else { "up to" };
-            format!("{up_to} {} (+{})", rate(bound.throughput), percent(bound.gain))
+            format!("at most about {} (+{})", rate(bound.throughput), percent(bound.gain))
         };
         let locks = if self.locks.len() > 1 { "ideal locks" } else { "an ideal lock" };
         let mut figures = format!("{locks} would give {}", gives(ideal));

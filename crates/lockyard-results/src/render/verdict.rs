@@ -50,7 +50,8 @@ pub(super) fn verdict(
             double if double >= 2.0 => format!("{} times as much", times(double)),
             some => format!("{} more", amount(some)),
         };
-        sentences.push(format!("An ideal lock would give up to {of} at {}.", in_words(threads)));
+        sentences
+            .push(format!("An ideal lock would give at most about {of} at {}.", in_words(threads)));
     }
     sentences.join(" ")
 }
@@ -358,7 +359,7 @@ mod tests {
             "{text}"
         );
         assert!(text.contains("a never gains from more threads."), "{text}");
-        assert!(text.ends_with("An ideal lock would give up to 42 % more at 32 threads."));
+        assert!(text.ends_with("An ideal lock would give at most about 42 % more at 32 threads."));
     }
 
     #[test]
@@ -377,9 +378,9 @@ mod tests {
             let ideal = Some(IdealGain { threads: 8, gain });
             verdict(&[series("a", [1.0; 6])], Direction::Up, "op/s", ideal)
         };
-        assert!(of(1.5).ends_with("would give up to 2.5 times as much at 8 threads."));
-        assert!(of(20.0).ends_with("would give up to 21 times as much at 8 threads."));
-        assert!(of(0.99).ends_with("would give up to 99 % more at 8 threads."));
+        assert!(of(1.5).ends_with("would give at most about 2.5 times as much at 8 threads."));
+        assert!(of(20.0).ends_with("would give at most about 21 times as much at 8 threads."));
+        assert!(of(0.99).ends_with("would give at most about 99 % more at 8 threads."));
     }
 
     #[test]
