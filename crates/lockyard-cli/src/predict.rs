@@ -205,8 +205,7 @@ fn notes(script: &Script, machines: &[Machine]) -> Vec<String> {
             "Local work: calibrated on {}{}, in nanoseconds, and reused here.",
             calibration.machines.join(" and "),
             match calibration.threads {
-                Some(1) => " at 1 thread".to_owned(),
-                Some(threads) => format!(" at {threads} threads"),
+                Some(threads) => format!(" at {}", lockyard_support::threads(threads)),
                 None => String::new(),
             }
         ),

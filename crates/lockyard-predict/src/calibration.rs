@@ -7,8 +7,8 @@ use crate::names;
 use crate::placement::{MachinePlacement, check_threads};
 use crate::simulate::{CellSpec, RunPlan, SimulationEffort, simulate};
 use lockyard_results::published::{PublishedCell, PublishedTable};
-use lockyard_scenarios::{Calibration, Gives, Length, Metric, Region, Script, Step, Variant};
-use lockyard_support::InputError;
+use lockyard_scenarios::{Calibration, Gives, Length, Metric, Region, Script, Variant};
+use lockyard_support::{InputError, threads as in_words};
 
 /// Returns the published cell that calibrates `variant` for `machine`, as the script's calibration
 /// says. If there is no cell for this machine, uses the calibration's first machine.
@@ -185,22 +185,13 @@ fn required_cell<'t>(
 ) -> Result<&'t PublishedCell, Failure> {
     calibration_cell(script, &variant.name, machine, tables).ok_or_else(|| {
         let of = calibration.variant.as_deref().unwrap_or(&variant.name);
-        let threads = calibration.threads.map(|threads| format!(", {threads} threads"));
+        let threads = calibration.threads.map(|threads| format!(", {}", in_words(threads)));
         Failure::Input(InputError(format!(
             "scenario `{}`: no published table has its calibration cell ({}, {of}{})",
             script.name,
             calibration.machines.join(" or "),
             threads.unwrap_or_default()
         )))
-    })
-}
-
-/// Returns `true` if an operation has calibrated work.
-fn has_calibrated_work(steps: &[Step]) -> bool {
-    steps.iter().any(|step| match step {
-        Step::CalibratedWork { .. } => true,
-        Step::Locked { steps, .. } => has_calibrated_work(steps),
-        _ => false,
     })
 }
 
@@ -217,7 +208,7 @@ pub fn local_work(
     tables: &[PublishedTable],
 ) -> Result<Option<LocalWork>, Failure> {
     let Some(calibration) = &script.calibration else { return Ok(None) };
-    if !calibration.gives_local_work() || !has_calibrated_work(&variant.steps) {
+    if !calibration.gives_local_work() || !variant.is_calibrated() {
         return Ok(None);
     }
     let of = calibration.variant.as_deref().unwrap_or(&variant.name);

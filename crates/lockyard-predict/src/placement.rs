@@ -2,7 +2,7 @@
 
 use lockyard_scenarios::Order;
 use lockyard_sim::Machine;
-use lockyard_support::{InputError, hint, printable};
+use lockyard_support::{InputError, hint, printable, threads as in_words};
 
 /// Placement of tasks on a simulated machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -134,7 +134,8 @@ pub fn check_threads(machine: &Machine, threads: usize) -> Result<(), InputError
     let all = machine.hardware_threads();
     if threads == 0 || threads > all {
         return Err(InputError(format!(
-            "{threads} threads on machine `{}`; allowed: 1 to {all}",
+            "{} on machine `{}`; allowed: 1 to {all}",
+            in_words(threads),
             machine.name()
         )));
     }

@@ -19,7 +19,7 @@ use lockyard_results::published::PublishedTable;
 use lockyard_results::row::{Row, Status};
 use lockyard_scenarios::{Script, Variant};
 use lockyard_sim::Machine;
-use lockyard_support::{InputError, jobs};
+use lockyard_support::{InputError, jobs, threads as in_words};
 
 /// Cells to predict.
 #[derive(Clone, Debug)]
@@ -155,7 +155,10 @@ fn check_room(request: &PredictRequest, placement: &MachinePlacement) -> Result<
         let room = placement.room(&request.machine);
         if threads > room {
             let what = placement.describe();
-            return Err(InputError(format!("{threads} threads on {what}; allowed: 1 to {room}")));
+            return Err(InputError(format!(
+                "{} on {what}; allowed: 1 to {room}",
+                in_words(threads)
+            )));
         }
     }
     Ok(())
@@ -259,11 +262,7 @@ impl Cell<'_> {
         let (spec, script) = (&self.spec, &self.request.script);
         let plan = RunPlan::full(spec, &script.run, None);
         let run = simulate::trace(spec, plan.effort, prediction.long, most);
-        let threads = match spec.threads {
-            1 => "1 thread".to_owned(),
-            threads => format!("{threads} threads"),
-        };
-        let name = format!("{}, {threads}", spec.variant.name);
+        let name = format!("{}, {}", spec.variant.name, in_words(spec.threads));
         Ok(TracedCell { name, run: run.map_err(|error| self.failed(error))? })
     }
 

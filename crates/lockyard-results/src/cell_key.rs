@@ -1,5 +1,6 @@
 //! Keys of cells: they join rows, published figures and figures of result files.
 
+use lockyard_support::threads as in_words;
 use std::fmt;
 
 /// Name for this host in the machine field of a key.
@@ -64,8 +65,7 @@ impl CellKey {
     /// Returns the number of threads in words, for example `2 threads`.
     pub fn threads_in_words(&self) -> String {
         match self.threads {
-            Some(1) => "1 thread".to_owned(),
-            Some(threads) => format!("{threads} threads"),
+            Some(threads) => in_words(threads),
             None => "threads not stated".to_owned(),
         }
     }

@@ -6,6 +6,7 @@ use crate::machine::description::Machine;
 use crate::random::Random;
 use crate::shared::Shared;
 use lockyard::platform::Event;
+use lockyard_support::threads;
 use std::alloc::Layout;
 use std::fmt;
 use std::ops::Deref;
@@ -107,7 +108,8 @@ impl fmt::Display for RunEnd {
             RunEnd::Finished => f.write_str("finished"),
             RunEnd::TimeOver => f.write_str("time over"),
             RunEnd::Stuck(reports) => {
-                write!(f, "stuck: {} threads wait forever", reports.len())?;
+                let wait = if reports.len() == 1 { "waits" } else { "wait" };
+                write!(f, "stuck: {} {wait} forever", threads(reports.len()))?;
                 list(f, reports)
             }
             RunEnd::Panicked { thread, message } => {
@@ -116,7 +118,7 @@ impl fmt::Display for RunEnd {
             RunEnd::Fatal { thread, message } => write!(f, "thread {thread} stopped: {message}"),
             RunEnd::Cancelled => f.write_str("cancelled"),
             RunEnd::TooManyEvents(reports) => {
-                write!(f, "gave up after too many events, {} threads unfinished", reports.len())?;
+                write!(f, "gave up after too many events, {} unfinished", threads(reports.len()))?;
                 list(f, reports)
             }
         }

@@ -4,7 +4,7 @@
 pub mod jobs;
 mod text;
 
-pub use text::{hint, line_of, nearest, printable, read_text};
+pub use text::{hint, line_of, nearest, printable, read_text, threads};
 
 /// Error in the input, in one line: what is wrong, where, and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]

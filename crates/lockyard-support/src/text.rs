@@ -62,6 +62,11 @@ pub fn hint(name: &str, allowed: &[&str], otherwise: &str) -> String {
     }
 }
 
+/// Returns a number of threads in words, for example `1 thread`.
+pub fn threads(number: usize) -> String {
+    if number == 1 { "1 thread".to_owned() } else { format!("{number} threads") }
+}
+
 /// Returns the beginning of a text with its control characters escaped, so that an error can show
 /// it.
 pub fn printable(text: &str) -> String {
@@ -82,6 +87,11 @@ mod tests {
         assert_eq!(nearest("", &names), None);
         assert_eq!(hint("zzz", &names, "allowed"), "allowed: open3, fstat2, access2");
         assert_eq!(nearest(&"x".repeat(100_000), &names), None);
+    }
+
+    #[test]
+    fn one_thread_is_no_threads() {
+        assert_eq!([0, 1, 2].map(threads), ["0 threads", "1 thread", "2 threads"]);
     }
 
     #[test]

@@ -66,12 +66,12 @@ fn a_lock_without_progress_is_stalled_and_not_a_hung_command() {
 /// One thread is enough to show the stall, because the word keeps every thread out.
 #[test]
 fn a_word_that_changes_its_kind_is_stalled_and_not_a_hung_command() {
-    for threads in ["1", "2"] {
+    for (threads, in_words) in [("1", "1 thread"), ("2", "2 threads")] {
         let what = ["controls", "--threads", threads, "--variant", "ticket-as-queued"];
         let (code, why) =
             failure(&[&what[..], &["--seconds", "2", "--stalled-after", "1"]].concat());
         assert_eq!(code, Some(1), "{why}");
-        let who = format!("ticket-as-queued on {threads} threads of this host is stalled: ");
+        let who = format!("ticket-as-queued on {in_words} of this host is stalled: ");
         assert!(why.contains(&who) && why.contains("no operation was finished for"), "{why}");
     }
 }
@@ -84,6 +84,7 @@ fn a_word_that_changes_its_kind_is_stuck_on_a_simulated_machine() {
     let why = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{why}");
     assert!(why.contains("ticket-as-queued") && why.contains("stuck"), "{why}");
+    assert!(why.contains(": 1 thread, seed 1: stuck: 1 thread waits forever"), "{why}");
 }
 
 #[test]

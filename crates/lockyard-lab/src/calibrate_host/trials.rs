@@ -162,9 +162,9 @@ pub(super) fn visit(
             }
             Err(RecvTimeoutError::Timeout) => {
                 return Err(format!(
-                    "{} on {} threads of this host is stalled: nothing was finished for {:.0} s",
+                    "{} on {} of this host is stalled: nothing was finished for {:.0} s",
                     variant.name,
-                    cpus.len(),
+                    lockyard_support::threads(cpus.len()),
                     STALLED.as_secs_f64()
                 ));
             }
@@ -173,7 +173,8 @@ pub(super) fn visit(
     threads.into_iter().try_for_each(OnCpu::finish)?;
     let operations = tries.iter().map(|(operations, ..)| operations).sum();
     shared.prepared.verify(operations).map_err(|violation| {
-        format!("{} on {} threads of this host: {violation}", variant.name, cpus.len())
+        let on = lockyard_support::threads(cpus.len());
+        format!("{} on {on} of this host: {violation}", variant.name)
     })?;
     let counted = &tries[1..];
     let figures: Vec<f64> = counted

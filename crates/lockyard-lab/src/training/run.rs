@@ -167,8 +167,8 @@ fn together(
         });
     }
     let fails = |outcome: RunEnd| {
-        let of = threads.len();
-        SimulationError::new(format!("{}, {of} threads: {outcome}", cell.variant))
+        let of = lockyard_support::threads(threads.len());
+        SimulationError::new(format!("{}, {of}: {outcome}", cell.variant))
     };
     let run = |simulation: &mut Simulation, ns: f64| match simulation
         .run_until(all_there + machine.cycles(ns))

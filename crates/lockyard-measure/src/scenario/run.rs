@@ -13,7 +13,7 @@ use crate::cpus::{guard, pin};
 use crate::membarrier;
 use crate::watchdog::{INTERRUPTED, LONGEST_START, Progress, Watchdog, abandonable};
 use lockyard_scenarios::{Prepared, Stage};
-use lockyard_support::jobs;
+use lockyard_support::{jobs, threads as in_words};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
@@ -132,7 +132,7 @@ fn start<P: Probe>(
         }
         if started.elapsed() > LONGEST_START {
             let seconds = LONGEST_START.as_secs();
-            return Err(format!("{tasks} threads did not start within {seconds} s"));
+            return Err(format!("{} did not start within {seconds} s", in_words(tasks)));
         }
         std::thread::yield_now();
     }
@@ -212,7 +212,7 @@ pub(crate) fn run<P: Probe>(
         set_stop(true);
         shared.go.store(true, Ordering::Relaxed);
     })?;
-    let what = format!("{} on {} threads of this host", cell.variant.name, cell.threads);
+    let what = format!("{} on {} of this host", cell.variant.name, in_words(cell.threads));
     let dog = Watchdog { progress: &shared.progress, stalled_after: times.stalled_after, what };
     let watch = Watch { cell, shared: &shared, dog };
     let dog = &watch.dog;
@@ -251,8 +251,8 @@ pub(crate) fn run<P: Probe>(
     let operations = counts.iter().sum();
     for (prepared, counts) in shared.prepared.iter().zip(counts.chunks(cell.threads)) {
         prepared.verify(counts.iter().sum()).map_err(|violation| {
-            let (name, threads) = (&cell.variant.name, cell.threads);
-            format!("{name} on {threads} threads of this host: {violation}")
+            let (name, threads) = (&cell.variant.name, in_words(cell.threads));
+            format!("{name} on {threads} of this host: {violation}")
         })?;
     }
     guard::check(cell.placement, cell.threads, pinned, kept)?;

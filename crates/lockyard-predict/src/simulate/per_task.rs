@@ -16,6 +16,7 @@ use super::starts::Beginnings;
 use super::{SimulationEffort, windows};
 use lockyard_results::statistics;
 use lockyard_sim::RunEnd;
+use lockyard_support::threads as in_words;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -69,7 +70,7 @@ pub(super) fn simulate(
     let times = (1..=effort.seeds)
         .map(|seed| {
             mean_time(cell, each, longest, seed)
-                .map_err(|e| SimulationError(format!("{threads} threads, seed {seed}: {e}")))
+                .map_err(|e| SimulationError(format!("{}, seed {seed}: {e}", in_words(threads))))
         })
         .collect::<Result<Vec<f64>, _>>()?;
     let throughput = |time: f64| threads as f64 * 1e9 / time;

@@ -8,6 +8,7 @@ use super::starts::Beginnings;
 use lockyard_results::outcome::SampleFigures;
 use lockyard_scenarios::Samples;
 use lockyard_sim::RunEnd;
+use lockyard_support::threads as in_words;
 use std::rc::Rc;
 
 /// Number of simulated runs, which have different seeds. Samples are long, so their totals differ
@@ -29,7 +30,7 @@ pub fn samples(cell: &CellSpec, samples: Samples) -> Result<Vec<SampleFigures>, 
     let mut sums = vec![SampleFigures::default(); samples.number];
     for seed in 1..=SEEDS as u64 {
         let one = run(cell, samples, seed)
-            .map_err(|e| SimulationError(format!("{tasks} threads, seed {seed}: {e}")))?;
+            .map_err(|e| SimulationError(format!("{}, seed {seed}: {e}", in_words(tasks))))?;
         for (sum, counts) in sums.iter_mut().zip(one) {
             let one = SampleFigures::of_counts(&counts, samples.simulated_seconds * SEEDS as f64);
             sum.least += one.least;
@@ -48,8 +49,9 @@ fn run(cell: &CellSpec, samples: Samples, seed: u64) -> Result<Vec<Vec<u64>>, St
     let disturbances = variant.disturbances.len();
     let room = placement.room(machine);
     if tasks + disturbances > room {
+        let of = if tasks == 1 { "task" } else { "tasks" };
         return Err(format!(
-            "{tasks} tasks and {disturbances} that disturb them have only {room} hardware threads"
+            "{tasks} {of} and {disturbances} that disturb them have only {room} hardware threads"
         ));
     }
     let places = placement.places(machine, tasks + disturbances, seed);

@@ -11,6 +11,7 @@ use super::windows::{Failed, Run};
 use crate::explain::LockTime;
 use lockyard_scenarios::Starts;
 use lockyard_sim::RunEnd;
+use lockyard_support::threads as in_words;
 use std::rc::Rc;
 
 /// Seed of a traced run: the first one of every cell.
@@ -80,7 +81,7 @@ pub fn trace(
     let starts = if long.is_some() { Starts::Random } else { cell.variant.starts };
     let run = Run::begin(cell, SEED, starts, long.is_some());
     run.and_then(|run| follow(run, effort, most)).map_err(|failed| {
-        SimulationError(format!("{} threads, traced: {}", cell.threads, failed.message()))
+        SimulationError(format!("{}, traced: {}", in_words(cell.threads), failed.message()))
     })
 }
 

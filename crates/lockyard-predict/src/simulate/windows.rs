@@ -20,6 +20,7 @@ use lockyard_results::outcome::CpuTime;
 use lockyard_results::statistics;
 use lockyard_scenarios::{Object, ObjectKind, Prepared, Starts};
 use lockyard_sim::{CycleAttribution, RunEnd, RunStatistics, Simulation};
+use lockyard_support::threads as in_words;
 use std::rc::Rc;
 
 /// Longest window, in simulated nanoseconds, unless the work of its operations takes longer.
@@ -62,7 +63,7 @@ pub(super) fn simulate(
         run.and_then(|run| run.finish(effort, &mut sums)).map_err(|error| match error {
             Failed::Setup(what) => SimulationError(what.to_owned()),
             Failed::Run(what) => {
-                SimulationError(format!("{} threads, seed {seed}: {what}", cell.threads))
+                SimulationError(format!("{}, seed {seed}: {what}", in_words(cell.threads)))
             }
         })?;
     }

@@ -4,6 +4,7 @@
 use super::chart::Series;
 use super::si::si;
 use crate::compare::direction::Direction;
+use lockyard_support::threads as in_words;
 
 /// Variants are tied if their figures differ by at most this share.
 const TIE: f64 = 0.02;
@@ -67,10 +68,6 @@ fn amount(ratio: f64) -> String {
 /// Formats a factor with two digits or more.
 fn times(factor: f64) -> String {
     if factor >= 9.95 { format!("{factor:.0}") } else { format!("{factor:.1}") }
-}
-
-fn in_words(threads: usize) -> String {
-    if threads == 1 { "1 thread".to_owned() } else { format!("{threads} threads") }
 }
 
 fn range(threads: &[usize]) -> String {

@@ -2,7 +2,7 @@
 
 use super::usl::Usl;
 use crate::statistics::{median, percentiles, resample};
-use lockyard_support::InputError;
+use lockyard_support::{InputError, threads as in_words};
 
 /// Minimum number of different thread counts for a fit. Three would not do: the law has three
 /// parameters, so it fits any three figures.
@@ -76,9 +76,9 @@ impl Fit {
         if !self.describes() {
             let r = self.r_squared.map_or(String::new(), |r| format!("R squared is {r:.4}, and "));
             remarks.push(format!(
-                "the law does not describe these figures ({r}with {} threads it is off by {:+.0} \
+                "the law does not describe these figures ({r}with {} it is off by {:+.0} \
                  %): do not use its parameters or its knee; look at the figures themselves",
-                self.worst.0,
+                in_words(self.worst.0),
                 self.worst.1 * 100.0
             ));
         }
