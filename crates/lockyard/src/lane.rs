@@ -116,6 +116,21 @@ pub trait Lane: Copy {
         self.word().store_part((Self::SHIFT / u8::BITS) as usize, old, new, order);
     }
 
+    /// Exchanges the lowest byte and returns its previous value. Other threads may change the lane
+    /// at the same time.
+    #[inline(always)]
+    #[track_caller]
+    fn swap_lowest_byte(&self, new: u8, order: Ordering) -> u8 {
+        self.word().swap_part((Self::SHIFT / u8::BITS) as usize, new, order)
+    }
+
+    /// Loads byte `index`, counted from the lane's lowest (see [`Part::load_part`]).
+    #[inline(always)]
+    #[track_caller]
+    fn load_byte(&self, index: u32, order: Ordering) -> u8 {
+        self.word().load_part((Self::SHIFT / u8::BITS + index) as usize, order)
+    }
+
     /// Waits until `predicate` is true of the lane's bits, and returns them.
     #[inline(always)]
     #[track_caller]

@@ -28,58 +28,70 @@
 //! compiler says why. A lockref with a ticket lock works on any host. All other choices are
 //! parameters of the types behind these names: [`RawSpinLock`], [`lockref::LockRef`], and so on.
 
-use crate::lock::{PvQueued, PvTicket, Queued, TestAndSet, Ticket, Ticket8};
+use crate::lock::{Adaptive, PvQueued, PvTicket, Queued, TestAndSet, Ticket, Ticket8};
 use crate::{NoContext, RawSpinLock};
 use crate::{kind, lockref, page_ref};
-use lock_api::{Mutex, MutexGuard};
+
+/// A [`Mutex`](crate::lock::adaptive) on host `H`.
+pub type Mutex<T, H, C = NoContext> = lock_api::Mutex<RawMutex<H, C>, T>;
+/// The guard of a [`Mutex`].
+pub type MutexGuard<'a, T, H, C = NoContext> = lock_api::MutexGuard<'a, RawMutex<H, C>, T>;
+/// The lock of a [`Mutex`].
+pub type RawMutex<H, C = NoContext> = RawSpinLock<Adaptive, H, C>;
 
 /// A [`QSpinLock`](crate::lock::queued) on host `H`.
-pub type QSpinLock<T, H, C = NoContext> = Mutex<RawQSpinLock<H, C>, T>;
+pub type QSpinLock<T, H, C = NoContext> = lock_api::Mutex<RawQSpinLock<H, C>, T>;
 /// The guard of a [`QSpinLock`].
-pub type QSpinLockGuard<'a, T, H, C = NoContext> = MutexGuard<'a, RawQSpinLock<H, C>, T>;
+pub type QSpinLockGuard<'a, T, H, C = NoContext> = lock_api::MutexGuard<'a, RawQSpinLock<H, C>, T>;
 /// The lock of a [`QSpinLock`].
 pub type RawQSpinLock<H, C = NoContext> = RawSpinLock<Queued, H, C>;
 
 /// A [`TicketLock`](crate::TicketLock) on host `H`.
-pub type TicketLock<T, H, C = NoContext> = Mutex<RawTicketLock<H, C>, T>;
+pub type TicketLock<T, H, C = NoContext> = lock_api::Mutex<RawTicketLock<H, C>, T>;
 /// The guard of a [`TicketLock`].
-pub type TicketLockGuard<'a, T, H, C = NoContext> = MutexGuard<'a, RawTicketLock<H, C>, T>;
+pub type TicketLockGuard<'a, T, H, C = NoContext> =
+    lock_api::MutexGuard<'a, RawTicketLock<H, C>, T>;
 /// The lock of a [`TicketLock`].
 pub type RawTicketLock<H, C = NoContext> = RawSpinLock<Ticket, H, C>;
 
 /// A value behind a ticket lock of 2 bytes, for hosts with at most 255 slots (checked at compile
 /// time). [`Native`](crate::Native) has more slots than that.
-pub type TicketLock8<T, H, C = NoContext> = Mutex<RawTicketLock8<H, C>, T>;
+pub type TicketLock8<T, H, C = NoContext> = lock_api::Mutex<RawTicketLock8<H, C>, T>;
 /// The guard of a [`TicketLock8`].
-pub type TicketLock8Guard<'a, T, H, C = NoContext> = MutexGuard<'a, RawTicketLock8<H, C>, T>;
+pub type TicketLock8Guard<'a, T, H, C = NoContext> =
+    lock_api::MutexGuard<'a, RawTicketLock8<H, C>, T>;
 /// The lock of a [`TicketLock8`].
 pub type RawTicketLock8<H, C = NoContext> = RawSpinLock<Ticket8, H, C>;
 
 /// A [`PvQSpinLock`](crate::lock::pv_queued) on host `H`.
-pub type PvQSpinLock<T, H, C = NoContext> = Mutex<RawPvQSpinLock<H, C>, T>;
+pub type PvQSpinLock<T, H, C = NoContext> = lock_api::Mutex<RawPvQSpinLock<H, C>, T>;
 /// The guard of a [`PvQSpinLock`].
-pub type PvQSpinLockGuard<'a, T, H, C = NoContext> = MutexGuard<'a, RawPvQSpinLock<H, C>, T>;
+pub type PvQSpinLockGuard<'a, T, H, C = NoContext> =
+    lock_api::MutexGuard<'a, RawPvQSpinLock<H, C>, T>;
 /// The lock of a [`PvQSpinLock`].
 pub type RawPvQSpinLock<H, C = NoContext> = RawSpinLock<PvQueued, H, C>;
 
 /// A [`PvTicketLock`](crate::lock::pv_ticket) on host `H`.
-pub type PvTicketLock<T, H, C = NoContext> = Mutex<RawPvTicketLock<H, C>, T>;
+pub type PvTicketLock<T, H, C = NoContext> = lock_api::Mutex<RawPvTicketLock<H, C>, T>;
 /// The guard of a [`PvTicketLock`].
-pub type PvTicketLockGuard<'a, T, H, C = NoContext> = MutexGuard<'a, RawPvTicketLock<H, C>, T>;
+pub type PvTicketLockGuard<'a, T, H, C = NoContext> =
+    lock_api::MutexGuard<'a, RawPvTicketLock<H, C>, T>;
 /// The lock of a [`PvTicketLock`].
 pub type RawPvTicketLock<H, C = NoContext> = RawSpinLock<PvTicket, H, C>;
 
 /// A [`TestAndSetLock`](crate::TestAndSetLock) on host `H`.
-pub type TestAndSetLock<T, H, C = NoContext> = Mutex<RawTestAndSetLock<H, C>, T>;
+pub type TestAndSetLock<T, H, C = NoContext> = lock_api::Mutex<RawTestAndSetLock<H, C>, T>;
 /// The guard of a [`TestAndSetLock`].
-pub type TestAndSetLockGuard<'a, T, H, C = NoContext> = MutexGuard<'a, RawTestAndSetLock<H, C>, T>;
+pub type TestAndSetLockGuard<'a, T, H, C = NoContext> =
+    lock_api::MutexGuard<'a, RawTestAndSetLock<H, C>, T>;
 /// The lock of a [`TestAndSetLock`].
 pub type RawTestAndSetLock<H, C = NoContext> = RawSpinLock<TestAndSet, H, C>;
 
 /// A value behind a lock of 4 bytes on host `H` whose kind is chosen at run time: see [`kind`].
-pub type ChosenLock<T, S, H, C = NoContext> = Mutex<RawChosenLock<S, H, C>, T>;
+pub type ChosenLock<T, S, H, C = NoContext> = lock_api::Mutex<RawChosenLock<S, H, C>, T>;
 /// The guard of a [`ChosenLock`].
-pub type ChosenLockGuard<'a, T, S, H, C = NoContext> = MutexGuard<'a, RawChosenLock<S, H, C>, T>;
+pub type ChosenLockGuard<'a, T, S, H, C = NoContext> =
+    lock_api::MutexGuard<'a, RawChosenLock<S, H, C>, T>;
 /// The lock of a [`ChosenLock`].
 pub type RawChosenLock<S, H, C = NoContext> = kind::RawChosenLock<S, H, C>;
 

@@ -5,6 +5,39 @@
 
 use crate::{Native, on};
 
+/// A value behind a mutex of 4 bytes: for threads of an ordinary program.
+///
+/// ```
+/// use lockyard::Mutex;
+///
+/// static NAMES: Mutex<Vec<&str>> = Mutex::new(Vec::new());
+/// NAMES.lock().push("mutex");
+/// assert_eq!(*NAMES.lock(), ["mutex"]);
+/// assert_eq!(size_of::<Mutex<()>>(), 4);
+/// ```
+///
+/// A thread that finds it held spins for about 10 microseconds if no other thread does, and then
+/// sleeps. Newcomers may pass sleeping threads. A thread that has waited for a millisecond demands
+/// the lock, and gets it at the next release but one. A guard may stay in its thread for as long as
+/// it likes, so a holder may sleep. See [`lock::adaptive`](crate::lock::adaptive) for the
+/// algorithm, its bounds, what is not bounded, and the sources.
+///
+/// Uncontended: one exchange to lock, one load and one plain store to unlock (x86-64). A panic
+/// while it is held releases it: there is no poison.
+///
+/// - **Signal handlers** must not lock it, as with `pthread_mutex_t`.
+/// - **`fork`**: in the child, a mutex that another thread held or waited for stays as it was, and
+///   must not be used. All others work.
+/// - **Thread exit**: a thread may lock it in destructors of thread-locals. If its slot is gone by
+///   then, it yields instead of sleeping.
+///
+/// For your own host, or with a context: [`on::Mutex`].
+pub type Mutex<T> = on::Mutex<T, Native>;
+/// The guard of a [`Mutex`].
+pub type MutexGuard<'a, T> = on::MutexGuard<'a, T, Native>;
+/// The lock of a [`Mutex`], for `lock_api`: timed and fair.
+pub type RawMutex = on::RawMutex<Native>;
+
 /// A value behind a queued spinlock of 4 bytes, first in, first out. Each waiter spins on a
 /// separate line.
 ///
@@ -125,6 +158,7 @@ const _: () = {
     const fn is_of<T>(bytes: usize) -> bool {
         size_of::<T>() == bytes && align_of::<T>() == bytes
     }
+    assert!(is_of::<RawMutex>(4));
     assert!(is_of::<RawQSpinLock>(4) && is_of::<RawPvQSpinLock>(4) && is_of::<RawPvTicketLock>(4));
     assert!(is_of::<LockRef>(8));
 };

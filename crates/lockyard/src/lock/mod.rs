@@ -14,10 +14,13 @@
 //! | [`Clh`] | FIFO | exchange; compare-exchange | fixed |
 //! | [`PvTicket`] | FIFO | add; add | fixed to a parked waiter, and a wake-up |
 //! | [`PvQueued`] | FIFO, bounded stealing | compare-exchange; add | fixed, and a wake-up |
+//! | [`Adaptive`] | a waiter demands it after 1 ms | exchange; store | fixed, and a wake-up at most |
 //! | [`TestAndSet`] | none | `bts`; store | *n* reads and up to *n* exclusive transfers |
 //!
 //! Each of these operations is a locked one, except the stores.
 
+pub mod adaptive;
+mod adaptive_wait;
 mod algorithm;
 pub mod clh;
 mod deadline;
@@ -29,9 +32,11 @@ pub mod pv_ticket;
 pub mod pv_timed;
 pub(crate) mod queue;
 pub mod queued;
+mod sleepers;
 mod test_and_set;
 mod ticket;
 
+pub use adaptive::Adaptive;
 pub use algorithm::{Algorithm, FairLock, LaneLock, TimedLock};
 pub use clh::Clh;
 pub use mcs::Mcs;

@@ -223,8 +223,8 @@ pub trait Word: Sized + Send + Sync {
 pub trait Part<P: Int>: Word {
     /// Replaces part `index`, which holds `old`, with `new`. `order` is `Relaxed` or `Release`.
     ///
-    /// During the call, the caller is the only writer of this part. Other threads may change the
-    /// rest of the word. The portable form needs `old`, so that it can be one addition instead of a
+    /// During the call, the caller is the only thread that changes this part. (Others may write the
+    /// value that it holds.) Other threads may change the rest of the word. The portable form needs `old`, so that it can be one addition instead of a
     /// loop. The native form does not read it.
     ///
     /// # Panics
@@ -242,6 +242,22 @@ pub trait Part<P: Int>: Word {
     /// If the word has no part `index`.
     #[track_caller]
     fn swap_part(&self, index: usize, new: P, order: Ordering) -> P;
+
+    /// Loads part `index`. `order` is `Relaxed` or `Acquire`. It stands for a load of the whole word,
+    /// of which the other parts are dropped.
+    ///
+    /// A platform may read less than the word (natively on x86-64, the part alone). That matters
+    /// right after another part was stored: a load of the whole word must then wait for the store to
+    /// leave the core.
+    ///
+    /// # Panics
+    ///
+    /// If the word has no part `index`.
+    #[inline(always)]
+    #[track_caller]
+    fn load_part(&self, index: usize, order: Ordering) -> P {
+        part_of(self.load(order), index)
+    }
 
     /// Waits until part `index` equals `value`, with acquire ordering. Uses an assembly loop if the
     /// platform has one, and otherwise [`wait_until`](Word::wait_until).

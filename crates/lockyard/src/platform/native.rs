@@ -254,6 +254,35 @@ macro_rules! native_part {
             ))]
             #[inline(always)]
             #[track_caller]
+            fn load_part(&self, index: usize, order: Ordering) -> $part {
+                assert!(
+                    matches!(order, Ordering::Relaxed | Ordering::Acquire),
+                    "a part is loaded with relaxed or acquire ordering"
+                );
+                part_shift::<$int, $part>(index);
+                let part = part_address::<_, $part>(self, index);
+                let value: $part;
+                // SAFETY: `part` points into `self`, which is alive. The load is one aligned
+                // instruction, which stands for a load of the word. Every x86-64 load is an
+                // acquire, and the memory clobber keeps the compiler from hoisting later accesses.
+                unsafe {
+                    core::arch::asm!(
+                        concat!("mov {value", $modifier, "}, ", $ptr, " ptr [{part}]"),
+                        part = in(reg) part,
+                        value = out($reg) value,
+                        options(nostack, preserves_flags)
+                    );
+                }
+                value
+            }
+
+            #[cfg(all(
+                target_arch = "x86_64",
+                target_pointer_width = "64",
+                not(any(miri, lockyard_portable))
+            ))]
+            #[inline(always)]
+            #[track_caller]
             fn wait_part_assembly(&self, index: usize, value: $part, relax: fn()) {
                 // The assembly loop has its own pause instruction.
                 let _ = relax;

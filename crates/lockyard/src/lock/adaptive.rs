@@ -1,0 +1,429 @@
+//! The mutex: cheap when free, a short spin when contended, sleep when that does not help, and a
+//! hand-over to whoever has waited too long.
+//!
+//! ```text
+//!    31                16 15     12 11 10  9  8 7      1 0
+//!   +--------------------+---------+--+--+--+--+--------+-+
+//!   | newest sleeper     | spinners| L| D| A| Q|        |H|      free  <=>  H is 0
+//!   +--------------------+---------+--+--+--+--+--------+-+
+//!
+//!   H   held                     lock: exchange of the byte; unlock: a store of the byte
+//!   Q   someone sleeps           set by joining the queue
+//!   A   a sleeper is awake       set by the wake-up, cleared by the woken thread
+//!   D   the oldest demands       the next release hands the lock to the oldest sleeper
+//!   L   the queue lock           for removing a sleeper; joining does not need it
+//! ```
+//!
+//! The second byte tells a release what it must do. It is read as a byte, because a load of more
+//! would wait for the store of the first byte (see [`Part::load_part`](crate::platform::Part)).
+//!
+//! | second byte | release |
+//! | --- | --- |
+//! | D | hands over: H stays set, and the oldest sleeper finds in its node that it has the lock |
+//! | Q, without A and spinners | frees the lock and wakes the oldest sleeper |
+//! | anything else | frees the lock: somebody who is awake will take it |
+//!
+//! # Waiting
+//!
+//! 1. A thread that finds the lock held registers as a spinner, if fewer than
+//!    [`Patience::SPINNERS`] have. It polls [`Patience::POLLS`] times, with growing gaps, so that
+//!    the line stays with the threads that use it.
+//! 2. Then it joins the [queue](super::sleepers) and sleeps.
+//! 3. It is woken when the lock is free and nobody else is awake to take it. It competes with
+//!    newcomers as a spinner does. If it loses, it returns to the front of the queue.
+//! 4. A sleeper that has waited for longer than [`Patience::NAP`] and is the oldest sets D. From
+//!    then on at most one more thread passes it: the holder whose release had already looked.
+//!    It waits a moment for the hand-over, then sleeps. The release wakes it.
+//!
+//! # Why no wake-up is lost for long
+//!
+//! With [`Patience::PLAIN_RELEASE`] a release looks at the second byte, and then stores the first.
+//! A thread that joins between the two finds the lock held and sleeps, although the release will
+//! not wake it. Only the release that was running at that moment can miss it: the next holder took
+//! the lock after the joining, and sees Q. But if nobody comes, there is no next holder. So every
+//! sleep is a *nap*, which lasts [`Patience::NAP`] at first, and twice as long each time, up to
+//! [`Patience::LONGEST_NAP`]. A sleeper that wakes from it and finds the lock free does what the
+//! release should have done.
+//!
+//! So a missed wake-up delays a thread by the longest nap at most, and at most doubles its wait
+//! (after the first nap). It needs a release and a joining within the few nanoseconds that a store
+//! takes to leave the core, or a pre-emption between the release's two instructions.
+//!
+//! Without `PLAIN_RELEASE` a release is one compare-exchange of the whole word, and misses nothing.
+//! The models of this lock have both forms: with the exact one, naps do not end there.
+//!
+//! A release that finds the queue lock taken frees the lock only. The thread that has the queue
+//! lock looks at the lock when it gives the queue lock back, and wakes the oldest sleeper if it is
+//! needed. So a release waits for nobody. (A fair release does: it waits for the queue lock.)
+//!
+//! # What is not bounded
+//!
+//! - The time for which a holder, or a woken thread, has no CPU. While the woken thread or a
+//!   spinner has none, no other sleeper is woken for it. Newcomers may take the lock meanwhile.
+//! - The wait of a thread without a slot or in an interruption: it yields, and everyone may pass
+//!   it. See [`HostWithSlots`].
+//! - On a host without a clock, the naps count as the time waited.
+//!
+//! # Sources
+//!
+//! - A lock in whose word threads that are awake and threads that sleep are told apart, with at
+//!   most one wake-up on its way: the runtime of Go (D. Vyukov), described in its `sync.Mutex`.
+//! - Barging with an occasional hand-over: F. Pizlo, *Locking in WebKit*, 2016.
+//! - A hand-over that a waiter demands: the kernel's mutex, in its documentation
+//!   (*Generic Mutex Subsystem*).
+//! - Spinning for about as long as a sleep takes: A. Karlin et al., *Empirical Studies of
+//!   Competitive Spinning*, SOSP 1991.
+//!
+//! This code was written from the descriptions, not from an implementation.
+
+use super::algorithm::{Algorithm, FairLock, LaneLock, TimedLock};
+use super::deadline::Deadline;
+use super::{adaptive_wait, queue, sleepers};
+use crate::invariance::Invariant;
+use crate::lane::{FourBytes, Lane};
+use crate::platform::{Event, Host, HostWithSlots, Instant, Int, Ordering, Word};
+use core::fmt::Debug;
+use core::time::Duration;
+
+use super::queue::Name;
+
+/// How long a waiter of [`Adaptive`] spins, and when it demands the lock.
+pub trait Patience: Debug + 'static {
+    /// Maximum number of threads that spin; 1 to 15. All others sleep.
+    const SPINNERS: u32 = 1;
+    /// Number of polls of a spinner, or of a woken thread, before it sleeps; at least 1.
+    const POLLS: u32 = 24;
+    /// Number of pauses ([`Host::relax`](crate::platform::Host::relax)) between the first two
+    /// polls. The gap doubles with each poll.
+    const FIRST_GAP: u32 = 4;
+    /// Maximum number of pauses between two polls.
+    const LONGEST_GAP: u32 = 32;
+    /// The first nap of a sleeper, and the time after which it demands the lock. `None`: naps last
+    /// until the sleeper is woken, and it demands the lock as soon as it has been woken in vain.
+    const NAP: Option<Duration> = Some(Duration::from_millis(1));
+    /// The longest nap.
+    const LONGEST_NAP: Duration = Duration::from_millis(50);
+    /// True if a release that has nobody to wake is a plain store. It saves a locked operation, and
+    /// may miss a thread that is just joining the queue: see the [module](self). The default is
+    /// true where a store of a byte is cheaper than a read-modify-write: on x86-64.
+    const PLAIN_RELEASE: bool = cfg!(all(
+        target_arch = "x86_64",
+        target_pointer_width = "64",
+        not(any(miri, lockyard_portable))
+    ));
+}
+
+/// The patience of [`Mutex`](crate::Mutex).
+#[derive(Debug)]
+pub struct Usual;
+impl Patience for Usual {}
+
+/// The mutex. See the [module documentation](self).
+///
+/// Uncontended: one exchange, then one load and one plain store (x86-64), or one compare-exchange
+/// (elsewhere). It needs a lane of 32 bits.
+#[derive(Debug)]
+pub struct Adaptive<P: Patience = Usual>(Invariant<P>);
+
+/// The lock is held.
+pub(super) const HELD: u64 = 1;
+/// The queue is not empty.
+pub(super) const QUEUED: u64 = 1 << 8;
+/// A thread that was woken from the queue is awake.
+pub(super) const AWAKE: u64 = 1 << 9;
+/// The next release hands over.
+pub(super) const DEMAND: u64 = 1 << 10;
+/// The queue lock.
+pub(super) const QUEUE_LOCK: u64 = 1 << 11;
+/// One spinner.
+pub(super) const SPINNER: u64 = 1 << 12;
+/// The number of spinners.
+const SPINNERS: u64 = 15 * SPINNER;
+/// The name of the newest sleeper.
+const NEWEST: u32 = 16;
+
+/// A waiter's node: it waits, awake. (Other locks use smaller values in that word, and may change
+/// only theirs. See [`super::pv`].)
+pub(super) const WAITING: u32 = 8;
+/// A waiter's node: it sleeps, or is about to.
+pub(super) const ASLEEP: u32 = 9;
+/// A waiter's node: it has left the queue, and competes for the lock.
+pub(super) const CALLED: u32 = 10;
+/// A waiter's node: it has left the queue, and holds the lock.
+pub(super) const GRANTED: u32 = 11;
+
+#[inline(always)]
+pub(super) fn as_bits<L: Lane>(bits: u64) -> L::Bits {
+    L::Bits::truncate(bits)
+}
+
+/// Returns true if the lock is free.
+#[inline(always)]
+pub(super) fn is_free(bits: u64) -> bool {
+    bits & HELD == 0
+}
+
+/// Returns the number of spinners.
+pub(super) fn spinners(bits: u64) -> u32 {
+    ((bits & SPINNERS) / SPINNER) as u32
+}
+
+/// Returns the newest sleeper.
+pub(super) fn newest(bits: u64) -> Option<Name> {
+    Name::from_bits(bits >> NEWEST & 0xffff)
+}
+
+/// Returns `bits` with another newest sleeper.
+pub(super) fn with_newest(bits: u64, newest: Option<Name>) -> u64 {
+    let rest = bits & !(0xffff << NEWEST | QUEUED);
+    newest.map_or(rest, |name| rest | QUEUED | name.to_bits() << NEWEST)
+}
+
+/// Returns true if the threads that sleep need a wake-up once the lock is free.
+#[inline(always)]
+fn needs_wake_up(bits: u64) -> bool {
+    bits & (QUEUED | AWAKE | SPINNERS) == QUEUED
+}
+
+/// Returns true if a release may just free the lock.
+#[inline(always)]
+fn is_simple(bits: u64) -> bool {
+    bits & DEMAND == 0 && !needs_wake_up(bits)
+}
+
+/// Fails to compile if the policy makes no sense.
+const fn assert_policy<P: Patience>() {
+    assert!(P::SPINNERS >= 1 && P::SPINNERS <= 15, "a mutex has 1 to 15 spinners");
+    assert!(P::POLLS >= 1 && P::FIRST_GAP >= 1, "a spinner polls and pauses at least once");
+    assert!(
+        P::FIRST_GAP <= P::LONGEST_GAP && P::LONGEST_GAP <= 1 << 16 && P::POLLS <= 1 << 16,
+        "the gaps of a spinner grow from the first to the longest, at most 2^16; so do its polls"
+    );
+    assert!(
+        !P::PLAIN_RELEASE || P::NAP.is_some(),
+        "a plain release may miss a sleeper, so the sleeper's naps must end"
+    );
+}
+
+/// Fails to compile if the mutex does not fit the host or the lane.
+const fn assert_fits<P: Patience, H: Host, L: Lane>() {
+    assert_policy::<P>();
+    queue::assert_names_fit::<H, L>();
+}
+
+impl<P: Patience> Algorithm for Adaptive<P> {
+    type Token = ();
+    type Width = FourBytes;
+
+    #[inline(always)]
+    fn is_held<B: Int>(bits: B) -> bool {
+        !is_free(bits.to_u64())
+    }
+}
+
+// SAFETY: exclusion: a thread is inside if its exchange or compare-exchange changed `HELD` from 0
+// to 1, or if a thread inside left `HELD` set and stored `GRANTED` in its node, once. Only the
+// thread inside clears `HELD`. Ordering: those operations and the load of `GRANTED` are acquires;
+// the operations that clear `HELD`, and the store of `GRANTED`, are releases. Every change of the
+// word is a read-modify-write, or stands for one, and stays in the lane.
+unsafe impl<P: Patience, H: HostWithSlots> LaneLock<H> for Adaptive<P> {
+    #[inline(always)]
+    unsafe fn lock<L: Lane>(lane: L) {
+        const { assert_fits::<P, H, L>() }
+        // Acquire: pairs with the release in `unlock`, or in `release`.
+        if lane.swap_lowest_byte(1, Ordering::Acquire) != 0 {
+            adaptive_wait::wait::<P, H, L>(lane);
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn try_lock<L: Lane>(lane: L) -> Option<()> {
+        const { assert_fits::<P, H, L>() }
+        if lane.load_byte(0, Ordering::Relaxed) != 0 {
+            return None;
+        }
+        // Acquire: as in `lock`.
+        (lane.swap_lowest_byte(1, Ordering::Acquire) == 0).then_some(())
+    }
+
+    #[inline(always)]
+    unsafe fn unlock<L: Lane>(lane: L, _token: ()) {
+        if P::PLAIN_RELEASE {
+            // Relaxed: the links are read under the queue lock.
+            let second = u64::from(lane.load_byte(1, Ordering::Relaxed)) << u8::BITS;
+            if is_simple(second) {
+                // Release: pairs with the acquire of the next holder. Only the holder changes the
+                // byte: others write the 1 that is there.
+                return lane.store_lowest_byte(1, 0, Ordering::Release);
+            }
+        } else {
+            let (held, free) = (as_bits::<L>(HELD), as_bits::<L>(0));
+            // Release: as above.
+            if lane.compare_exchange(held, free, Ordering::Release).is_ok() {
+                return;
+            }
+        }
+        release::<H, L>(lane);
+    }
+}
+
+// SAFETY: as for `LaneLock`.
+unsafe impl<P: Patience, H: HostWithSlots> FairLock<H> for Adaptive<P> {
+    /// Hands the lock to the oldest sleeper, if there is one. A thread that was woken and is still
+    /// awake does not sleep, and may be passed.
+    #[inline]
+    unsafe fn unlock_fair<L: Lane>(lane: L, token: ()) {
+        let second = u64::from(lane.load_byte(1, Ordering::Relaxed)) << u8::BITS;
+        if second & QUEUED == 0 {
+            // SAFETY: the caller's promise.
+            return unsafe { <Self as LaneLock<H>>::unlock(lane, token) };
+        }
+        let seen = lock_queue::<H, L>(lane);
+        if newest(seen).is_some() {
+            hand_over::<H, L>(lane, seen);
+        } else {
+            unlock_queue::<H, L>(lane, seen, HELD, 0);
+        }
+    }
+}
+
+// SAFETY: as for `LaneLock`. A wait that gives up removes its node from the queue, and its marks
+// from the word.
+unsafe impl<P: Patience, H: HostWithSlots> TimedLock<H> for Adaptive<P> {
+    #[cold]
+    unsafe fn lock_until<L: Lane>(lane: L, until: Instant<H>) -> Option<()> {
+        const { assert_fits::<P, H, L>() }
+        // SAFETY: the caller's promise.
+        if let Some(token) = unsafe { <Self as LaneLock<H>>::try_lock(lane) } {
+            return Some(token);
+        }
+        adaptive_wait::wait_until::<P, H, L>(lane, Deadline::new(until)).then_some(())
+    }
+}
+
+/// Releases the lock when someone sleeps or demands it.
+#[cold]
+#[inline(never)]
+fn release<H: HostWithSlots, L: Lane>(lane: L) {
+    let mut seen = lane.load(Ordering::Relaxed);
+    loop {
+        let bits = seen.to_u64();
+        let leaves = is_simple(bits) || bits & QUEUE_LOCK != 0;
+        let new = if leaves { bits & !HELD } else { bits | QUEUE_LOCK };
+        // Release: pairs with the acquire of the next holder. Acquire: pairs with the release that
+        // gave the queue lock back, and with those of the threads that have joined.
+        match lane.compare_exchange(seen, as_bits::<L>(new), Ordering::AcqRel) {
+            // The thread with the queue lock looks at the lock when it gives the queue lock back.
+            Ok(_) if leaves => return,
+            Ok(_) => {
+                seen = as_bits::<L>(new);
+                break;
+            }
+            Err(actual) => seen = actual,
+        }
+    }
+    if seen.to_u64() & DEMAND != 0 {
+        hand_over::<H, L>(lane, seen.to_u64());
+    } else {
+        wake_oldest::<H, L>(lane, seen.to_u64(), HELD);
+    }
+}
+
+/// Hands the lock to the oldest sleeper. The caller holds the lock and the queue lock, and gives
+/// both away. The queue is not empty.
+fn hand_over<H: HostWithSlots, L: Lane>(lane: L, seen: u64) {
+    let oldest = remove_oldest::<H, L>(lane, seen, |bits| bits & !(QUEUE_LOCK | DEMAND));
+    call::<H>(oldest, GRANTED);
+}
+
+/// Wakes the oldest sleeper, so that it competes for the lock. Gives the queue lock back, and
+/// clears `clear` in the word. The queue is not empty.
+fn wake_oldest<H: HostWithSlots, L: Lane>(lane: L, seen: u64, clear: u64) {
+    let change = |bits| bits & !(QUEUE_LOCK | DEMAND | clear) | AWAKE;
+    let oldest = remove_oldest::<H, L>(lane, seen, change);
+    call::<H>(oldest, CALLED);
+}
+
+/// Removes the oldest sleeper and applies `change` to the word, which gives the queue lock back.
+/// After that, the lock's memory is not touched. `seen` is a recent value of the word.
+fn remove_oldest<H: HostWithSlots, L: Lane>(
+    lane: L,
+    mut seen: u64,
+    change: impl Fn(u64) -> u64,
+) -> Name {
+    let mut removed = None;
+    loop {
+        let Some(last) = newest(seen) else {
+            H::fatal("mutex: the queue is empty, but its mark is set");
+        };
+        let mut new = seen;
+        let oldest = match removed {
+            Some(name) => name,
+            None => {
+                let oldest = sleepers::oldest::<H>(last);
+                if oldest == last {
+                    new = with_newest(seen, None);
+                } else {
+                    sleepers::remove::<H>(last, oldest);
+                    removed = Some(oldest);
+                }
+                oldest
+            }
+        };
+        // Release: pairs with the acquire of the next holder, and of the next thread with the queue
+        // lock. Acquire: pairs with the releases of threads that have joined.
+        let (old, new) = (as_bits::<L>(seen), as_bits::<L>(change(new)));
+        match lane.compare_exchange(old, new, Ordering::AcqRel) {
+            Ok(_) => return oldest,
+            // Acquire: as above, for the next round.
+            Err(_) => seen = lane.load(Ordering::Acquire).to_u64(),
+        }
+    }
+}
+
+/// Tells a thread that has left the queue what it may do. Its node is its own again after that.
+fn call<H: HostWithSlots>(name: Name, what: u32) {
+    let ready = &name.node::<H>().ready;
+    // Release: pairs with the acquire load of the thread that is called.
+    if ready.swap(what, Ordering::Release) == ASLEEP {
+        H::count(Event::Kick);
+        H::unpark(ready, 1);
+    }
+}
+
+/// Takes the queue lock, and returns the word.
+pub(super) fn lock_queue<H: HostWithSlots, L: Lane>(lane: L) -> u64 {
+    loop {
+        let seen = lane.wait_yielding::<H>(Ordering::Relaxed, |bits| bits & QUEUE_LOCK == 0);
+        let new = seen.to_u64() | QUEUE_LOCK;
+        // Acquire: pairs with the release that gave the queue lock back, and with those of the
+        // threads that have joined.
+        if lane.compare_exchange(seen, as_bits::<L>(new), Ordering::Acquire).is_ok() {
+            return new;
+        }
+    }
+}
+
+/// Gives the queue lock back, and clears and sets bits of the word. If the lock is then free, and
+/// a sleeper needs a wake-up, it wakes the oldest.
+pub(super) fn unlock_queue<H: HostWithSlots, L: Lane>(
+    lane: L,
+    mut seen: u64,
+    clear: u64,
+    set: u64,
+) {
+    loop {
+        let new = seen & !(QUEUE_LOCK | clear) | set;
+        if is_free(new) && needs_wake_up(new) {
+            return wake_oldest::<H, L>(lane, seen, clear);
+        }
+        // Release: pairs with the acquire of the next thread with the queue lock, and, if `clear`
+        // has `HELD`, of the next holder. Acquire: pairs with the releases of threads that have
+        // joined, whose nodes `wake_oldest` reads.
+        match lane.compare_exchange(as_bits::<L>(seen), as_bits::<L>(new), Ordering::Release) {
+            Ok(_) => return,
+            // Acquire: as above.
+            Err(_) => seen = lane.load(Ordering::Acquire).to_u64(),
+        }
+    }
+}

@@ -1,0 +1,352 @@
+//! Waiting for the [mutex](super::adaptive): the spin, the sleep, the competition after a wake-up,
+//! and giving up.
+
+use super::adaptive::{
+    ASLEEP, AWAKE, CALLED, DEMAND, GRANTED, HELD, Patience, QUEUE_LOCK, SPINNER, WAITING, as_bits,
+    is_free, lock_queue, newest, spinners, unlock_queue, with_newest,
+};
+use super::deadline::Deadline;
+use super::pv;
+use super::queue::{self, Name};
+use super::sleepers;
+use crate::invariance::Invariant;
+use crate::lane::Lane;
+use crate::platform::{Event, HostWithSlots, Int, Ordering, Region, Word, during};
+use core::marker::PhantomData;
+use core::time::Duration;
+
+/// Waits until the calling thread has the lock.
+#[cold]
+#[inline(never)]
+pub(super) fn wait<P: Patience, H: HostWithSlots, L: Lane>(lane: L) {
+    let took = Waiter::<P, H, L>::wait(lane, None);
+    debug_assert!(took, "a wait without a deadline does not give up");
+}
+
+/// Waits until the calling thread has the lock, and returns true, or until the deadline has passed.
+pub(super) fn wait_until<P: Patience, H: HostWithSlots, L: Lane>(
+    lane: L,
+    mut deadline: Deadline<H>,
+) -> bool {
+    !deadline.end_slice() && Waiter::<P, H, L>::wait(lane, Some(deadline))
+}
+
+/// The end of a woken thread's competition for the lock.
+enum Competition {
+    Took,
+    BackInQueue,
+    GaveUp,
+}
+
+/// A thread that waits, with a node.
+struct Waiter<P: Patience, H: HostWithSlots, L: Lane> {
+    lane: L,
+    me: Name,
+    deadline: Option<Deadline<H>>,
+    /// The host's time when it joined the queue.
+    joined: Duration,
+    /// Duration of its next nap.
+    nap: Option<Duration>,
+    /// True once it has slept.
+    has_napped: bool,
+    _policy: Invariant<P>,
+}
+
+impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
+    /// Waits. Returns true if the thread has the lock, and false if its deadline has passed.
+    fn wait(lane: L, deadline: Option<Deadline<H>>) -> bool {
+        H::count(Event::Slowpath);
+        if !pv::may_park::<H>() {
+            return wait_yielding::<H, L>(lane, deadline);
+        }
+        let Some(me) = queue::take::<H>() else {
+            H::count(Event::NoNode);
+            return wait_yielding::<H, L>(lane, deadline);
+        };
+        let took = match begin_spin::<P, L>(lane) {
+            Begun::Took => true,
+            Begun::Spins => {
+                poll::<P, H, L>(lane, SPINNER) || Self::wait_in_queue(lane, me, SPINNER, deadline)
+            }
+            Begun::DoesNotSpin => Self::wait_in_queue(lane, me, 0, deadline),
+        };
+        queue::give_back::<H>(me);
+        took
+    }
+
+    /// Joins the queue and waits there. `mark` stands for the thread in the word, until it joins.
+    fn wait_in_queue(lane: L, me: Name, mark: u64, deadline: Option<Deadline<H>>) -> bool {
+        let (joined, nap) = (H::now(), P::NAP);
+        let mut waiter = Waiter::<P, H, L> {
+            lane,
+            me,
+            deadline,
+            joined,
+            nap,
+            has_napped: false,
+            _policy: PhantomData,
+        };
+        let took = waiter.join(mark) || waiter.sleep_until_called();
+        sleepers::clear::<H>(me);
+        took
+    }
+
+    /// Joins the queue. Returns true if it took the lock instead, because the lock was free.
+    fn join(&self, mark: u64) -> bool {
+        // Relaxed: the compare-exchange publishes the node.
+        self.me.node::<H>().ready.store(WAITING, Ordering::Relaxed);
+        let mut seen = self.lane.load(Ordering::Relaxed);
+        loop {
+            let bits = seen.to_u64();
+            let free = is_free(bits);
+            let new = if free {
+                (bits | HELD) - mark
+            } else {
+                sleepers::prepare::<H>(self.me, newest(bits));
+                with_newest(bits, Some(self.me)) - mark
+            };
+            // Acquire: pairs with the release of the last holder. Release: publishes the node, to
+            // the threads that take the queue lock.
+            match self.lane.compare_exchange(seen, as_bits::<L>(new), Ordering::AcqRel) {
+                Ok(_) => return free,
+                Err(actual) => seen = actual,
+            }
+        }
+    }
+
+    /// Sleeps in the queue until another thread calls it, and competes for the lock if it must.
+    /// Returns false if the deadline has passed.
+    fn sleep_until_called(&mut self) -> bool {
+        loop {
+            let (timeout, expired) = self.next_nap();
+            if expired {
+                return self.leave();
+            }
+            match self.sleep(timeout) {
+                GRANTED => return true,
+                CALLED => match self.compete() {
+                    Competition::Took => return true,
+                    Competition::BackInQueue => {}
+                    Competition::GaveUp => return false,
+                },
+                _ => self.look(),
+            }
+        }
+    }
+
+    /// Returns the time to sleep, and true if the deadline has passed.
+    fn next_nap(&mut self) -> (Option<Duration>, bool) {
+        let nap = self.nap;
+        self.nap = nap.map(|nap| nap.saturating_mul(2).min(P::LONGEST_NAP));
+        let Some(deadline) = &mut self.deadline else { return (nap, false) };
+        let expired = deadline.end_slice();
+        match (nap, deadline.left()) {
+            (Some(nap), Some(left)) => (Some(nap.min(left)), expired),
+            (nap, left) => (nap.or(left), expired),
+        }
+    }
+
+    /// Sleeps for `timeout` at most. Returns the state of its node.
+    fn sleep(&mut self, timeout: Option<Duration>) -> u32 {
+        let ready = &self.me.node::<H>().ready;
+        // Relaxed, both: they order nothing, and the load below acquires.
+        if ready.compare_exchange(WAITING, ASLEEP, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            H::count(Event::Wait);
+            during::<H, _>(Region::Idle, || H::park(ready, ASLEEP, timeout));
+            self.has_napped = true;
+            let _ = ready.compare_exchange(ASLEEP, WAITING, Ordering::Relaxed, Ordering::Relaxed);
+        }
+        // Acquire: pairs with the release of the thread that calls this one.
+        ready.load(Ordering::Acquire)
+    }
+
+    /// Returns true if it has waited for so long that it may demand the lock.
+    fn is_overdue(&self) -> bool {
+        let Some(limit) = P::NAP else { return true };
+        let now = H::now();
+        if now.is_zero() { self.has_napped } else { now.saturating_sub(self.joined) >= limit }
+    }
+
+    /// Looks at the lock after a nap. If the lock is free and no thread is awake to take it, a
+    /// release has missed the queue, and this thread wakes the oldest sleeper. If this thread is
+    /// itself the oldest and overdue, it demands the lock.
+    fn look(&self) {
+        let seen = self.lane.load(Ordering::Relaxed);
+        let bits = seen.to_u64();
+        let demands = bits & DEMAND == 0 && self.is_overdue();
+        if bits & QUEUE_LOCK != 0 || !is_free(bits) && !demands {
+            return;
+        }
+        let locked = bits | QUEUE_LOCK;
+        // Acquire: pairs with the release that gave the queue lock back, and with those of the
+        // threads that have joined. If it fails, the word has changed, and the next nap is soon
+        // enough.
+        if self.lane.compare_exchange(seen, as_bits::<L>(locked), Ordering::Acquire).is_err() {
+            return;
+        }
+        let oldest = newest(locked).map(sleepers::oldest::<H>);
+        let demands = demands && oldest == Some(self.me);
+        unlock_queue::<H, L>(self.lane, locked, 0, if demands { DEMAND } else { 0 });
+        if demands {
+            self.await_hand_over();
+        }
+    }
+
+    /// Waits awake for a moment, after it has demanded the lock. Most holders release it by then,
+    /// and a hand-over to a thread that runs costs no wake-up.
+    fn await_hand_over(&self) {
+        let ready = &self.me.node::<H>().ready;
+        let polls = P::POLLS * P::LONGEST_GAP;
+        // Relaxed: the next load acquires.
+        let _ = H::wait_within(ready, Ordering::Relaxed, polls, |state| state != WAITING);
+    }
+
+    /// Competes for the lock after a wake-up. This thread is not in the queue, and `AWAKE` stands
+    /// for it.
+    fn compete(&mut self) -> Competition {
+        if poll::<P, H, L>(self.lane, AWAKE) {
+            return Competition::Took;
+        }
+        let demand = if self.is_overdue() { DEMAND } else { 0 };
+        let expired = self.deadline.as_mut().is_some_and(Deadline::end_slice);
+        let mut seen = lock_queue::<H, L>(self.lane);
+        // Relaxed: the queue lock publishes it.
+        self.me.node::<H>().ready.store(WAITING, Ordering::Relaxed);
+        loop {
+            let free = is_free(seen);
+            let new = if free {
+                (seen | HELD) & !(AWAKE | QUEUE_LOCK)
+            } else if expired {
+                unlock_queue::<H, L>(self.lane, seen, AWAKE, 0);
+                return Competition::GaveUp;
+            } else if let Some(newest) = newest(seen) {
+                sleepers::put_first::<H>(newest, self.me);
+                unlock_queue::<H, L>(self.lane, seen, AWAKE, demand);
+                break;
+            } else {
+                sleepers::prepare::<H>(self.me, None);
+                with_newest(seen, Some(self.me)) & !(AWAKE | QUEUE_LOCK) | demand
+            };
+            let (old, new) = (as_bits::<L>(seen), as_bits::<L>(new));
+            // Acquire: pairs with the release of the last holder. Release: gives the queue lock
+            // back, and publishes the node.
+            match self.lane.compare_exchange(old, new, Ordering::AcqRel) {
+                Ok(_) if free => return Competition::Took,
+                Ok(_) => break,
+                // Acquire: pairs with the releases of threads that have joined.
+                Err(_) => seen = self.lane.load(Ordering::Acquire).to_u64(),
+            }
+        }
+        if demand != 0 {
+            self.await_hand_over();
+        }
+        Competition::BackInQueue
+    }
+
+    /// Leaves the queue because the deadline has passed. Returns true if another thread has handed
+    /// it the lock meanwhile.
+    fn leave(&self) -> bool {
+        let mut seen = lock_queue::<H, L>(self.lane);
+        // Acquire: as in `sleep`. With the queue lock, no other thread can call this one any more.
+        match self.me.node::<H>().ready.load(Ordering::Acquire) {
+            GRANTED => {
+                unlock_queue::<H, L>(self.lane, seen, 0, 0);
+                return true;
+            }
+            CALLED => {
+                unlock_queue::<H, L>(self.lane, seen, AWAKE, 0);
+                return false;
+            }
+            _ => {}
+        }
+        let mut demand = 0;
+        while let Some(newest) = newest(seen) {
+            if sleepers::oldest::<H>(newest) == self.me {
+                demand = DEMAND;
+            }
+            if newest != self.me {
+                sleepers::remove::<H>(newest, self.me);
+                break;
+            }
+            let new = with_newest(seen, sleepers::before_newest::<H>(newest));
+            let (old, new_bits) = (as_bits::<L>(seen), as_bits::<L>(new));
+            // Relaxed, with the release below: the queue lock is not given back here. Acquire: pairs
+            // with the releases of threads that have joined.
+            match self.lane.compare_exchange(old, new_bits, Ordering::Relaxed) {
+                Ok(_) => {
+                    seen = new;
+                    break;
+                }
+                Err(_) => seen = self.lane.load(Ordering::Acquire).to_u64(),
+            }
+        }
+        unlock_queue::<H, L>(self.lane, seen, demand, 0);
+        false
+    }
+}
+
+/// The beginning of a spin.
+enum Begun {
+    Took,
+    Spins,
+    DoesNotSpin,
+}
+
+/// Takes the lock if it is free, or registers the caller as a spinner.
+fn begin_spin<P: Patience, L: Lane>(lane: L) -> Begun {
+    let mut seen = lane.load(Ordering::Relaxed);
+    loop {
+        let bits = seen.to_u64();
+        let free = is_free(bits);
+        let new = if free {
+            bits | HELD
+        } else if spinners(bits) < P::SPINNERS && bits & DEMAND == 0 {
+            bits + SPINNER
+        } else {
+            return Begun::DoesNotSpin;
+        };
+        // Acquire: pairs with the release of the last holder.
+        match lane.compare_exchange(seen, as_bits::<L>(new), Ordering::Acquire) {
+            Ok(_) => return if free { Begun::Took } else { Begun::Spins },
+            Err(actual) => seen = actual,
+        }
+    }
+}
+
+/// Polls the lock with growing gaps, and takes it when it is free. Removes `mark`, which stands for
+/// the caller, from the word if it took the lock. Returns false if it did not.
+fn poll<P: Patience, H: HostWithSlots, L: Lane>(lane: L, mark: u64) -> bool {
+    let mut gap = P::FIRST_GAP;
+    for _ in 0..P::POLLS {
+        let mut seen = lane.load(Ordering::Relaxed);
+        while is_free(seen.to_u64()) {
+            let new = (seen.to_u64() | HELD) - mark;
+            // Acquire: pairs with the release of the last holder.
+            match lane.compare_exchange(seen, as_bits::<L>(new), Ordering::Acquire) {
+                Ok(_) => return true,
+                Err(actual) => seen = actual,
+            }
+        }
+        for _ in 0..gap {
+            H::relax();
+        }
+        gap = (gap * 2).min(P::LONGEST_GAP);
+    }
+    false
+}
+
+/// Waits without a place in the queue: yields, and takes the lock when it is free.
+fn wait_yielding<H: HostWithSlots, L: Lane>(lane: L, deadline: Option<Deadline<H>>) -> bool {
+    // Acquire: pairs with the release of the last holder.
+    let try_lock = || (lane.swap_lowest_byte(1, Ordering::Acquire) == 0).then_some(());
+    if let Some(deadline) = deadline {
+        return deadline.poll(lane, is_free, try_lock).is_some();
+    }
+    loop {
+        // Relaxed: a hint.
+        lane.wait_yielding::<H>(Ordering::Relaxed, is_free);
+        if try_lock().is_some() {
+            return true;
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! The queue of sleepers of a mutex: linked nodes, whose newest is named in the lock's word.
+//!
+//! A lock's word has room for one name. It is the *newest* sleeper, so that a thread joins by one
+//! compare-exchange. A release needs the *oldest*. It finds that one by the links:
+//!
+//! ```text
+//!    word ---> newest --older--> ... --older--> oldest --older--> nobody
+//!                 |   <--newer--     <--newer--   ^
+//!                 +------------- hint ------------+
+//! ```
+//!
+//! - `older` is written by the thread that joins, before others can see its node.
+//! - `newer` and `hint` are written by the thread that has the *queue lock*, a bit of the lock's
+//!   word. The search for the oldest sleeper fills in `newer` on its way, and leaves a hint in the
+//!   newest node. The next search ends at the first node with a hint. So each node is passed once,
+//!   however long the queue is.
+//!
+//! A search begins at the newest node and takes the first hint that it finds. So a hint further
+//! down the queue may be out of date: no search comes that far. Whoever removes the newest node
+//! therefore copies its hint to the next older one.
+//!
+//! Every function here, except [`prepare`], needs the queue lock. All accesses are relaxed. The
+//! word orders them: a joining thread publishes its node with release, the queue lock is taken with
+//! acquire and given back with release, and all changes of the word are read-modify-writes.
+//!
+//! Source: the idea of a lazily linked queue with a cached end is that of WebKit's `WordLock`
+//! (F. Pizlo, *Locking in WebKit*, 2016). This code was written from the description.
+
+use super::queue::Name;
+use crate::platform::{Host, Ordering, Word};
+
+/// The half of `QueueNode::parked` that holds the hint.
+const HINT: u32 = 16;
+const NAME: u32 = 0xffff;
+
+fn name(bits: u32) -> Option<Name> {
+    Name::from_bits(u64::from(bits & NAME))
+}
+
+fn bits(name: Option<Name>) -> u32 {
+    name.map_or(0, |name| name.to_bits() as u32)
+}
+
+/// Prepares the node of a thread that is about to join behind `older`.
+pub(super) fn prepare<H: Host>(me: Name, older: Option<Name>) {
+    let node = me.node::<H>();
+    node.next.store(bits(older), Ordering::Relaxed);
+    node.parked.store(0, Ordering::Relaxed);
+}
+
+/// Clears the links of a node that has left the queue, as its next user expects.
+pub(super) fn clear<H: Host>(me: Name) {
+    prepare::<H>(me, None);
+}
+
+fn older<H: Host>(of: Name) -> Option<Name> {
+    name(of.node::<H>().next.load(Ordering::Relaxed))
+}
+
+fn set_older<H: Host>(of: Name, older: Option<Name>) {
+    of.node::<H>().next.store(bits(older), Ordering::Relaxed);
+}
+
+fn newer<H: Host>(of: Name) -> Option<Name> {
+    name(of.node::<H>().parked.load(Ordering::Relaxed))
+}
+
+fn set_newer<H: Host>(of: Name, newer: Option<Name>) {
+    let word = &of.node::<H>().parked;
+    word.store(word.load(Ordering::Relaxed) & !NAME | bits(newer), Ordering::Relaxed);
+}
+
+fn hint<H: Host>(of: Name) -> Option<Name> {
+    name(of.node::<H>().parked.load(Ordering::Relaxed) >> HINT)
+}
+
+fn set_hint<H: Host>(of: Name, oldest: Name) {
+    let word = &of.node::<H>().parked;
+    let hint = bits(Some(oldest)) << HINT;
+    word.store(word.load(Ordering::Relaxed) & NAME | hint, Ordering::Relaxed);
+}
+
+/// Finds the oldest sleeper of the queue that ends with `newest`. Cost: one step for each sleeper
+/// that has joined since the last call.
+pub(super) fn oldest<H: Host>(newest: Name) -> Name {
+    let mut at = newest;
+    let oldest = loop {
+        if let Some(oldest) = hint::<H>(at) {
+            break oldest;
+        }
+        let Some(older) = older::<H>(at) else { break at };
+        set_newer::<H>(older, Some(at));
+        at = older;
+    };
+    set_hint::<H>(newest, oldest);
+    oldest
+}
+
+/// Removes `me`, which is in the queue and is not `newest`.
+pub(super) fn remove<H: Host>(newest: Name, me: Name) {
+    // Fills in `newer` of `me`, and the newest node's hint.
+    oldest::<H>(newest);
+    let (older, newer) = (older::<H>(me), newer::<H>(me));
+    let Some(newer) = newer else {
+        H::fatal("mutex: a sleeper that is not the newest has none behind it");
+    };
+    set_older::<H>(newer, older);
+    match older {
+        Some(older) => set_newer::<H>(older, Some(newer)),
+        None => set_hint::<H>(newest, newer),
+    }
+}
+
+/// Prepares the removal of `newest`, which ends when the word names the result instead.
+pub(super) fn before_newest<H: Host>(newest: Name) -> Option<Name> {
+    let oldest = oldest::<H>(newest);
+    let older = older::<H>(newest)?;
+    set_hint::<H>(older, oldest);
+    Some(older)
+}
+
+/// Puts `me`, which is not in the queue, before the oldest of the queue that ends with `newest`.
+pub(super) fn put_first<H: Host>(newest: Name, me: Name) {
+    let second = oldest::<H>(newest);
+    prepare::<H>(me, None);
+    set_newer::<H>(me, Some(second));
+    set_older::<H>(second, Some(me));
+    set_hint::<H>(newest, me);
+}
