@@ -5,11 +5,13 @@ use crate::few_slots::FewSlots;
 use crate::program::{
     ChoiceOp, ChoiceProgram, CountOp, CountProgram, LockOp, LockProgram, Program,
 };
+use lockyard::lock::adaptive::Patience;
 use lockyard::lock::pv::Hooks;
 use lockyard::lock::{
-    Clh, CmpxchgGrab, Mcs, PvQueued, PvTicket, Queued, TestAndSet, Ticket, TicketAsmLoop,
+    Adaptive, Clh, CmpxchgGrab, Mcs, PvQueued, PvTicket, Queued, TestAndSet, Ticket, TicketAsmLoop,
 };
 use lockyard::platform::{HostWithSlots, Portable};
+use std::time::Duration;
 
 /// Waiters park soon, so that they also park in short runs of few threads.
 #[derive(Debug)]
@@ -24,6 +26,27 @@ impl Hooks for Soon {
 pub struct PassedOnce;
 impl Hooks for PassedOnce {
     const MOST_PASSES: u32 = 1;
+}
+
+/// Waiters sleep soon, are woken exactly, and demand the lock if they were woken in vain.
+#[derive(Debug)]
+pub struct Exact;
+impl Patience for Exact {
+    const POLLS: u32 = 1;
+    const FIRST_GAP: u32 = 1;
+    const LONGEST_GAP: u32 = 1;
+    const NAP: Option<Duration> = None;
+    const PLAIN_RELEASE: bool = false;
+}
+
+/// Waiters sleep soon, and a release may miss them, so their naps end.
+#[derive(Debug)]
+pub struct Napping;
+impl Patience for Napping {
+    const POLLS: u32 = 1;
+    const FIRST_GAP: u32 = 1;
+    const LONGEST_GAP: u32 = 1;
+    const PLAIN_RELEASE: bool = true;
 }
 
 /// A primitive with the program that exercises it.
@@ -126,6 +149,19 @@ primitive!(
     /// have none.
     PvQueuedNoNode, "pv-queued, one slot", LockOp,
     |H| LockProgram<PvQueued, FewSlots<H, 1>>, LOCKS
+);
+primitive!(
+    /// The mutex whose releases miss no sleeper.
+    MutexExact, "mutex", LockOp, |H| LockProgram<Adaptive<Exact>, H>, LOCKS
+);
+primitive!(
+    /// The mutex whose releases may miss a sleeper.
+    MutexNapping, "mutex, napping", LockOp, |H| LockProgram<Adaptive<Napping>, H>, LOCKS
+);
+primitive!(
+    /// The mutex on a host where one thread has a slot and the others have none.
+    MutexNoNode, "mutex, one slot", LockOp,
+    |H| LockProgram<Adaptive<Exact>, FewSlots<H, 1>>, LOCKS
 );
 primitive!(
     /// The lockref with a queued lock.

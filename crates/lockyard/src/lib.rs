@@ -12,6 +12,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod comparators;
+pub mod condvar;
 mod context;
 mod invariance;
 pub mod kind;

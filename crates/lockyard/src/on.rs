@@ -104,4 +104,5 @@ pub type LockRefGuard<'a, H, C = NoContext> =
 /// A [page reference count](page_ref::PageRef) on host `H`.
 pub type PageRef<H> = page_ref::PageRef<page_ref::Cmpxchg, H>;
 
+pub use crate::condvar::Condvar;
 pub use crate::reclaim::{Domain, Guard as DomainGuard};

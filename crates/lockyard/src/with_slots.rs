@@ -38,6 +38,30 @@ pub type MutexGuard<'a, T> = on::MutexGuard<'a, T, Native>;
 /// The lock of a [`Mutex`], for `lock_api`: timed and fair.
 pub type RawMutex = on::RawMutex<Native>;
 
+/// A condition variable of 24 bytes, for [`Mutex`] and every other mutex of `lock_api`.
+///
+/// ```
+/// use lockyard::{Condvar, Mutex};
+///
+/// static READY: Mutex<bool> = Mutex::new(false);
+/// static CHANGED: Condvar = Condvar::new();
+///
+/// std::thread::scope(|s| {
+///     s.spawn(|| {
+///         *READY.lock() = true;
+///         CHANGED.notify_one();
+///     });
+///     CHANGED.wait_while(&mut READY.lock(), |ready| !*ready);
+/// });
+/// assert!(*READY.lock());
+/// ```
+///
+/// Its interface is that of `parking_lot`'s. See [`condvar`](crate::condvar).
+///
+/// For your own host: [`on::Condvar`].
+pub type Condvar = on::Condvar<Native>;
+pub use crate::condvar::WaitTimeoutResult;
+
 /// A value behind a queued spinlock of 4 bytes, first in, first out. Each waiter spins on a
 /// separate line.
 ///

@@ -13,6 +13,7 @@ mod lockref;
 mod locks;
 mod loom_reads;
 mod mutation;
+mod mutex;
 mod page_ref;
 mod parking;
 mod reclaim;

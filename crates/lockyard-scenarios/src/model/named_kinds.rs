@@ -49,6 +49,12 @@ named_kinds! {
         PvTicket = "pv-ticket";
         /// The ticket lock whose waiters park, with a guest kernel's spin limit.
         PvTicketGuest = "pv-ticket-guest";
+        /// The mutex: it spins briefly, then sleeps, and a waiter may demand it.
+        Mutex = "mutex";
+        /// A mutex of three states that polls 100 times before it sleeps, as Rust's `std` on Linux.
+        FutexMutex = "futex-mutex";
+        /// A mutex of three states that sleeps at once, as a plain `pthread_mutex_t` on Linux.
+        PthreadMutex = "pthread-mutex";
         /// The test-and-set lock.
         TestAndSet = "test-and-set";
         /// A control without mutual exclusion.
@@ -73,7 +79,9 @@ impl LockKind {
 
     /// Returns `true` if the lock serves in order of arrival.
     pub fn is_fifo(self) -> bool {
-        !self.is_control() && !matches!(self, LockKind::TestAndSet | LockKind::PvQueued)
+        use LockKind::{FutexMutex, Mutex, PthreadMutex, PvQueued, TestAndSet};
+        let passes = [TestAndSet, PvQueued, Mutex, FutexMutex, PthreadMutex];
+        !self.is_control() && !passes.contains(&self)
     }
 
     /// Returns `true` if a holder keeps one of its thread's queue nodes.

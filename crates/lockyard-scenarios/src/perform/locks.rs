@@ -5,8 +5,10 @@
 
 use crate::model::{GetOperation, LockKind, LockObject, PutOperation};
 use lockyard::lock::pv::Hooks;
+use lockyard::lock::three_states::{PthreadLike, StdLike};
 use lockyard::lock::{
-    Clh, CmpxchgGrab, LaneLock, Mcs, PvQueued, PvTicket, Queued, TestAndSet, Ticket, TicketAsmLoop,
+    Adaptive, Clh, CmpxchgGrab, LaneLock, Mcs, PvQueued, PvTicket, Queued, TestAndSet, ThreeStates,
+    Ticket, TicketAsmLoop,
 };
 use lockyard::lockref::policy::{NoTrywait, Pause, PauseNoTrywait, Policy, Standard};
 use lockyard::lockref::{Count, LockRef};
@@ -204,6 +206,9 @@ lock_kinds! {
     PvQueued: PvQueued, on H;
     PvTicket: PvTicket, on H;
     PvTicketGuest: PvTicket<GuestKernel>, on H;
+    Mutex: Adaptive, on H;
+    FutexMutex: ThreeStates<StdLike>, on H;
+    PthreadMutex: ThreeStates<PthreadLike>, on H;
     TestAndSet: TestAndSet, on H;
     Broken: DoesNotExclude, on H;
     Unfair: Unfair, on H;

@@ -367,6 +367,7 @@ fn remove_oldest<H: HostWithSlots, L: Lane>(
                     sleepers::remove::<H>(last, oldest);
                     removed = Some(oldest);
                 }
+                sleepers::mark_removed::<H>(oldest);
                 oldest
             }
         };

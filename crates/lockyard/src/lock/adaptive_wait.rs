@@ -171,7 +171,9 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
     /// release has missed the queue, and this thread wakes the oldest sleeper. If this thread is
     /// itself the oldest and overdue, it demands the lock.
     fn look(&self) {
-        let seen = self.lane.load(Ordering::Relaxed);
+        // Not a load: a read-modify-write sees the newest value, so the last release before this
+        // nap's end is not missed again. Relaxed: it orders nothing.
+        let seen = self.lane.fetch_or(as_bits::<L>(0), Ordering::Relaxed);
         let bits = seen.to_u64();
         let demands = bits & DEMAND == 0 && self.is_overdue();
         if bits & QUEUE_LOCK != 0 || !is_free(bits) && !demands {
@@ -247,17 +249,17 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
     /// it the lock meanwhile.
     fn leave(&self) -> bool {
         let mut seen = lock_queue::<H, L>(self.lane);
-        // Acquire: as in `sleep`. With the queue lock, no other thread can call this one any more.
-        match self.me.node::<H>().ready.load(Ordering::Acquire) {
-            GRANTED => {
-                unlock_queue::<H, L>(self.lane, seen, 0, 0);
+        if sleepers::is_removed::<H>(self.me) {
+            unlock_queue::<H, L>(self.lane, seen, 0, 0);
+            let ready = &self.me.node::<H>().ready;
+            // The thread that has removed this one calls it next. Acquire: as in `sleep`.
+            let called = |state| state == CALLED || state == GRANTED;
+            if H::wait_yielding(ready, Ordering::Acquire, called) == GRANTED {
                 return true;
             }
-            CALLED => {
-                unlock_queue::<H, L>(self.lane, seen, AWAKE, 0);
-                return false;
-            }
-            _ => {}
+            seen = lock_queue::<H, L>(self.lane);
+            unlock_queue::<H, L>(self.lane, seen, AWAKE, 0);
+            return false;
         }
         let mut demand = 0;
         while let Some(newest) = newest(seen) {

@@ -15,6 +15,7 @@
 //! | [`PvTicket`] | FIFO | add; add | fixed to a parked waiter, and a wake-up |
 //! | [`PvQueued`] | FIFO, bounded stealing | compare-exchange; add | fixed, and a wake-up |
 //! | [`Adaptive`] | a waiter demands it after 1 ms | exchange; store | fixed, and a wake-up at most |
+//! | [`ThreeStates`] | none | compare-exchange; exchange | fixed, and a wake-up |
 //! | [`TestAndSet`] | none | `bts`; store | *n* reads and up to *n* exclusive transfers |
 //!
 //! Each of these operations is a locked one, except the stores.
@@ -34,6 +35,7 @@ pub(crate) mod queue;
 pub mod queued;
 mod sleepers;
 mod test_and_set;
+pub mod three_states;
 mod ticket;
 
 pub use adaptive::Adaptive;
@@ -44,4 +46,5 @@ pub use pv_queued::PvQueued;
 pub use pv_ticket::PvTicket;
 pub use queued::{CmpxchgGrab, Queued, StoreGrab};
 pub use test_and_set::TestAndSet;
+pub use three_states::ThreeStates;
 pub use ticket::{AsmLoop, PlainLoop, Poll, Ticket, Ticket8, TicketAsmLoop};

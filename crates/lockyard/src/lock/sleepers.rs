@@ -19,6 +19,9 @@
 //! down the queue may be out of date: no search comes that far. Whoever removes the newest node
 //! therefore copies its hint to the next older one.
 //!
+//! A node that another thread has removed names itself as its `older`, until that thread has called
+//! its owner. So a thread that wants to leave knows that it must wait for that call.
+//!
 //! Every function here, except [`prepare`], needs the queue lock. All accesses are relaxed. The
 //! word orders them: a joining thread publishes its node with release, the queue lock is taken with
 //! acquire and given back with release, and all changes of the word are read-modify-writes.
@@ -54,7 +57,17 @@ pub(super) fn clear<H: Host>(me: Name) {
 }
 
 fn older<H: Host>(of: Name) -> Option<Name> {
-    name(of.node::<H>().next.load(Ordering::Relaxed))
+    name(of.node::<H>().next.load(Ordering::Relaxed)).filter(|&older| older != of)
+}
+
+/// Marks a node that is being removed by another thread than its owner.
+pub(super) fn mark_removed<H: Host>(name: Name) {
+    set_older::<H>(name, Some(name));
+}
+
+/// Returns true if another thread removes `me`, or has removed it.
+pub(super) fn is_removed<H: Host>(me: Name) -> bool {
+    name(me.node::<H>().next.load(Ordering::Relaxed)) == Some(me)
 }
 
 fn set_older<H: Host>(of: Name, older: Option<Name>) {

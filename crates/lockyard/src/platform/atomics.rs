@@ -138,7 +138,7 @@ pub trait ConstAtomics: Atomics {
 ///
 /// The operations are those of [`core::sync::atomic`]. Orderings mean the same, and an ordering
 /// that the operation does not allow causes the same panic.
-pub trait Word: Sized + Send + Sync {
+pub trait Word: Sized + Send + Sync + 'static {
     /// The integer that the word holds.
     type Int: Int;
 

@@ -2,8 +2,9 @@
 //!
 //! The compiler decides all of it. The tests run nothing.
 
+use lockyard::condvar::Condvar;
 use lockyard::kind::{Choice, Kind, RawChosenLock, StaticChoice};
-use lockyard::lock::{Clh, Mcs, PvQueued, PvTicket, Queued, TestAndSet, Ticket};
+use lockyard::lock::{Adaptive, Clh, Mcs, PvQueued, PvTicket, Queued, TestAndSet, Ticket};
 use lockyard::lockref::policy::Standard;
 use lockyard::lockref::{LockRef, LockRefGuard};
 use lockyard::page_ref::{Cmpxchg, LockedBit, PageRef};
@@ -36,7 +37,7 @@ type Mutex<T, C = lockyard::NoContext> = lock_api::Mutex<Lock<Ticket, C>, T>;
 fn locks_counts_and_domains_are_sent_and_shared() {
     has!(Send, Sync;
         Lock<Ticket>, Lock<TestAndSet>, Lock<Queued>, Lock<PvQueued>, Lock<PvTicket>,
-        Lock<Mcs>, Lock<Clh>,
+        Lock<Mcs>, Lock<Clh>, Lock<Adaptive>, Condvar,
         Lock<Ticket, Sticky>, RawChosenLock<Chosen, Native>, Choice,
         LockRef<Queued, Standard, Native>, LockRef<Queued, Standard, Native, Sticky>,
         PageRef<Cmpxchg, Native>, PageRef<LockedBit, Native>,

@@ -3,12 +3,14 @@
 use lockyard::comparators::{ClhLock, McsLock, QSpinLockCmpxchgGrab, TicketLockAsmLoop};
 use lockyard::kind::{Choice, Kind, StaticChoice};
 use lockyard::{
-    ChosenLock, Domain, LockRef, PageRef, PvQSpinLock, PvTicketLock, QSpinLock, TestAndSetLock,
-    TicketLock,
+    ChosenLock, Condvar, Domain, LockRef, Mutex, PageRef, PvQSpinLock, PvTicketLock, QSpinLock,
+    TestAndSetLock, TicketLock,
 };
 
 #[test]
 fn a_lock() {
+    let (mutex, condvar) = (Mutex::new(0), Condvar::new());
+    condvar.wait_while(&mut mutex.lock(), |value| *value != 0);
     let queued = QSpinLock::new(0);
     let ticket = TicketLock::new(0);
     let pv_queued = PvQSpinLock::new(0);
@@ -63,6 +65,8 @@ fn a_domain() {
 fn a_default() {
     #[derive(Default)]
     struct Everything {
+        mutex: Mutex<u32>,
+        condvar: Condvar,
         queued: QSpinLock<u32>,
         ticket: TicketLock<u32>,
         pv_queued: PvQSpinLock<u32>,
@@ -71,6 +75,7 @@ fn a_default() {
         domain: Domain,
     }
     let all = Everything::default();
+    assert_eq!((*all.mutex.lock(), all.condvar.notify_all()), (0, 0));
     assert_eq!(*all.queued.lock() + *all.ticket.lock() + *all.pv_queued.lock(), 0);
     assert_eq!(*all.pv_ticket.lock() + *all.test_and_set.lock(), 0);
     assert_eq!(all.domain.pending(), 0);
@@ -79,6 +84,9 @@ fn a_default() {
 /// Guards have names, for functions that return them.
 #[test]
 fn a_guard() {
+    fn mutex(lock: &Mutex<u32>) -> lockyard::MutexGuard<'_, u32> {
+        lock.lock()
+    }
     fn queued(lock: &QSpinLock<u32>) -> lockyard::QSpinLockGuard<'_, u32> {
         lock.lock()
     }
@@ -102,7 +110,7 @@ fn a_guard() {
     }
     let sum = *queued(&QSpinLock::new(1)) + *ticket(&TicketLock::new(2));
     let sum = sum + *pv_queued(&PvQSpinLock::new(3)) + *pv_ticket(&PvTicketLock::new(4));
-    assert_eq!(sum + *test_and_set(&TestAndSetLock::new(5)), 15);
+    assert_eq!(sum + *test_and_set(&TestAndSetLock::new(5)) + *mutex(&Mutex::new(6)), 21);
     assert_eq!(lockref(&LockRef::new(1)).count(), lockyard::lockref::Count::Live(1));
     drop(inside(&Domain::new()));
 }

@@ -12,6 +12,7 @@ mod first_line;
 mod hot_paths;
 mod kinds;
 mod late_locks;
+mod mutex;
 mod nodes;
 mod page_ref;
 mod parking_native;

@@ -2,7 +2,9 @@
 //! bounded by operations, not time. The stamps add shared traffic, so the tests measure nothing.
 
 use lockyard::comparators::TicketLockAsmLoop;
-use lockyard::lock::{LaneLock, PvQueued, PvTicket, TestAndSet, Ticket, TicketAsmLoop};
+use lockyard::lock::{
+    Adaptive, LaneLock, PvQueued, PvTicket, TestAndSet, ThreeStates, Ticket, TicketAsmLoop,
+};
 use lockyard::lockref::policy::{NoTrywait, Pause, PauseNoTrywait, Policy, Standard};
 use lockyard::lockref::{Count, LockRef, MAX_COUNT};
 use lockyard::platform::{Native, Portable};
@@ -64,6 +66,10 @@ fn excludes<K: LaneLock<H>, H: lockyard::platform::Host>() {
 
 #[test]
 fn every_lock_excludes_with_parts_in_assembly_and_portable() {
+    excludes::<Adaptive, Native>();
+    excludes::<Adaptive, Portable<Native>>();
+    excludes::<ThreeStates, Native>();
+    excludes::<ThreeStates, Portable<Native>>();
     excludes::<PvTicket, Native>();
     excludes::<PvQueued, Native>();
     excludes::<PvTicket, Portable<Native>>();
@@ -159,6 +165,8 @@ fn conserves<K: LaneLock<H>, P: Policy, H: lockyard::platform::Host>() {
 
 #[test]
 fn a_lockref_loses_no_reference_with_any_lock_and_policy() {
+    conserves::<Adaptive, Standard, Native>();
+    conserves::<ThreeStates, Standard, Native>();
     conserves::<PvTicket, Standard, Native>();
     conserves::<PvQueued, Standard, Native>();
     conserves::<Ticket, Standard, Native>();
@@ -192,6 +200,8 @@ fn leaves_the_count_alone<K: LaneLock<Native>>() {
 
 #[test]
 fn the_lock_of_a_lockref_leaves_the_count_alone() {
+    leaves_the_count_alone::<Adaptive>();
+    leaves_the_count_alone::<ThreeStates>();
     leaves_the_count_alone::<PvTicket>();
     leaves_the_count_alone::<PvQueued>();
     leaves_the_count_alone::<Ticket>();

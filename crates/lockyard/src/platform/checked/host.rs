@@ -44,6 +44,8 @@ struct World {
     parked: RefCell<Vec<Parked>>,
     /// Slots in which a park has already returned spuriously.
     returned_once: RefCell<Vec<Slot>>,
+    /// Changes of others that each slot had seen when its last nap ended.
+    seen_at_nap: RefCell<[u64; SLOTS as usize]>,
     /// The time, if there is a clock.
     clock: Cell<Duration>,
     /// A word of modelled memory that every park and unpark changes, so that loom explores both
@@ -58,6 +60,7 @@ loom::lazy_static! {
         next_slot: Cell::new(0),
         parked: RefCell::new(Vec::new()),
         returned_once: RefCell::new(Vec::new()),
+        seen_at_nap: RefCell::new([0; SLOTS as usize]),
         clock: Cell::new(Duration::from_secs(1)),
         parking: Word::new(0),
     };
@@ -82,6 +85,10 @@ pub enum Parking {
     Spurious,
     /// The first park of each thread returns immediately. Later parks are exact.
     SpuriousOnce,
+    /// A park with a timeout also ends when another thread has changed memory since the last such
+    /// end. So a waiter that looks at the memory after each timeout sees every state, and the model
+    /// is finite. Parks without a timeout are exact.
+    Naps,
 }
 
 std::thread_local! {
@@ -195,7 +202,9 @@ unsafe impl Host for Checked {
         if panicking() || PARKING.get() == Parking::Spurious {
             return;
         }
+        let naps = PARKING.get() == Parking::Naps && timeout.is_some();
         if let Some(timeout) = timeout
+            && !(naps && SHORT.get().is_none())
             && SHORT.get().is_none_or(|short| timeout <= short)
         {
             let world: &World = &WORLD;
@@ -228,13 +237,16 @@ unsafe impl Host for Checked {
         if value != expected {
             return leave();
         }
-        let woken = || world.parked.borrow().iter().any(|p| p.slot == slot && p.woken);
+        let rested =
+            || naps && waiting::changes_of_others() > world.seen_at_nap.borrow()[slot.0 as usize];
+        let woken = || world.parked.borrow().iter().any(|p| p.slot == slot && p.woken) || rested();
         waiting::wait(woken, || {
             // Relaxed: this load is a transition of the model, so loom explores its order with
             // unparks.
             world.parking.load(Ordering::Relaxed);
             woken().then_some(())
         });
+        world.seen_at_nap.borrow_mut()[slot.0 as usize] = waiting::changes_of_others();
         leave();
     }
 

@@ -45,6 +45,7 @@ macro_rules! checked_word {
             fn note(&self, value: $int) {
                 // Relaxed: all threads of a model run on one OS thread.
                 self.newest.store(value, plain::Ordering::Relaxed);
+                waiting::note_change();
             }
         }
 

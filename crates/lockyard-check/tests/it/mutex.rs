@@ -1,0 +1,84 @@
+//! Checks of the mutex under weak memory.
+//!
+//! - With exact releases and without naps, no thread sleeps for ever: every wake-up comes from a
+//!   release, from the thread with the queue lock, or from a waiter that leaves.
+//! - With plain releases, which may miss a sleeper, every thread goes on once a nap has ended.
+//! - A hand-over, a demand, a fair release and a wait that gives up keep exclusion and order, and
+//!   leave nothing in the word.
+//! - A release does not touch the lock after it has freed it.
+
+use lockyard::lock::Adaptive;
+use lockyard::platform::checked::{Checked, Parking, with_clock, with_parking};
+use lockyard::platform::hooked::Hooked;
+use lockyard_check::explore::Bounds;
+use lockyard_check::hooks::Scripted;
+use lockyard_check::matrix::{check_pairs, must_hold};
+use lockyard_check::primitives::{Exact, MutexExact, MutexNapping, MutexNoNode, Primitive};
+use lockyard_check::program::LockOp::{self, Lock, LockTwice, TryLock};
+use lockyard_check::program::{FairOp, FairProgram, SHORT};
+
+type InModel = Hooked<Checked, Scripted>;
+type Of<P> = <P as Primitive>::Program<InModel>;
+
+fn holds<P: Primitive<Op = LockOp>>(of_two: Bounds, of_three: usize) {
+    check_pairs(
+        P::NAME,
+        &[Lock, TryLock],
+        |_, _| None,
+        |pair| must_hold::<Of<P>>(P::NAME, pair, of_two).executions,
+    );
+    must_hold::<Of<P>>(P::NAME, &[LockTwice, Lock], Bounds::stepping_back(2));
+    for ops in [[Lock, Lock, Lock], [Lock, Lock, TryLock], [LockTwice, Lock, Lock]] {
+        must_hold::<Of<P>>(P::NAME, &ops, Bounds::stepping_back(of_three));
+    }
+}
+
+#[test]
+fn a_mutex_wakes_every_sleeper() {
+    holds::<MutexExact>(Bounds::ALL, 2);
+}
+
+#[test]
+fn a_mutex_with_four_threads_wakes_every_sleeper() {
+    must_hold::<Of<MutexExact>>("mutex", &[Lock, Lock, Lock, Lock], Bounds::stepping_back(1));
+}
+
+#[test]
+fn a_mutex_whose_sleepers_wake_up_for_no_reason_holds() {
+    with_parking(Parking::SpuriousOnce, || holds::<MutexExact>(Bounds::stepping_back(2), 1));
+}
+
+#[test]
+fn a_mutex_whose_releases_miss_sleepers_goes_on_after_a_nap() {
+    with_parking(Parking::Naps, || holds::<MutexNapping>(Bounds::stepping_back(2), 1));
+}
+
+#[test]
+fn a_mutex_most_of_whose_waiters_have_no_node_holds() {
+    holds::<MutexNoNode>(Bounds::ALL, 2);
+}
+
+#[test]
+fn fair_releases_and_timed_waits_hold() {
+    use FairOp::{Fair, GivesUp, Timed, Usual, Woken};
+    type P = FairProgram<Adaptive<Exact>, InModel>;
+    for pair in [[Fair, Fair], [Fair, Usual], [Fair, Timed], [Usual, Timed], [Timed, Timed]] {
+        must_hold::<P>("mutex", &pair, Bounds::stepping_back(3));
+    }
+    must_hold::<P>("mutex", &[Fair, Fair, Usual], Bounds::stepping_back(2));
+    with_clock(SHORT, || {
+        for pair in
+            [[Usual, Woken], [Fair, Woken], [Usual, GivesUp], [Woken, Woken], [Woken, GivesUp]]
+        {
+            must_hold::<P>("mutex, with times", &pair, Bounds::stepping_back(2));
+        }
+        for three in [
+            [Usual, Usual, GivesUp],
+            [Fair, Usual, GivesUp],
+            [Usual, GivesUp, GivesUp],
+            [Usual, Woken, GivesUp],
+        ] {
+            must_hold::<P>("mutex, with times", &three, Bounds::stepping_back(1));
+        }
+    });
+}
