@@ -8,7 +8,8 @@ use crate::program::{
 use lockyard::lock::adaptive::Patience;
 use lockyard::lock::pv::Hooks;
 use lockyard::lock::{
-    Adaptive, Clh, CmpxchgGrab, Mcs, PvQueued, PvTicket, Queued, TestAndSet, Ticket, TicketAsmLoop,
+    Adaptive, Clh, CmpxchgGrab, Mcs, PvQueued, PvTicket, Queued, TestAndSet, ThreeStates, Ticket,
+    TicketAsmLoop,
 };
 use lockyard::platform::{HostWithSlots, Portable};
 use std::time::Duration;
@@ -162,6 +163,10 @@ primitive!(
     /// The mutex on a host where one thread has a slot and the others have none.
     MutexNoNode, "mutex, one slot", LockOp,
     |H| LockProgram<Adaptive<Exact>, FewSlots<H, 1>>, LOCKS
+);
+primitive!(
+    /// The mutex of three states.
+    MutexThreeStates, "mutex of three states", LockOp, |H| LockProgram<ThreeStates, H>, LOCKS
 );
 primitive!(
     /// The lockref with a queued lock.

@@ -5,6 +5,7 @@
 
 mod buffers;
 mod chosen;
+mod condvar;
 mod connections;
 mod counts;
 mod fair;
@@ -19,6 +20,7 @@ mod statistics;
 
 pub use buffers::{BufferOp, BufferProgram};
 pub use chosen::{ChoiceOp, ChoiceProgram};
+pub use condvar::{CondOp, CondProgram};
 pub use connections::{ConnOp, ConnProgram};
 pub use counts::{CountOp, CountProgram};
 pub use fair::{FairOp, FairProgram, SHORT};
