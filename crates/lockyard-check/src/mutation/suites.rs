@@ -136,6 +136,10 @@ fn mutex() -> Vec<Check> {
     checks.push(timed::<F>(&[Usual, Usual, GivesUp], Bounds::stepping_back(1)));
     checks.push(timed::<F>(&[Fair, Usual, GivesUp], Bounds::stepping_back(1)));
     checks.push(napping(check::<Of<MutexNapping>>(&[Lock, Lock], Bounds::stepping_back(2))));
+    // A sleeper demands the lock while others sleep. A woken thread loses, and goes back.
+    checks.push(napping(check::<Of<MutexNapping>>(&[Lock, Lock, Lock], Bounds::stepping_back(1))));
+    checks.push(check::<P>(&[LockTwice, Lock], Bounds::stepping_back(3)));
+    checks.push(check::<P>(&[LockTwice, Lock, Lock], Bounds::stepping_back(2)));
     checks
 }
 

@@ -280,7 +280,7 @@ unsafe impl<P: Patience, H: HostWithSlots> FairLock<H> for Adaptive<P> {
         }
         let seen = lock_queue::<H, L>(lane);
         if newest(seen).is_some() {
-            hand_over::<H, L>(lane, seen);
+            hand_over::<H, L>(lane);
         } else {
             unlock_queue::<H, L>(lane, seen, HELD, 0);
         }
@@ -323,46 +323,45 @@ fn release<H: HostWithSlots, L: Lane>(lane: L) {
         }
     }
     if seen.to_u64() & DEMAND != 0 {
-        hand_over::<H, L>(lane, seen.to_u64());
+        hand_over::<H, L>(lane);
     } else {
-        wake_oldest::<H, L>(lane, seen.to_u64(), HELD);
+        wake_oldest::<H, L>(lane, HELD);
     }
 }
 
 /// Hands the lock to the oldest sleeper. The caller holds the lock and the queue lock, and gives
 /// both away. The queue is not empty.
-fn hand_over<H: HostWithSlots, L: Lane>(lane: L, seen: u64) {
-    let oldest = remove_oldest::<H, L>(lane, seen, |bits| bits & !(QUEUE_LOCK | DEMAND));
+fn hand_over<H: HostWithSlots, L: Lane>(lane: L) {
+    let oldest = remove_oldest::<H, L>(lane, |bits| bits & !(QUEUE_LOCK | DEMAND));
     call::<H>(oldest, GRANTED);
 }
 
 /// Wakes the oldest sleeper, so that it competes for the lock. Gives the queue lock back, and
 /// clears `clear` in the word. The queue is not empty.
-fn wake_oldest<H: HostWithSlots, L: Lane>(lane: L, seen: u64, clear: u64) {
+fn wake_oldest<H: HostWithSlots, L: Lane>(lane: L, clear: u64) {
     let change = |bits| bits & !(QUEUE_LOCK | DEMAND | clear) | AWAKE;
-    let oldest = remove_oldest::<H, L>(lane, seen, change);
+    let oldest = remove_oldest::<H, L>(lane, change);
     call::<H>(oldest, CALLED);
 }
 
 /// Removes the oldest sleeper and applies `change` to the word, which gives the queue lock back.
-/// After that, the lock's memory is not touched. `seen` is a recent value of the word.
-fn remove_oldest<H: HostWithSlots, L: Lane>(
-    lane: L,
-    mut seen: u64,
-    change: impl Fn(u64) -> u64,
-) -> Name {
+/// After that, the lock's memory is not touched.
+fn remove_oldest<H: HostWithSlots, L: Lane>(lane: L, change: impl Fn(u64) -> u64) -> Name {
     let mut removed = None;
     loop {
-        let Some(last) = newest(seen) else {
+        // Acquire: pairs with the releases of the threads that have joined, also those that joined
+        // after this thread took the queue lock.
+        let seen = lane.load(Ordering::Acquire);
+        let Some(last) = newest(seen.to_u64()) else {
             H::fatal("mutex: the queue is empty, but its mark is set");
         };
-        let mut new = seen;
+        let mut new = seen.to_u64();
         let oldest = match removed {
             Some(name) => name,
             None => {
                 let oldest = sleepers::oldest::<H>(last);
                 if oldest == last {
-                    new = with_newest(seen, None);
+                    new = with_newest(new, None);
                 } else {
                     sleepers::remove::<H>(last, oldest);
                     removed = Some(oldest);
@@ -372,12 +371,9 @@ fn remove_oldest<H: HostWithSlots, L: Lane>(
             }
         };
         // Release: pairs with the acquire of the next holder, and of the next thread with the queue
-        // lock. Acquire: pairs with the releases of threads that have joined.
-        let (old, new) = (as_bits::<L>(seen), as_bits::<L>(change(new)));
-        match lane.compare_exchange(old, new, Ordering::AcqRel) {
-            Ok(_) => return oldest,
-            // Acquire: as above, for the next round.
-            Err(_) => seen = lane.load(Ordering::Acquire).to_u64(),
+        // lock.
+        if lane.compare_exchange(seen, as_bits::<L>(change(new)), Ordering::Release).is_ok() {
+            return oldest;
         }
     }
 }
@@ -416,15 +412,13 @@ pub(super) fn unlock_queue<H: HostWithSlots, L: Lane>(
     loop {
         let new = seen & !(QUEUE_LOCK | clear) | set;
         if is_free(new) && needs_wake_up(new) {
-            return wake_oldest::<H, L>(lane, seen, clear);
+            return wake_oldest::<H, L>(lane, clear);
         }
         // Release: pairs with the acquire of the next thread with the queue lock, and, if `clear`
-        // has `HELD`, of the next holder. Acquire: pairs with the releases of threads that have
-        // joined, whose nodes `wake_oldest` reads.
+        // has `HELD`, of the next holder.
         match lane.compare_exchange(as_bits::<L>(seen), as_bits::<L>(new), Ordering::Release) {
             Ok(_) => return,
-            // Acquire: as above.
-            Err(_) => seen = lane.load(Ordering::Acquire).to_u64(),
+            Err(actual) => seen = actual.to_u64(),
         }
     }
 }

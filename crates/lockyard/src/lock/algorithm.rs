@@ -104,12 +104,14 @@ pub unsafe trait FairLock<H: Host>: LaneLock<H> {
 /// | [`PvQueued`] | spins for a while, then parks until a release or its deadline ([`pv_timed`]) |
 /// | [`PvQueued`] with [`pv::Spins`] | spins, and yields after 64 polls: it uses its CPU |
 /// | [`TestAndSet`] | the same |
+/// | [`Adaptive`] | waits as all others do: a spin, then the queue, which it leaves at its deadline |
 ///
 /// # Safety
 ///
 /// The same as for [`LaneLock`].
 ///
 /// [`TestAndSet`]: super::TestAndSet
+/// [`Adaptive`]: super::Adaptive
 /// [`Queued`]: super::Queued
 /// [`Mcs`]: super::Mcs
 /// [`Clh`]: super::Clh

@@ -193,6 +193,7 @@ pub(crate) fn count_guards<H: Host>(slot: Slot, change: u32) {
 /// | [`Queued`](crate::lock::Queued) | spins outside the queue, and may be overtaken |
 /// | [`PvQueued`](crate::lock::PvQueued) | the same, and yields |
 /// | [`PvTicket`](crate::lock::PvTicket) | keeps its turn, and yields instead of parking |
+/// | [`Adaptive`](crate::lock::Adaptive) | yields outside the queue, and everyone may pass it |
 /// | [`Mcs`](crate::lock::Mcs) | ends the program in `lock`, fails in `try_lock` |
 /// | [`Clh`](crate::lock::Clh) | the same |
 /// | a [`Domain`](crate::reclaim::Domain) | two read-modify-writes of a shared line, each guard |
@@ -309,7 +310,9 @@ pub unsafe trait Host: Sized + 'static {
     fn now() -> Duration;
 
     /// Blocks while `word` equals `expected`, like a futex. The word is in a queue node (locks), in
-    /// a [domain](crate::reclaim) or in a buffer.
+    /// a waiter's stack frame ([condition variables](crate::condvar)), in a
+    /// [domain](crate::reclaim) or in a buffer. Only [`ThreeStates`](crate::lock::ThreeStates)
+    /// blocks on the lock itself.
     ///
     /// The call returns in these cases:
     ///
