@@ -310,9 +310,9 @@ fn release<H: HostWithSlots, L: Lane>(lane: L) {
         let bits = seen.to_u64();
         let leaves = is_simple(bits) || bits & QUEUE_LOCK != 0;
         let new = if leaves { bits & !HELD } else { bits | QUEUE_LOCK };
-        // Release: pairs with the acquire of the next holder. Acquire: pairs with the release that
-        // gave the queue lock back, and with those of the threads that have joined.
-        match lane.compare_exchange(seen, as_bits::<L>(new), Ordering::AcqRel) {
+        // Release: pairs with the acquire of the next holder. The queue lock is taken without acquire:
+        // `remove_oldest` acquires before it follows links.
+        match lane.compare_exchange(seen, as_bits::<L>(new), Ordering::Release) {
             // The thread with the queue lock looks at the lock when it gives the queue lock back.
             Ok(_) if leaves => return,
             Ok(_) => {
