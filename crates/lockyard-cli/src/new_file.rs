@@ -80,7 +80,7 @@ impl NewFile {
         });
         written.map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => Failure::Run(format!(
-                "{} exists by now and was not written; --force replaces it",
+                "{} has been created meanwhile and was not replaced; --force replaces it",
                 self.shown
             )),
             _ => Failure::Run(format!("{} cannot be written: {error}", self.shown)),
