@@ -69,7 +69,7 @@ pub(crate) fn run(options: &Calibrate, format: Format) -> Result<(), Failure> {
     written.unwrap_or(Ok(()))?;
     match &figures.partial {
         Some(partial) => Err(Failure::Interrupted(format!(
-            "{}; everything was measured, and the machine file is whole",
+            "{}; everything was measured, and the machine file is complete",
             partial.extent
         ))),
         None => Ok(()),

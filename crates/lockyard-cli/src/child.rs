@@ -161,7 +161,7 @@ pub(crate) fn run(
         return Err(Failed::Ended(format!("printed more than {most} MiB, and was killed")));
     }
     let status = child.wait_until(deadline);
-    let status = status.map_err(|error| Failed::Ended(format!("cannot be awaited: {error}")))?;
+    let status = status.map_err(|error| Failed::Ended(format!("cannot be waited for: {error}")))?;
     let Some(status) = status else { return Err(too_long()) };
     if !status.success() {
         let errors = errors.recv_timeout(LAST_LINE).unwrap_or_default();
@@ -170,7 +170,8 @@ pub(crate) fn run(
         let said = last.map(|line| format!(": {}", lockyard_support::printable(line)));
         return Err(Failed::Ended(format!("failed ({status}){}", said.unwrap_or_default())));
     }
-    String::from_utf8(output).map_err(|_| Failed::Ended("printed no text (UTF-8)".to_owned()))
+    String::from_utf8(output)
+        .map_err(|_| Failed::Ended("printed bytes that are not UTF-8".to_owned()))
 }
 
 /// Reads at most `most` bytes from a pipe, on a separate thread. The thread ends when the pipe
@@ -216,7 +217,10 @@ mod tests {
         assert_eq!(failed, Err("failed (exit status: 3): last".to_owned()));
         let failed = shell("kill -SEGV $$", LONG).expect_err("it fails");
         assert!(failed.contains("signal: 11"), "{failed}");
-        assert_eq!(shell("printf '\\377'", LONG), Err("printed no text (UTF-8)".to_owned()));
+        assert_eq!(
+            shell("printf '\\377'", LONG),
+            Err("printed bytes that are not UTF-8".to_owned())
+        );
     }
 
     #[test]

@@ -80,7 +80,7 @@ impl NewFile {
         });
         written.map_err(|error| match error.kind() {
             ErrorKind::AlreadyExists => Failure::Run(format!(
-                "{} exists by now and was not written; --force replaces it",
+                "{} has been created meanwhile and was not replaced; --force replaces it",
                 self.shown
             )),
             _ => Failure::Run(format!("{} cannot be written: {error}", self.shown)),
@@ -155,7 +155,7 @@ mod tests {
         assert_eq!(directory.names(), ["a.toml"]);
         // Another file was created meanwhile.
         let error = message(file.write("other").expect_err("it is there"));
-        assert!(error.contains("exists by now"), "{error}");
+        assert!(error.contains("has been created meanwhile"), "{error}");
         assert_eq!(fs::read_to_string(&path).expect("it is there"), "text");
         assert_eq!(directory.names(), ["a.toml"]);
     }

@@ -75,7 +75,7 @@ fn machines(names: &[String]) -> Result<Vec<Machine>, Failure> {
         let machine = names::machine(name.trim())?;
         if found.iter().any(|other| other.name() == machine.name()) {
             return Err(Failure::Input(format!(
-                "--machine: `{}` is there twice; allowed: each machine once",
+                "--machine: `{}` is given twice; allowed: each machine once",
                 lockyard_support::printable(name)
             )));
         }
@@ -254,5 +254,6 @@ fn of_figures(rows: &[Row]) -> Vec<String> {
 }
 
 /// Sentence about the intervals of predicted figures.
-const INTERVAL: &str = "Intervals: how the seeds differ, and the clock, the latencies between \
-                        cores and the local work wrong by 20 %. They are no bound of the error.";
+const INTERVAL: &str = "Intervals cover the spread over seeds, and errors of 20 % in the \
+                        clock, in the latencies between cores and in the local work. They do not \
+                        bound the error.";

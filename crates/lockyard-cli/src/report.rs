@@ -141,7 +141,7 @@ impl Reports {
     pub(crate) fn check_apart(&self, option: &str, file: &NewFile) -> Result<(), Failure> {
         match self.files.iter().find(|wanted| wanted.file.is_same(file)) {
             Some(wanted) => {
-                let what = format!("{} and {option} name one file", wanted.content.option());
+                let what = format!("{} and {option} name the same file", wanted.content.option());
                 Err(Failure::Input(what))
             }
             None => Ok(()),
@@ -152,7 +152,7 @@ impl Reports {
     pub(crate) fn check_picture(&self, rows: &[Row]) -> Result<(), Failure> {
         let wanted = self.files.iter().any(|wanted| wanted.content == Content::Picture);
         if wanted && picture::curves(rows).is_none() {
-            let why = "--picture: no experiment has figures at two numbers of threads";
+            let why = "--picture: no experiment has figures at two or more thread counts";
             return Err(Failure::Input(why.to_owned()));
         }
         Ok(())
@@ -172,7 +172,7 @@ impl Reports {
                 }),
                 Content::Picture => picture::curves(&document.rows).ok_or_else(|| {
                     Failure::Run(format!(
-                        "{} is not written: no experiment has figures at two numbers of threads",
+                        "{} is not written: no experiment has figures at two or more thread counts",
                         wanted.file.shown()
                     ))
                 })?,

@@ -55,8 +55,9 @@ pub(crate) fn page(options: &Reproduce, report: &Reproduction, document: &Docume
 /// Meaning of the summary's columns.
 const LEGEND: &str = "Simulated: predictions from the machines' files. Trivial: the cost of the \
     calibration cell, held constant. p50 and p90: the median and the 90th percentile of \
-    |predicted / published - 1| over the cells that are predictions. Right winners: of the pairs of variants whose published figures \
-    differ by more than 5 %, those whose faster one a model names.\n";
+    |predicted / published - 1| over the cells that are predictions. Right winners: pairs of \
+    variants whose faster one is predicted, of those whose published figures differ by more than \
+    5 %.\n";
 
 /// Note on measured figures.
 const MEASURED: &str = "Measured figures are from this host, not the published machine, but use \

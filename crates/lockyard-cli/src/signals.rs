@@ -97,7 +97,7 @@ fn handle(signal: i32, first: &mut Option<Instant>) {
     let too_late = || {
         std::thread::sleep(PATIENCE);
         if !ENDED.load(Ordering::Relaxed) {
-            complain("lockyard: interrupted: the work does not end; its rows are lost");
+            complain("lockyard: interrupted: the work did not end in time; its rows are lost");
             end();
         }
     };

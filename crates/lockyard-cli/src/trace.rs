@@ -35,7 +35,9 @@ impl TraceFile {
         let file = NewFile::at("--trace", path, true)?;
         reports.check_apart("--trace", &file)?;
         if path.exists() && !holds(form, path) {
-            return Err(refuse("exists, and is not a trace by lockyard; name another file"));
+            return Err(refuse(
+                "exists, and is not a trace written by lockyard; name another file",
+            ));
         }
         Ok(TraceFile { file, form })
     }

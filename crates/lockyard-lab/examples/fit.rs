@@ -111,17 +111,17 @@ fn read(arguments: &[String]) -> Result<(Fit, Duration, u64), String> {
         );
     };
     let mut base = Machine::shipped(name).ok_or(format!("there is no machine `{name}`"))?;
-    let seconds = seconds.parse().map_err(|_| format!("`{seconds}` is no number of seconds"))?;
+    let seconds = seconds.parse().map_err(|_| format!("`{seconds}` is not a number of seconds"))?;
     let seed: u64 = seed.parse().map_err(|_| format!("`{seed}` is no seed"))?;
     let (mut numbers, mut ping_pongs, mut half) = (Vec::new(), Vec::new(), None);
     let (mut threads, mut seeds) = (THREADS.to_vec(), 1);
     for argument in rest {
         if let Some((name, value)) = argument.split_once(":=") {
-            let value = value.parse().map_err(|_| format!("`{argument}` is no number"))?;
+            let value = value.parse().map_err(|_| format!("`{argument}` is not a number"))?;
             base = base.with(name, value).ok_or(format!("{name} cannot be {value}"))?;
             continue;
         }
-        let wrong = || format!("`{argument}` is no number with its range");
+        let wrong = || format!("`{argument}` is not a number with its range");
         let (name, range) = argument.split_once('=').ok_or_else(wrong)?;
         let number = |text: &str| text.parse::<f64>().map_err(|_| wrong());
         match name {

@@ -130,7 +130,7 @@ mod on_linux {
 
     fn number<N: std::str::FromStr>(text: Option<String>, default: N) -> Result<N, String> {
         let Some(text) = text else { return Ok(default) };
-        text.parse().map_err(|_| format!("`{text}` is no number; arguments: [ROUNDS] [SECONDS]"))
+        text.parse().map_err(|_| format!("`{text}` is not a number; arguments: [ROUNDS] [SECONDS]"))
     }
 
     /// Returns the operations per second as measured by the command.

@@ -24,10 +24,10 @@ fn solve(arguments: &[String]) -> Result<(), String> {
     let machine = Machine::load(Path::new(name)).ok().or_else(|| Machine::shipped(name));
     let machine =
         machine.ok_or(format!("`{name}` is neither a shipped machine nor a machine file"))?;
-    let wrong = || format!("`{number}` is no number with its range");
+    let wrong = || format!("`{number}` is not a number with its range");
     let (number, range) = number.split_once('=').ok_or_else(wrong)?;
     let (least, greatest) = range.split_once("..").ok_or_else(wrong)?;
-    let value = |text: &str| text.parse::<f64>().map_err(|_| format!("`{text}` is no number"));
+    let value = |text: &str| text.parse::<f64>().map_err(|_| format!("`{text}` is not a number"));
     let (mut below, mut above) = (value(least)?, value(greatest)?);
     let place: usize = place.parse().map_err(|_| format!("`{place}` is no hardware thread"))?;
     let wanted = value(wanted)?;

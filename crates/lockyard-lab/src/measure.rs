@@ -291,8 +291,8 @@ fn notes(
     }
     let effort = request.effort;
     notes.push(format!(
-        "Measured on this host: {} rounds of {} s, the cells in an order shuffled for each round; \
-         the median, with an interval of at least 95 % ({}; that of the bootstrap is in JSON).",
+        "Measured on this host: {} rounds of {} s, with the cells shuffled in each round. Figures \
+         are medians, with an interval of at least 95 % ({}; JSON also has that of the bootstrap).",
         effort.repeats,
         effort.window.as_secs_f64(),
         coverage(effort.repeats)
@@ -337,9 +337,9 @@ fn notes_on_passes(request: &MeasureRequest, measured: &rounds::Results) -> Vec<
     }
     if let Some(samples) = request.script.samples {
         notes.push(format!(
-            "Samples: {} of {} s one after another, in one run; \
-             operations a second of the task with the fewest, of the task with the most, \
-             and of all. Disturbances come from a thread that is not pinned.",
+            "Samples: {} of {} s one after another, in one run. Figures are operations a second, \
+             of the slowest task, of the fastest task, and of all. Disturbances come from a thread \
+             that is not pinned.",
             samples.number, samples.seconds
         ));
     }

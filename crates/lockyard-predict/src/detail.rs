@@ -90,9 +90,9 @@ fn notes(prediction: &Prediction, work: Option<LocalWork>) -> Vec<String> {
     let mut notes = Vec::new();
     if prediction.locked > 0 && prediction.long.is_none() {
         notes.push(String::from(
-            "in some cells operations exhausted their retries and took the lock (`lock_fallbacks` \
-             in JSON); others then queue behind them, so the figure depends on the simulated \
-             duration",
+            "in some cells operations exhausted their retries and took the lock, and others then \
+             queued behind them, so the figure depends on the simulated duration \
+             (`lock_fallbacks` in JSON)",
         ));
     }
     if let Some(long) = prediction.long {

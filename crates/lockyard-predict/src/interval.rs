@@ -1,14 +1,14 @@
 //! Interval of a predicted figure. It covers differences between runs, and wrong inputs.
 //!
 //! Three inputs are made 20 % smaller and larger, one at a time: the clock, the latencies between
-//! cores, and the local work. Users can know least about these inputs. For each change, the cell is
-//! simulated anew in two short runs with the same seeds. (`--sensitivity` changes every number of
-//! the machine separately, which takes ten times as long.)
+//! cores, and the local work. Users are least able to know these inputs. For each change, the cell
+//! is simulated anew in two short runs with the same seeds. (`--sensitivity` changes every number
+//! of the machine separately, which takes ten times as long.)
 //!
 //! Each end of the interval is the root of a sum of squares: those of the changes, and that of the
-//! confidence interval of the mean over the seeds. Two alternatives between which the model cannot
-//! decide widen the interval. One is the figure if siblings share nothing of an ownership. The
-//! other is the range of a long run by the rate of its fallbacks.
+//! confidence interval of the mean over the seeds. Two questions that the model leaves open widen
+//! the interval. It includes the figure for SMT siblings that share nothing of an ownership, and
+//! the figures for the range of rates of fallbacks in a long run.
 //!
 //! The interval does not bound the error. It does not cover mechanisms that the model lacks: see
 //! [`evidence`](crate::evidence).

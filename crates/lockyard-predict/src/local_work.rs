@@ -126,10 +126,10 @@ fn as_good(best: f64, tried: &[Tried]) -> (f64, f64) {
 /// Range of local work that [`solve_cpu_time`] searches, in nanoseconds.
 const WORKS: (f64, f64) = (1e2, 1e6);
 
-/// Returns the local work of an operation with which the CPU time of all tasks in a region is
-/// `share` seconds per second. If tasks wait for a lock, this work leads to that waiting time. The
-/// number of operations in the published unit does not matter. [`LocalWork::miss`] refers to the
-/// CPU time.
+/// Finds the local work of an operation from the CPU time of all tasks in a region, in seconds per
+/// second (`share`). If the region is the wait for a lock, the work found leads to that waiting
+/// time. The number of operations in the published unit does not matter. [`LocalWork::miss`] refers
+/// to the CPU time.
 ///
 /// # Errors
 ///

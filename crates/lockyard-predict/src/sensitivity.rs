@@ -182,7 +182,7 @@ fn rounded(machine: &Machine, inputs: &[(String, f64)]) -> (Vec<String>, Vec<Str
     (unchanged, coarse)
 }
 
-/// Returns the number of simulations of [`of`].
+/// Returns the number of simulations that [`of`] runs.
 pub fn count(machine: &Machine) -> usize {
     1 + 2 * inputs(machine, 1.0).len()
 }

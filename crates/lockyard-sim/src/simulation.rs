@@ -448,8 +448,8 @@ impl Simulation {
         self.shared.name(address, bytes, name.to_owned());
     }
 
-    /// Distribution of lost compare-exchanges: how many of those that succeeded on the line at
-    /// `address` came after their thread had lost 0, 1, ... in a row. The last count includes all
+    /// Distribution of lost compare-exchanges on the line at `address`. Entry `n` is the number of
+    /// successes that came after their thread had lost `n` in a row. The last entry includes all
     /// longer streaks. Empty if no simulated thread has used the line.
     pub fn failure_streaks(&self, address: usize) -> Vec<u64> {
         self.engine.failure_streaks(address)

@@ -25,15 +25,15 @@ use lockyard_check::program::CountProgram;
 
 type Host = Hooked<Checked, Scripted>;
 
-/// Bound for two threads. Without a bound they end too, but some take more than a minute.
-/// (`tests/it/reduction.rs` runs those that wait.)
+/// Bound for two threads. Checks without a bound end too, but some take more than a minute.
+/// (`tests/it/reduction.rs` runs pairs with a waiting thread without a bound.)
 const PAIRS: Bounds = Bounds::preemptions(4);
 
-const DEAD_AND_COUNTED: &str = "who gets without looking has a reference, and whoever marks an \
-     object dead has seen, under the lock, that nobody has one; `get` of a dead lockref panics \
-     where debug assertions are on";
-const NOBODY_MAY_FIND_ANYTHING: &str = "without any reference these find a count of zero, whatever \
-     the order; the matrix with one reference more has the cell";
+const DEAD_AND_COUNTED: &str = "`get` needs a reference, and a thread marks an object dead only \
+     after it has seen, under the lock, that there is none; `get` of a dead lockref panics if \
+     debug assertions are on";
+const NOBODY_MAY_FIND_ANYTHING: &str = "without a reference both operations find a count of \
+     zero in any order; the matrix with one more reference has this cell";
 
 /// Returns the reason why a pair is not checked, if there are `extra` references in addition to the
 /// threads' own.

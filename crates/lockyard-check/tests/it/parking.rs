@@ -130,7 +130,7 @@ fn waits_with_a_time_go_on_where_few_have_a_node() {
 #[test]
 fn waits_with_a_time_park_again_after_a_return_for_no_reason() {
     with_parking(Parking::SpuriousOnce, || {
-        // Without a bound these have half a million executions.
+        // Without a bound the checks explore half a million executions.
         let of_two = depth(Bounds::stepping_back(2), Bounds::ALL);
         let title = "pv-queued, with times, spurious";
         waits_with_a_time::<FairProgram<PvQueued, InModel>>(title, of_two);

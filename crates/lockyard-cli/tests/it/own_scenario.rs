@@ -130,7 +130,7 @@ fn several_machines_give_the_rows_of_each() {
     assert_eq!(rows(&["zen4-7840u", CLX]), apart);
     assert_eq!(rows(&[&format!("zen4-7840u,{CLX}")]), apart);
     let twice = ["predict", "page-ref", "-m", "zen4-7840u,zen4-7840u", "-t", "1"];
-    assert!(refusal(&lockyard(&twice)).contains("is there twice"));
+    assert!(refusal(&lockyard(&twice)).contains("is given twice"));
     // The second machine is too small, and is refused before the first is simulated.
     let small = ["predict", "page-ref", "-m", &format!("{CLX},zen4-7840u"), "-t", "96"];
     assert!(refusal(&lockyard(&small)).contains("96 threads"));

@@ -98,7 +98,7 @@ fn the_longest_waits_are_set_beside_those_of_the_fastest_peer() {
     let text = String::from_utf8(output.stdout).expect("it is text");
     for expected in [
         "Longest waits on 2 threads, beside those of spin, the peer with the highest throughput",
-        "Longest wait of the pass: of the scenario's FIFO locks at most ",
+        "Longest wait of the pass: at most ",
         "spin (spin 0.12.3): test-and-set with a read-only inner loop, spinning",
     ] {
         assert!(text.contains(expected), "{expected}: {text}");

@@ -247,7 +247,7 @@ fn a_figure_has_an_interval_and_the_errors_of_its_kind_beside_it() {
     let text = text(&arguments);
     let stated = text.matches("this model's median error is ").count();
     assert_eq!((rows.len(), stated), (2, 2), "one sentence for each kind: {text}");
-    assert!(text.contains("They are no bound of the error."), "{text}");
+    assert!(text.contains("They do not bound the error."), "{text}");
     // Cells with published figures have their own errors instead.
     let reproduced = json(&["reproduce", "fstat2", "--no-measure"]);
     let simulated = &reproduced["rows"][0]["detail"]["simulated"];

@@ -85,10 +85,10 @@ fn another_file_is_not_replaced_and_nothing_is_simulated() {
         (predict("1", &["--report", shown(&other)]), "exists, and is not a report of lockyard"),
         (predict("1,2", &["--picture", shown(&other)]), "exists, and is not a picture by lockyard"),
         (predict("1", &["--report", shown(&nowhere)]), "cannot be written"),
-        (predict("1,2", &same), "--report and --picture name one file"),
-        (predict("1,2", &hidden), "--report and --picture name one file"),
-        (predict("1,2", &linked), "--report and --trace name one file"),
-        (flat.to_vec(), "--picture: no experiment has figures at two numbers of threads"),
+        (predict("1,2", &same), "--report and --picture name the same file"),
+        (predict("1,2", &hidden), "--report and --picture name the same file"),
+        (predict("1,2", &linked), "--report and --trace name the same file"),
+        (flat.to_vec(), "--picture: no experiment has figures at two or more thread counts"),
         (predict("1", &["--picture", "x.svg"]), "at least two numbers in --threads"),
     ];
     for (arguments, expected) in cases {

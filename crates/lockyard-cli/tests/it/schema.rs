@@ -1,5 +1,4 @@
-//! Documents. Each member of a result file is described in the documentation, and each column of
-//! the table is in the CSV output.
+//! Documents: each member of a result file is described in the documentation.
 
 use crate::support::{lockyard, text};
 use serde_json::Value;

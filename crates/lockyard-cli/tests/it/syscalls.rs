@@ -171,8 +171,8 @@ fn bad_input_is_refused_in_a_line() {
         ),
         (
             &["open3", "--tasks", "1", "--format", "will-it-scale", "--as", "threads"],
-            "lockyard: --format will-it-scale has columns of processes and of threads: leave --as \
-             out, or --as both",
+            "lockyard: --format will-it-scale has columns of processes and of threads: omit --as, \
+             or give --as both",
         ),
     ] {
         assert_eq!(refusal(arguments), expected);

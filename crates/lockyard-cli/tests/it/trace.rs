@@ -81,7 +81,7 @@ fn another_extension_or_a_place_that_cannot_be_written_is_refused() {
     assert!(refused("b.json").contains("is a directory"));
     for name in ["package.json", "old.pftrace"] {
         std::fs::write(folder.join(name), "{\"mine\":true}").expect("there is room");
-        assert!(refused(name).contains("exists, and is not a trace by lockyard"), "{name}");
+        assert!(refused(name).contains("exists, and is not a trace written by lockyard"), "{name}");
         let text = std::fs::read_to_string(folder.join(name)).expect("it is there");
         assert_eq!(text, "{\"mine\":true}");
     }

@@ -55,7 +55,7 @@ pub(crate) fn run(
     let done = match &arguments[..] {
         [rounds] => rounds
             .parse()
-            .map_err(|_| format!("`{rounds}` is no number of rounds"))
+            .map_err(|_| format!("`{rounds}` is not a number of rounds"))
             .and_then(measure),
         [measured, machine] => compare(measured, machine),
         _ => Err("give a number of rounds, or a file that was measured and a machine".to_owned()),

@@ -157,14 +157,14 @@ pub fn compare(
     let first = measurements.contended.iter().filter(|found| shares_a_core(found));
     if let Some(threads) = first.map(|found| found.tasks.len()).min() {
         figures.notes.push(format!(
-            "from {threads} threads on, scenarios have two tasks on a core; \
-             what siblings share of a line is not settled (docs/evidence/siblings.md), \
-             and the predictions use the file's `sibling_turn`"
+            "from {threads} threads on, scenarios have two tasks on a core. How siblings share a \
+             line is not settled (docs/evidence/siblings.md); predictions use the file's \
+             `sibling_turn`"
         ));
     }
     if measurements.lost > 0.0 {
         figures.notes.push(format!(
-            "{:.1} % of the tries with pairs and scenarios are not counted, \
+            "{:.1} % of the trials with pairs and scenarios are not counted, \
              because a thread did not have its CPU all the time",
             measurements.lost * 100.0
         ));
@@ -387,7 +387,7 @@ fn siblings(measurements: &Measurements, machine: &Machine) -> Result<Option<Str
     };
     let millions = |value: f64| format!("{:.2} M op/s", value / 1e6);
     let mut text = format!(
-        "what siblings share of a line (fstat2, lockref-pause, three cores with their siblings): \
+        "how siblings share a line (fstat2, lockref-pause, three cores with their siblings): \
          measured {}, {} to {}; predicted {} if they share an ownership, {} if not: {verdict}",
         millions(measured),
         millions(three.figure.ci_low),

@@ -126,7 +126,7 @@ impl Layout {
         let all = self.sockets * self.complexes * self.cores * self.threads;
         if all != self.places.len() {
             self.notes.push(format!(
-                "the {} CPUs that the process may use form no regular machine; \
+                "the {} CPUs that the process may use do not form a regular machine; \
                  the machine of the file has {all} hardware threads, these among them",
                 self.places.len()
             ));

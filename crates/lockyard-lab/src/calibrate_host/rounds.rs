@@ -163,9 +163,7 @@ fn plan(layout: &Layout, seconds: f64) -> Plan {
             expected += cells.len() as f64 * trials::VISIT_SECONDS;
             things.extend(cells.into_iter().map(Thing::Siblings));
         }
-        Err(why) => {
-            notes.push(format!("what siblings share of a line cannot be measured here: {why}"))
-        }
+        Err(why) => notes.push(format!("how siblings share a line cannot be measured here: {why}")),
     }
     // The rest of a round goes to hand-overs, in equal parts for all distances.
     let left = (seconds / WANTED_ROUNDS - expected).max(0.0) / PAIR_SECONDS;
@@ -343,6 +341,6 @@ mod tests {
         assert_eq!(of(&host(1, 4, 2)).unwrap(), [vec![0], vec![0, 1, 2, 4, 5, 6]]);
         assert_eq!(of(&host(1, 6, 2)).unwrap()[2], [0, 1, 2, 3, 4, 5]);
         let alone = plan(&host(1, 1, 1), 1.0);
-        assert!(alone.notes[0].contains("what siblings share of a line cannot be measured here"));
+        assert!(alone.notes[0].contains("how siblings share a line cannot be measured here"));
     }
 }

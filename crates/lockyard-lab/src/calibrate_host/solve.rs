@@ -357,8 +357,8 @@ fn leg(
     // move.
     if found.value == 0.0 && found.figure > measured.value {
         notes.push(format!(
-            "the ping-pong between {}, {:.1} ns, is no longer than the nearer one: \
-             `{name}` is 0, and the simulated one {:.1} ns",
+            "the ping-pong between {} takes {:.1} ns, which is no longer than the nearer one: \
+             `{name}` is 0, and the simulated ping-pong takes {:.1} ns",
             layout::describe(distance),
             measured.value,
             found.figure

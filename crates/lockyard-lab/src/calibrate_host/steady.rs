@@ -68,8 +68,8 @@ pub fn steadiness(measurements: &Measurements) -> Steadiness {
             && let Some(Unsteady::Modes { modes: [low, high], .. }) = unsteady(&medians)
         {
             found.notes.push(format!(
-                "{name} between {between} is {:.1} ns of {:.0} % of the pairs and {:.1} ns of the \
-                 others: they are less alike than the system says",
+                "{name} between {between} is {:.1} ns for {:.0} % of the pairs and {:.1} ns for \
+                 the others: they are less alike than the system says",
                 low.value,
                 low.share * 100.0,
                 high.value

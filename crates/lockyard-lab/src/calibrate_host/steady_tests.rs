@@ -89,7 +89,7 @@ fn pairs_that_are_less_alike_than_the_system_says_mark_the_file() {
     let found = steadiness(&measurements);
     assert_eq!(found.refused, None);
     let [note] = &found.notes[..] else { panic!("{:?}", found.notes) };
-    assert!(note.contains("25.0 ns of 14 % of the pairs"), "{note}");
+    assert!(note.contains("25.0 ns for 14 % of the pairs"), "{note}");
 }
 
 #[test]

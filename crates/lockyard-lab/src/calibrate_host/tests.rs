@@ -392,7 +392,7 @@ fn the_experiment_on_siblings_tells_sharing_from_not_sharing() {
         measurements.siblings = siblings;
         let found = calibrate(&measurements, None).expect("it is a machine");
         let figures = compare(&measurements, &found, 2, &|| ()).expect("it runs");
-        let verdict = figures.notes.iter().find(|note| note.starts_with("what siblings share"));
+        let verdict = figures.notes.iter().find(|note| note.starts_with("how siblings share"));
         let verdict = verdict.expect("the experiment was made");
         assert!(verdict.contains(wanted) && verdict.contains("on six cores"), "{verdict}");
     }

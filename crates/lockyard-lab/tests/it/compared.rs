@@ -277,7 +277,7 @@ fn another_host_is_refused_unless_it_is_wanted_anyway() {
     assert_eq!(
         refusal(a(), changed("cpu", "Slow")),
         "A and B: not comparable: another host: cpu: A `Fast`, B `Slow`; \
-         --anyway compares them all the same"
+         --anyway compares them nevertheless"
     );
     assert!(refusal(a(), changed("kernel", "6.2")).contains("kernel: A `6.1`, B `6.2`"));
     let anyway = Options { anyway: true, ..OPTIONS };

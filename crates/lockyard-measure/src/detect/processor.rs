@@ -81,7 +81,7 @@ pub(super) fn ask() -> Instruction {
         Hypervisor::Unknown(b, c, d) => {
             let bytes: Vec<u8> = [b, c, d].iter().flat_map(|word| word.to_le_bytes()).collect();
             let name = String::from_utf8_lossy(&bytes).replace('\0', "");
-            clean(&name).map_or("one that does not say its name".to_owned(), |n| format!("`{n}`"))
+            clean(&name).map_or("one that does not give its name".to_owned(), |n| format!("`{n}`"))
         }
     });
     Instruction {

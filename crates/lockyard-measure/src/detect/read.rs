@@ -32,7 +32,7 @@ pub fn here() -> &'static Description {
 pub fn recorded(root: &Path) -> Result<Description, InputError> {
     if !root.join("sys").is_dir() && !root.join("proc").is_dir() {
         return Err(InputError(format!(
-            "{}: has no directory `sys` or `proc`, of which a recorded host consists",
+            "{}: has no directory `sys` or `proc`; a recorded host consists of these",
             root.display()
         )));
     }

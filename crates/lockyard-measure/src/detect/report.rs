@@ -160,7 +160,7 @@ impl Facts<'_> {
         self.add("processor", "model", processor.model.clone(), "");
         self.add("processor", "architecture", processor.architecture.map(str::to_owned), "");
         self.add("processor", "microcode", processor.microcode.clone(), "");
-        self.add("processor", "machine, as its firmware says", virtualisation.product.clone(), "");
+        self.add("processor", "machine (from its firmware)", virtualisation.product.clone(), "");
     }
 
     /// Adds the CPUs and their cores.
@@ -170,7 +170,7 @@ impl Facts<'_> {
         let count = |count: Option<usize>| count.map(|count| count.to_string());
         let allowed = Some(topology.allowed.clone()).filter(|list| !list.is_empty());
         self.add("CPUs", "that the process may use", list(&allowed), "");
-        self.add("CPUs", "how many these are", allowed.map(|list| list.len().to_string()), "");
+        self.add("CPUs", "number of these", allowed.map(|list| list.len().to_string()), "");
         self.add("CPUs", "online", list(&topology.online), "");
         self.add("CPUs", "switched off", list(&topology.offline), "");
         self.add("CPUs", "isolated from the scheduler", list(&topology.isolated), "");
@@ -182,7 +182,7 @@ impl Facts<'_> {
             "",
         );
         self.add("CPUs", "cores", count(topology.cores().map(|c| c.len())), "");
-        self.add("CPUs", "SMT, as the kernel says", on_or_off(host.smt), "");
+        self.add("CPUs", "SMT (from the kernel)", on_or_off(host.smt), "");
         let threads = topology.threads_per_core().filter(|&threads| threads > 0);
         self.add("CPUs", "threads of a core that the process may use", count(threads), "");
         let capacities: Vec<String> = topology.capacities().iter().map(u32::to_string).collect();
@@ -317,7 +317,7 @@ impl Facts<'_> {
     fn load(&mut self) {
         let Description { load, .. } = self.host;
         let averages = load.averages.map(|a| format!("{:.2} {:.2} {:.2}", a[0], a[1], a[2]));
-        self.add("load", "tasks that want to run, over 1, 5, 15 min", averages, "");
+        self.add("load", "runnable tasks, over 1, 5, 15 min", averages, "");
         let busy = load.busy_cpus.map(|busy| format!("{busy:.2}"));
         self.add("load", "kept busy by others, just now", busy, "CPUs");
     }

@@ -73,7 +73,7 @@ impl Tree {
         value
     }
 
-    /// Returns the number that the file consists of.
+    /// Returns the number in a file that contains nothing else.
     pub(super) fn number<T: FromStr>(&self, path: &str) -> Option<T> {
         self.parsed(path, |text| text.trim().parse().ok())
     }

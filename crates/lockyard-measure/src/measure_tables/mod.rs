@@ -269,8 +269,8 @@ fn notes(
     }
     let effort = request.effort;
     notes.push(format!(
-        "Measured on this host: {} rounds of {} s, the cells in an order shuffled for each round, \
-         each with a new subject; the median, with an interval of at least 95 % ({}).",
+        "Measured on this host: {} rounds of {} s. In each round the cells are shuffled, and each \
+         gets a new subject. Figures are medians, with an interval of at least 95 % ({}).",
         effort.repeats,
         effort.window.as_secs_f64(),
         coverage(effort.repeats)
@@ -280,10 +280,12 @@ fn notes(
             "Ratio: the figure divided by that of {name} in the same round; the median of the \
              rounds."
         ),
-        None => "Ratio: the figure divided by that of the fastest row in the cell that is not ours \
-                 (`to` of `detail.measured.ratio` in JSON), round by round; the median of the rounds. \
-                 Above 1, ours is ahead."
-            .to_owned(),
+        None => {
+            "Ratio: the figure divided by that of the fastest row in the cell that is not ours \
+                 (`to` of `detail.measured.ratio` in JSON), round by round; the median of the \
+                 rounds. Above 1, ours is ahead."
+                .to_owned()
+        }
     });
     let mut said: Vec<&str> = Vec::new();
     for (group, _) in cells {
@@ -309,15 +311,15 @@ fn notes(
     }
     if results.figures.iter().flatten().any(|figures| figures.held_back.is_some()) {
         notes.push(
-            "Held back: objects that were removed and whose memory was not yet freed: \
-             the most in ten looks of a round, the median of the rounds."
+            "Held back: removed objects whose memory was not yet freed. Each round counts them ten \
+             times and takes the largest number; the figure is the median of the rounds."
                 .to_owned(),
         );
     }
     if results.figures.iter().flatten().any(|figures| figures.missed.is_some()) {
         notes.push(
-            "Missed: of the reads of keys that are read again and again, \
-             the share that had to make the buffer again."
+            "Missed: among reads of keys that are read repeatedly, the share that had to make the \
+             buffer again."
                 .to_owned(),
         );
     }

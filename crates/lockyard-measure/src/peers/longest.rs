@@ -199,13 +199,12 @@ fn verdict(what: &str, wait: Ns, fifo: &[&Row], peers: &[&Row]) -> Option<String
         .filter_map(|row| Some((row.key.variant.as_str(), wait(row)?)))
         .partition(|(_, of_peer)| longest.1 <= of_peer / 10.0);
     let names = |of: Vec<(&str, f64)>| match of.as_slice() {
-        [] => "no peer without order".to_owned(),
+        [] => "none".to_owned(),
         of => of.iter().map(|(name, _)| *name).collect::<Vec<_>>().join(", "),
     };
     Some(format!(
-        "{what}: of the scenario's FIFO locks at most {:.1} us ({}). That is at most a tenth of \
-        that of: {}; more than a tenth \
-         of that of: {}.\n",
+        "{what}: at most {:.1} us for the scenario's FIFO locks ({}). This is at most a tenth of \
+         the wait of: {}. It is more than a tenth of the wait of: {}.\n",
         longest.1 / 1e3,
         longest.0,
         names(within),
@@ -259,11 +258,12 @@ mod tests {
         let text = &tables[0];
         assert!(text.starts_with("Longest waits on 2 threads, beside those of spin,"), "{text}");
         for expected in [
-            "Longest wait of the pass: of the scenario's FIFO locks at most 0.9 us (ticket). \
-             That is at most a tenth of that of: spin; more than a tenth of that of: std-mutex.",
-            "Longest wait of a window (median of 0): of the scenario's FIFO locks at most 0.1 us \
-             (mcs). That is at most a tenth of that of: spin; more than a tenth of that of: \
+            "Longest wait of the pass: at most 0.9 us for the scenario's FIFO locks (ticket). \
+             This is at most a tenth of the wait of: spin. It is more than a tenth of the wait of: \
              std-mutex.",
+            "Longest wait of a window (median of 0): at most 0.1 us for the scenario's FIFO locks \
+             (mcs). This is at most a tenth of the wait of: spin. It is more than a tenth of the \
+             wait of: std-mutex.",
         ] {
             assert!(text.contains(expected), "{expected}: {text}");
         }

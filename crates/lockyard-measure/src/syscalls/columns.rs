@@ -24,7 +24,7 @@ pub fn check(kinds: &[TaskKind], tasks: &[usize]) -> Result<(), InputError> {
     if ![TaskKind::Processes, TaskKind::Threads].iter().all(|kind| kinds.contains(kind)) {
         return Err(InputError(
             "--format will-it-scale has columns of processes and of threads: \
-             leave --as out, or --as both"
+             omit --as, or give --as both"
                 .to_owned(),
         ));
     }

@@ -424,9 +424,8 @@ fn notes(
     }
     let experiment = request.experiment;
     notes.push(format!(
-        "{}: {}, all tasks on one file. {} rounds of one sample of {} s, \
-         the cells in an order shuffled for each round; \
-         the median, with an interval of at least 95 % ({}).",
+        "{}: {}, all tasks on one file. {} rounds, with one sample of {} s per cell, in an order \
+         shuffled for each round. Figures are medians, with an interval of at least 95 % ({}).",
         experiment.name(),
         experiment.operation(),
         request.repeats,
@@ -440,9 +439,8 @@ fn notes(
     ));
     if request.beside {
         notes.push(format!(
-            "Beside it: our lockref, performed by threads as the scenario `{}` says, \
-             with {local_work:.0} ns of local work per operation, \
-             so that one task takes about as long as one of {}.",
+            "For comparison: our lockref in threads, as in scenario `{}`, with {local_work:.0} ns \
+             of local work per operation. One task then takes about as long as one of {}.",
             experiment.beside().0,
             request.kinds[0].variant()
         ));

@@ -74,13 +74,13 @@ impl Task {
         let Ok([experiment, path, parent, tasks, first, cpus]) =
             <[OsString; 6]>::try_from(arguments)
         else {
-            return Err("it has six arguments".to_owned());
+            return Err("it takes six arguments".to_owned());
         };
         let text = |argument: OsString| {
-            argument.into_string().map_err(|_| "an argument is no text".to_owned())
+            argument.into_string().map_err(|_| "an argument is not text".to_owned())
         };
         fn number<N: std::str::FromStr>(text: &str) -> Result<N, String> {
-            let wrong = |_| format!("`{}` is no number", lockyard_support::printable(text));
+            let wrong = |_| format!("`{}` is not a number", lockyard_support::printable(text));
             text.parse().map_err(wrong)
         }
         let cpu = |text: &str| if text == "-" { Ok(None) } else { number(text).map(Some) };

@@ -314,9 +314,8 @@ pub(super) const ROWS: &[SubjectRow] = rows! {
         "the same inside one guard, pinned again after each operation; \
          flushed at every 64th change, because otherwise nothing is freed";
     "seize", Peer, "seize 0.5.1", "MIT", Seize<false>,
-        "batches with a count of the threads that were inside; entering is a plain store where \
-         the system call membarrier is there, \
-         which retiring then calls";
+        "batches with a count of the threads that were inside; if the system call membarrier is \
+         available, entering is a plain store, and retiring makes that call";
     "seize-kept", Peer, "seize 0.5.1", "MIT", Seize<true>,
         "the same inside one guard, refreshed after each operation";
 };

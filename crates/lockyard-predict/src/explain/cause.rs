@@ -96,7 +96,7 @@ impl Costs {
             .max_by_key(|(_, counts)| counts.cycles[phase as usize])
     }
 
-    /// Returns the nanoseconds of waiting that concern no line, which are pauses.
+    /// Returns the time spent in pauses, in nanoseconds: the waiting that involves no line.
     pub(super) fn paused(&self) -> f64 {
         let waiting = CyclePhase::Waiting as usize;
         let lines: u64 = self.lines.values().map(|line| line.cycles[waiting]).sum();

@@ -22,7 +22,7 @@ use super::costs::Costs;
 use super::lock_time::LockTime;
 
 /// Gain of an ideal lock, relative to the throughput, below which a faster lock changes little.
-/// Predictions of published figures have errors of about this size (the README's median of errors).
+/// The median error of predictions of published figures is about this large (see the README).
 pub const LITTLE: f64 = 0.1;
 
 impl Costs {

@@ -137,8 +137,7 @@ pub(crate) fn walk(machine: &Machine, kib: usize) -> Option<f64> {
     Some(machine.nanoseconds(cycles) / loads as f64)
 }
 
-/// Returns the figure with this name, which is one of those that a machine's `[checks]` may
-/// contain.
+/// Returns the figure with this name, under which a machine's `[checks]` may state it.
 pub(crate) fn figure(machine: &Machine, name: &str) -> Option<f64> {
     match name {
         "load_first_level" => Some(first_level(machine)),

@@ -223,7 +223,7 @@ impl Tracks<'_> {
         line.holder = holder;
     }
 
-    /// Ends everything that is open.
+    /// Ends every slice that is still open.
     fn finish(mut self) -> Process {
         let end = self.time(self.run.end);
         for thread in &mut self.threads {

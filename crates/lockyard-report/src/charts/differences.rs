@@ -67,7 +67,7 @@ fn wording(method: Method) -> [&'static str; 2] {
     match method {
         Method::Runs => ["B / A - 1", "difference of B to A"],
         Method::Pairs => {
-            ["B / A - 1 within a round, centre", "difference of B to A within a round, its centre,"]
+            ["B / A - 1 within a round, centre", "centre of the difference within a round,"]
         }
     }
 }

@@ -129,7 +129,7 @@ pub(crate) fn chart(group: &Group) -> Option<Chart> {
 }
 
 fn description(has_buckets: bool) -> String {
-    let below = if has_buckets { " Above the marks: how often each wait was." } else { "" };
+    let below = if has_buckets { " Above the marks: a histogram of the waits." } else { "" };
     format!(
         "Percentiles of the waits for locks and references, a line for each variant and number of \
          threads. {TOO_FEW_WAITS}{below}"

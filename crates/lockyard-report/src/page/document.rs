@@ -99,7 +99,7 @@ fn data(report: &Report, body: &str) -> Value {
     }
     let count = |of: fn(&Row) -> bool| document.rows.iter().filter(|row| of(row)).count();
     data["report"] = json!({
-        "details": if report.in_detail { "all" } else { "short: --format json has all" },
+        "details": if report.in_detail { "all" } else { "short: --format json has all of them" },
         "rows": document.rows.len(),
         "published": count(|row| row.published.is_some()),
         "predicted": count(|row| row.predicted.is_some()),

@@ -60,7 +60,7 @@ pub fn check(
     if !overridden.is_empty() {
         let what = overridden.join("; ");
         if !anyway {
-            return Err(format!("not comparable: {what}; --anyway compares them all the same"));
+            return Err(format!("not comparable: {what}; --anyway compares them nevertheless"));
         }
         notes.push(format!(
             "Compared because of --anyway: {what}. A verdict covers both effects together."
@@ -72,7 +72,10 @@ pub fn check(
     for (results, name) in [(a, "A"), (b, "B")] {
         let warned = results.environment.get("warnings").filter(|warnings| *warnings != "none");
         if let (Some(warnings), true) = (warned, has(FigureKind::Measured)) {
-            notes.push(format!("{name}'s host was not at its best: {}.", printable(warnings)));
+            notes.push(format!(
+                "{name}'s host had conditions that spoil measurements: {}.",
+                printable(warnings)
+            ));
         }
         if let Some(why) = results.environment.get("incomplete") {
             notes.push(format!("{name} is not complete: {}.", printable(why)));

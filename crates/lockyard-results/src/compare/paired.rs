@@ -102,7 +102,9 @@ pub fn compare_pairs(
     if let Some(first) = counts.next()
         && let Some(other) = counts.find(|&count| count != first)
     {
-        return Err(refused(format!("pairs of {first} and {other} rounds; they must be as many")));
+        return Err(refused(format!(
+            "some figures have {first} rounds and others {other}; all must have the same number"
+        )));
     }
     let (mut rows, mut logs, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
     for (of_a, of_b) in &joined.pairs {

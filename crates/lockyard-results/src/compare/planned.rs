@@ -56,7 +56,7 @@ fn check(a: &ResultFile, b: &ResultFile, kind: FigureKind) -> Result<(), String>
     comparable::same_way(a, b, &[kind], &mut Vec::new())?;
     match comparable::another_host(a, b, &mut Vec::new()) {
         Some(host) if kind == FigureKind::Measured => Err(format!(
-            "not comparable: {host}; `lockyard compare --anyway` compares kept results all the same"
+            "not comparable: {host}; `lockyard compare --anyway` compares kept results nevertheless"
         )),
         _ => Ok(()),
     }

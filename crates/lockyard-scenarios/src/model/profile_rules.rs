@@ -34,7 +34,9 @@ impl Profile {
                 Some(rate) => {
                     in_unit(metric, unit, "%", Figure::CpuAtRate { rate, cpus: self.cpus })
                 }
-                None => Err(format!("the scenario does not say at which rate {metric} is")),
+                None => {
+                    Err(format!("the scenario does not say at which rate {metric} was measured"))
+                }
             });
         }
         let (change, of) = match metric {

@@ -76,7 +76,7 @@ pub(super) fn disturbances(
                 || step.get_ref().share.is_some()
             {
                 let message = "a step of a disturbance is `work` (with `ns`), `pause`, `lock` or \
-                               `unlock`: it leaves nothing behind";
+                               `unlock`: these leave nothing behind";
                 return Err(source.error(step.span(), message));
             }
         }

@@ -39,7 +39,7 @@ fn wrong_samples_and_disturbances_are_named() {
         (
             "do = \"work\", ns = 200.0",
             "do = \"get\", object = \"entry\"",
-            "it leaves nothing behind",
+            "these leave nothing behind",
         ),
         (
             "    { do = \"unlock\", object = \"entry\" },\n",

@@ -82,7 +82,7 @@ pub(super) struct CoreLine {
     pub parked_snoop: Option<bool>,
     /// Place in the core's first-level cache.
     pub first: u32,
-    /// Place in the core's second-level cache. A line that was taken away keeps both places.
+    /// Place in the core's second-level cache. An invalidated line keeps both places.
     pub second: u32,
     pub waiters: Vec<Waiter>,
     /// Threads that spin on the line. They sleep until the line is taken away or changed.

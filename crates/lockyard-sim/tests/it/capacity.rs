@@ -259,11 +259,11 @@ fn siblings_share_their_core_s_caches_and_other_cores_do_not() {
     };
     assert_eq!(read_all(0, &lines).0, 64);
     assert_eq!(read_all(0, &lines).0, 0, "a sibling finds all of them");
-    // A line that a sibling brings evicts its core's lines.
+    // A line that a sibling loads evicts its core's lines.
     assert_eq!(read_all(0, &others), (64, 64));
     let (missed, before) = read_all(0, &lines);
     assert!(missed > 16, "{missed}");
-    // A line that another core brings does not evict them.
+    // A line that another core loads does not evict them.
     assert_eq!(read_all(1, &others), (64, before));
 }
 

@@ -180,8 +180,8 @@ fn a_load_that_no_locked_operation_follows_is_shared_everywhere() {
     assert_eq!(simulation.statistics().shared_fills, 5);
 }
 
-/// Cycles of a load directly behind a compare-exchange of the same word, and of one `later`. The
-/// core executes nothing else out of order.
+/// Returns the cycles of a load that follows a compare-exchange of the same word after `later`
+/// nanoseconds of work. The core executes nothing else out of order.
 fn loads_behind(early_loads: u64, expected: u64, later: f64) -> u64 {
     let mut simulation =
         Simulation::new(&machine(&[("early_loads", early_loads), ("run_ahead", 0)]), 1);

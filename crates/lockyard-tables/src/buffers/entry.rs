@@ -117,7 +117,7 @@ impl<T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<T, K, H, C> {
     ///
     /// # Safety
     ///
-    /// The buffer came from [`allocate`](Self::allocate), and nobody else knows it.
+    /// The buffer came from [`allocate`](Self::allocate), and only the caller has its address.
     pub(super) unsafe fn give_back(entry: NonNull<Self>) {
         // SAFETY: the tail is live, and belongs to the caller.
         unsafe { ManuallyDrop::drop(&mut (*entry.as_ptr()).tail.live) };
@@ -230,7 +230,7 @@ impl<T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<T, K, H, C> {
         referenced
     }
 
-    /// Writes the value into a buffer that nobody else knows.
+    /// Writes the value into a buffer that is not yet published.
     ///
     /// # Safety
     ///
@@ -238,7 +238,7 @@ impl<T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<T, K, H, C> {
     pub(super) unsafe fn set_value(&self, value: T) {
         // SAFETY: the caller's promise.
         let live = unsafe { self.live() };
-        // SAFETY: nobody else knows the buffer.
+        // SAFETY: only the caller has the buffer's address.
         live.value.with_mut(|place| unsafe { (*place).write(value) });
         // Relaxed: the release comes when the buffer is published.
         live.state.store(READY, Ordering::Relaxed);

@@ -52,7 +52,7 @@ impl<E: core::error::Error + 'static> core::error::Error for GetError<E> {
     }
 }
 
-/// Memory for a buffer that nobody else knows. It is freed if it is not used.
+/// Memory for a buffer that is not yet published. Dropping it frees the memory.
 struct Spare<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context>(
     NonNull<EntryOf<T, S, H, C>>,
 );

@@ -52,8 +52,8 @@ struct Live<T: Send, H: Host> {
 }
 
 impl<T: Send, H: Host, D> Entry<T, H, D> {
-    /// Allocates an entry that nobody else knows yet, with a reference for the table and one for
-    /// the caller. Returns the value if there is no memory.
+    /// Allocates an entry that is not yet published, with a reference for the table and one for the
+    /// caller. Returns the value if there is no memory.
     pub(super) fn allocate(key: StoredKey, value: T, deadline: u64) -> Result<NonNull<Self>, T> {
         let mut value = Some(value);
         // SAFETY: `fill` writes an entry, because `value` is there.
@@ -84,7 +84,7 @@ impl<T: Send, H: Host, D> Entry<T, H, D> {
     ///
     /// # Safety
     ///
-    /// The entry came from [`allocate`](Self::allocate), and nobody else knows it.
+    /// The entry came from [`allocate`](Self::allocate), and only the caller has its address.
     pub(super) unsafe fn take_back(entry: NonNull<Self>) -> T {
         // SAFETY: only the caller has the entry, and its tail is live; the value taken out is not
         // used there again.

@@ -107,8 +107,8 @@ use look_up::Readers;
 use table::EntryOf;
 
 impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H, C> {
-    /// Makes the entry of a new connection that nobody else knows yet. Returns the entry with its
-    /// key and its bucket, or the value if there is no memory.
+    /// Makes the entry of a new connection, not yet published. Returns the entry with its key and
+    /// its bucket, or the value if there is no memory.
     #[expect(
         clippy::type_complexity,
         reason = "three things that belong together for one statement"

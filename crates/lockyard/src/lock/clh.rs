@@ -72,7 +72,7 @@ impl Algorithm for Clh {
 
 impl<H: HostWithSlots> HeldNode<H> for Clh {
     const NO_NODE: &'static str =
-        "clh lock: a thread that has no slot, or already holds four of these locks, asks for one";
+        "clh lock: the calling thread has no slot, or already holds four of these locks";
 
     #[inline]
     fn take() -> Option<Name> {

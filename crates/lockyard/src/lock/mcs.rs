@@ -54,7 +54,7 @@ impl Algorithm for Mcs {
 
 impl<H: HostWithSlots> HeldNode<H> for Mcs {
     const NO_NODE: &'static str =
-        "mcs lock: a thread that has no slot, or already holds four of these locks, asks for one";
+        "mcs lock: the calling thread has no slot, or already holds four of these locks";
 
     #[inline]
     fn take() -> Option<Name> {

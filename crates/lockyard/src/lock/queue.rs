@@ -195,9 +195,9 @@ pub(super) fn give_back_kept<H: HostWithSlots>(name: Name) {
     note_end::<H>(name, KEPT);
 }
 
-/// Waits, when all nodes are in use, for a node that this thread left to a successor, until the
-/// successor has finished with it. [`take`] and [`keep`] then find that node. Returns `false` if
-/// this thread has left none.
+/// Waits until a successor has finished with a node that this thread left to it. [`take`] and
+/// [`keep`] then find that node. Called when all nodes are in use. Returns `false` if this thread
+/// has left none.
 ///
 /// The successor finishes with the node once it has the lock, which is already released. It needs
 /// only a CPU for that.

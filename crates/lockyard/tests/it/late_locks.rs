@@ -102,7 +102,7 @@ fn is_refused<K: LaneLock<Native>>(test: &str) {
     let output = child.output().expect("it starts");
     assert_eq!(output.status.signal(), Some(libc::SIGABRT), "{:?}", output.status);
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(said.contains("a thread that has no slot"), "{said}");
+    assert!(said.contains("the calling thread has no slot"), "{said}");
 }
 
 /// Returns this test's name within its module.

@@ -157,7 +157,7 @@ impl<S: Switches<H>, H: HostWithSlots> TableObject for Cached<S, H> {
         let (len, living) = (self.cache.len() as u64, self.cache.living());
         if [len, living] != [self.buffers; 2] {
             return Err(format!(
-                "has {len} buffers at the end ({living} including those out of it), not {}",
+                "has {len} buffers at the end ({living} including those already removed), not {}",
                 self.buffers
             ));
         }
