@@ -17,10 +17,11 @@ use crate::{Native, on};
 /// ```
 ///
 /// A thread that finds it held spins for about 10 microseconds if no other thread does, and then
-/// sleeps. Newcomers may pass sleeping threads. A thread that has waited for a millisecond demands
-/// the lock, and gets it at the next release but one. A guard may stay in its thread for as long as
-/// it likes, so a holder may sleep. See [`lock::adaptive`](crate::lock::adaptive) for the
-/// algorithm, its bounds, what is not bounded, and the sources.
+/// sleeps. Newcomers may pass sleeping threads. The thread that has slept longest demands the lock
+/// once it has waited for a millisecond, and the next release, or the one after it, hands it over.
+/// It notices that it may demand when it wakes from a nap, and naps grow to 50 milliseconds. So with
+/// many waiters a wait may last tens of milliseconds. A holder may sleep. See [`lock::adaptive`](crate::lock::adaptive) for the algorithm, its bounds, what is not
+/// bounded, and the sources.
 ///
 /// Uncontended: one exchange to lock, one load and one plain store to unlock (x86-64). A panic
 /// while it is held releases it: there is no poison.

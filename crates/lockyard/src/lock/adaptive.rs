@@ -31,9 +31,10 @@
 //! 2. Then it joins the [queue](super::sleepers) and sleeps.
 //! 3. It is woken when the lock is free and nobody else is awake to take it. It competes with
 //!    newcomers as a spinner does. If it loses, it returns to the front of the queue.
-//! 4. A sleeper that has waited for longer than [`Patience::NAP`] and is the oldest sets D. From
-//!    then on at most one more thread passes it: the holder whose release had already looked.
-//!    It waits a moment for the hand-over, then sleeps. The release wakes it.
+//! 4. A sleeper that has waited for longer than [`Patience::NAP`], and finds after a nap that it is
+//!    the oldest, sets D. It waits a moment for the hand-over, then sleeps. The next release hands
+//!    over. Two releases may still let another thread pass: one that had already looked, and one
+//!    that finds the queue lock taken.
 //!
 //! # Why no wake-up is lost for long
 //!
@@ -58,6 +59,8 @@
 //!
 //! # What is not bounded
 //!
+//! - The time until a sleeper finds that it is the oldest. While others are handed the lock, it
+//!   naps, for up to [`Patience::LONGEST_NAP`].
 //! - The time for which a holder, or a woken thread, has no CPU. While the woken thread or a
 //!   spinner has none, no other sleeper is woken for it. Newcomers may take the lock meanwhile.
 //! - The wait of a thread without a slot or in an interruption: it yields, and everyone may pass
