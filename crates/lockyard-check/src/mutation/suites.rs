@@ -366,7 +366,12 @@ pub fn all() -> Vec<Suite> {
         ),
         suite(
             "mutex",
-            &["src/lock/adaptive.rs", "src/lock/adaptive_wait.rs", "src/lock/sleepers.rs"],
+            &[
+                "src/lock/adaptive.rs",
+                "src/lock/adaptive_word.rs",
+                "src/lock/adaptive_wait.rs",
+                "src/lock/sleepers.rs",
+            ],
             mutex(),
         ),
         suite("condvar", &["src/condvar.rs"], condvar()),

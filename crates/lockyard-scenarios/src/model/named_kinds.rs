@@ -50,11 +50,11 @@ named_kinds! {
         /// The ticket lock whose waiters park, with a guest kernel's spin limit.
         PvTicketGuest = "pv-ticket-guest";
         /// The mutex: it spins briefly, then sleeps, and a waiter may demand it.
-        Mutex = "mutex";
+        Adaptive = "mutex";
         /// A mutex of three states that polls 100 times before it sleeps, as Rust's `std` on Linux.
-        FutexMutex = "futex-mutex";
+        StdLike = "futex-mutex";
         /// A mutex of three states that sleeps at once, as a plain `pthread_mutex_t` on Linux.
-        PthreadMutex = "pthread-mutex";
+        PthreadLike = "pthread-mutex";
         /// The test-and-set lock.
         TestAndSet = "test-and-set";
         /// A control without mutual exclusion.
@@ -79,8 +79,8 @@ impl LockKind {
 
     /// Returns `true` if the lock serves in order of arrival.
     pub fn is_fifo(self) -> bool {
-        use LockKind::{FutexMutex, Mutex, PthreadMutex, PvQueued, TestAndSet};
-        let passes = [TestAndSet, PvQueued, Mutex, FutexMutex, PthreadMutex];
+        use LockKind::{Adaptive, PthreadLike, PvQueued, StdLike, TestAndSet};
+        let passes = [TestAndSet, PvQueued, Adaptive, StdLike, PthreadLike];
         !self.is_control() && !passes.contains(&self)
     }
 

@@ -206,9 +206,9 @@ lock_kinds! {
     PvQueued: PvQueued, on H;
     PvTicket: PvTicket, on H;
     PvTicketGuest: PvTicket<GuestKernel>, on H;
-    Mutex: Adaptive, on H;
-    FutexMutex: ThreeStates<StdLike>, on H;
-    PthreadMutex: ThreeStates<PthreadLike>, on H;
+    Adaptive: Adaptive, on H;
+    StdLike: ThreeStates<StdLike>, on H;
+    PthreadLike: ThreeStates<PthreadLike>, on H;
     TestAndSet: TestAndSet, on H;
     Broken: DoesNotExclude, on H;
     Unfair: Unfair, on H;

@@ -1,11 +1,12 @@
 //! Waiting for the [mutex](super::adaptive): the spin, the sleep, the competition after a wake-up,
 //! and giving up.
 
-use super::adaptive::{
-    ASLEEP, AWAKE, CALLED, DEMAND, GRANTED, HELD, Patience, QUEUE_LOCK, SPINNER, WAITING, as_bits,
-    is_free, lock_queue, newest, spinners, unlock_queue, with_newest,
+use super::adaptive_word::{
+    ASLEEP, AWAKE, CALLED, DEMAND, GRANTED, HELD, QUEUE_LOCK, SPINNER, WAITING, as_bits, is_free,
+    lock_queue, newest, spinners, unlock_queue, with_newest,
 };
 use super::deadline::Deadline;
+use super::patience::Patience;
 use super::pv;
 use super::queue::{self, Name};
 use super::sleepers;

@@ -22,11 +22,13 @@
 
 pub mod adaptive;
 mod adaptive_wait;
+mod adaptive_word;
 mod algorithm;
 pub mod clh;
 mod deadline;
 mod held_node;
 pub mod mcs;
+mod patience;
 pub mod pv;
 pub mod pv_queued;
 pub mod pv_ticket;
