@@ -23,9 +23,9 @@
 //! ([`Host::park`] compares it). A waiter whose time has passed takes the ring's lock, and then it
 //! is either still in the ring, or it has been notified.
 
+use crate::RawSpinLock;
 use crate::lock::Adaptive;
 use crate::platform::{ConstAtomics, Host, HostWithSlots, Instant, Ordering, U32, U64, Word};
-use crate::{Native, RawSpinLock};
 use core::fmt;
 use core::time::Duration;
 use lock_api::{MutexGuard, RawMutex};
@@ -34,7 +34,7 @@ use lock_api::{MutexGuard, RawMutex};
 ///
 /// 24 bytes on 64-bit hosts. A wait costs what sleeping and waking cost, and the ring's lock once
 /// (twice if its time passes). [`notify_one`](Self::notify_one) without waiters costs one load.
-pub struct Condvar<H: HostWithSlots = Native> {
+pub struct Condvar<H: HostWithSlots> {
     /// Protects the ring.
     lock: RawSpinLock<Adaptive, H>,
     /// The newest waiter, or 0.

@@ -28,7 +28,7 @@
 //! 1. A thread that finds the lock held registers as a spinner, if fewer than
 //!    [`Patience::SPINNERS`] have. It polls [`Patience::POLLS`] times, with growing gaps, so that
 //!    the line stays with the threads that use it.
-//! 2. Then it joins the [queue](super::sleepers) and sleeps.
+//! 2. Then it joins the queue and sleeps.
 //! 3. It is woken when the lock is free and nobody else is awake to take it. It competes with
 //!    newcomers as a spinner does. If it loses, it returns to the front of the queue.
 //! 4. A sleeper that has waited for longer than [`Patience::NAP`], and finds after a nap that it is

@@ -37,7 +37,7 @@ type Mutex<T, C = lockyard::NoContext> = lock_api::Mutex<Lock<Ticket, C>, T>;
 fn locks_counts_and_domains_are_sent_and_shared() {
     has!(Send, Sync;
         Lock<Ticket>, Lock<TestAndSet>, Lock<Queued>, Lock<PvQueued>, Lock<PvTicket>,
-        Lock<Mcs>, Lock<Clh>, Lock<Adaptive>, Condvar,
+        Lock<Mcs>, Lock<Clh>, Lock<Adaptive>, Condvar<Native>,
         Lock<Ticket, Sticky>, RawChosenLock<Chosen, Native>, Choice,
         LockRef<Queued, Standard, Native>, LockRef<Queued, Standard, Native, Sticky>,
         PageRef<Cmpxchg, Native>, PageRef<LockedBit, Native>,
