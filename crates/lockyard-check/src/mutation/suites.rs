@@ -7,22 +7,21 @@ use crate::few_slots::FewSlots;
 use crate::hooks::Scripted;
 use crate::matrix::pairs;
 use crate::primitives::{
-    ClhOfFour, Exact, McsOfFour, MutexExact, MutexNapping, MutexNoNode, MutexThreeStates,
-    Primitive, PvQueuedLock, PvQueuedNoNode, PvTicketLock, PvTicketNoNode, QueuedCmpxchg,
-    QueuedNoNode, QueuedStore, Tas, Ticket8, Ticket16, TicketAsm,
+    ClhOfFour, McsOfFour, Primitive, PvQueuedLock, PvQueuedNoNode, PvTicketLock, PvTicketNoNode,
+    QueuedCmpxchg, QueuedNoNode, QueuedStore, Tas, Ticket8, Ticket16, TicketAsm,
 };
 use crate::program::{
-    BufferOp, BufferProgram, CondOp, CondProgram, ConnOp, ConnProgram, CountOp, CountProgram,
-    FairOp, FairProgram, IdOp, IdProgram, LastUse, LockOp, NestedOp, NestedProgram, PageOp,
-    PageProgram, Program, ReclaimOp, ReclaimProgram, SHORT, StatOp, StatProgram, Unreserved, UseOp,
+    BufferOp, BufferProgram, ConnOp, ConnProgram, CountOp, CountProgram, FairOp, FairProgram, IdOp,
+    IdProgram, LastUse, LockOp, NestedOp, NestedProgram, PageOp, PageProgram, Program, ReclaimOp,
+    ReclaimProgram, SHORT, StatOp, StatProgram, Unreserved, UseOp,
 };
 use crate::quarantine::Quarantine;
-use lockyard::lock::{Adaptive, LaneLock, PvQueued, Queued, TestAndSet};
+use lockyard::lock::{LaneLock, PvQueued, Queued, TestAndSet};
 use lockyard::lockref::LockRef;
 use lockyard::lockref::policy::{NoTrywait, Policy, Standard};
 use lockyard::page_ref::PageRef;
 use lockyard::page_ref::{Cmpxchg, LockedBit, OptimisticCmpxchg, Xadd};
-use lockyard::platform::checked::{Checked, Parking, with_clock, with_parking};
+use lockyard::platform::checked::{Checked, with_clock};
 use lockyard::platform::hooked::Hooked;
 use lockyard::reclaim::Domain;
 use lockyard_tables::buffers;
@@ -111,57 +110,6 @@ fn pv_queued() -> Vec<Check> {
     checks.push(timed::<P>(&[Usual, Woken, GivesUp], Bounds::stepping_back(1)));
     checks.push(timed::<P>(&[Usual, Usual, GivesUp], Bounds::stepping_back(1)));
     checks
-}
-
-/// Returns the checks of the mutex: every wake-up comes from a release or from another waiter, and
-/// hand-overs, fair releases and timed waits keep their order.
-fn mutex() -> Vec<Check> {
-    use FairOp::{Fair, GivesUp, Usual, Woken};
-    use LockOp::{Lock, LockTwice, TryLock};
-    type P = Of<MutexExact>;
-    type F = FairProgram<Adaptive<Exact>, Host>;
-    let mut checks = vec![
-        check::<P>(&[Lock, Lock], Bounds::stepping_back(3)),
-        check::<P>(&[Lock, TryLock], Bounds::ALL),
-        check::<P>(&[TryLock, TryLock], Bounds::ALL),
-        check::<F>(&[Fair, Fair], Bounds::stepping_back(2)),
-        check::<P>(&[LockTwice, Lock], Bounds::stepping_back(2)),
-        check::<Of<MutexNoNode>>(&[Lock, Lock], Bounds::ALL),
-        check::<P>(&[Lock, Lock, Lock], Bounds::stepping_back(2)),
-        check::<F>(&[Fair, Fair, Usual], Bounds::stepping_back(2)),
-    ];
-    for pair in [[Usual, GivesUp], [Fair, Woken], [Woken, GivesUp]] {
-        checks.push(timed::<F>(&pair, Bounds::stepping_back(2)));
-    }
-    checks.push(timed::<F>(&[Usual, Usual, GivesUp], Bounds::stepping_back(1)));
-    checks.push(timed::<F>(&[Fair, Usual, GivesUp], Bounds::stepping_back(1)));
-    checks.push(napping(check::<Of<MutexNapping>>(&[Lock, Lock], Bounds::stepping_back(2))));
-    // A sleeper demands the lock while others sleep. A woken thread loses, and goes back.
-    checks.push(napping(check::<Of<MutexNapping>>(&[Lock, Lock, Lock], Bounds::stepping_back(1))));
-    checks.push(check::<P>(&[LockTwice, Lock], Bounds::stepping_back(3)));
-    checks.push(check::<P>(&[LockTwice, Lock, Lock], Bounds::stepping_back(2)));
-    checks
-}
-
-/// Returns the check with naps that end, for a mutex whose releases may miss a sleeper.
-fn napping(check: Check) -> Check {
-    let Check { name, run } = check;
-    Check {
-        name: format!("{name}, naps end"),
-        run: Box::new(move || with_parking(Parking::Naps, &run)),
-    }
-}
-
-/// Returns the checks of the condition variable.
-fn condvar() -> Vec<Check> {
-    use CondOp::{GivesUp, NotifyAll, NotifyOne, Wait};
-    type P = CondProgram<Host>;
-    vec![
-        napping(check::<P>(&[Wait, NotifyOne], Bounds::stepping_back(3))),
-        napping(check::<P>(&[Wait, NotifyAll], Bounds::stepping_back(2))),
-        napping(check::<P>(&[Wait, Wait, NotifyAll], Bounds::stepping_back(1))),
-        napping(timed::<P>(&[GivesUp, NotifyOne], Bounds::stepping_back(2))),
-    ]
 }
 
 /// Returns the checks of a lockref: every pair of operations, and some groups of three.
@@ -364,18 +312,6 @@ pub fn all() -> Vec<Suite> {
             &["src/lock/pv_queued.rs", "src/lock/pv_timed.rs", "src/lock/queue.rs"],
             pv_queued(),
         ),
-        suite(
-            "mutex",
-            &[
-                "src/lock/adaptive.rs",
-                "src/lock/adaptive_word.rs",
-                "src/lock/adaptive_wait.rs",
-                "src/lock/sleepers.rs",
-            ],
-            mutex(),
-        ),
-        suite("condvar", &["src/condvar.rs"], condvar()),
-        suite("mutex of three states", &["src/lock/three_states.rs"], lock::<MutexThreeStates>()),
         suite("lockref(queued)", LOCKREF, lockref::<Queued, Standard>()),
         suite("lockref(queued) no-trywait", LOCKREF, lockref::<Queued, NoTrywait>()),
         suite("page-ref xadd", PAGE, page!(Xadd, true, [Get, Put, Freeze, FreezeToTwo], added)),

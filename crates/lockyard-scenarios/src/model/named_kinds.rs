@@ -54,7 +54,7 @@ named_kinds! {
         /// A mutex of three states that polls 100 times before it sleeps, as Rust's `std` on Linux.
         StdLike = "futex-mutex";
         /// A mutex of three states that sleeps at once, as a plain `pthread_mutex_t` on Linux.
-        PthreadLike = "pthread-mutex";
+        PthreadLike = "pthread-like-mutex";
         /// The test-and-set lock.
         TestAndSet = "test-and-set";
         /// A control without mutual exclusion.
