@@ -38,6 +38,16 @@ const ELSEWHERE: &[(&str, &str, usize, &str)] = &[
     ),
 ];
 
+/// Files whose orderings no suite weakens yet. Models check them (`tests/it/mutex.rs`), but some of
+/// their weakenings survive the checks that are fast enough for a suite.
+const NO_SUITE_YET: [&str; 5] = [
+    "lock/adaptive.rs",
+    "lock/adaptive_wait.rs",
+    "lock/adaptive_word.rs",
+    "lock/three_states.rs",
+    "src/condvar.rs",
+];
+
 /// Returns the function that contains a line: the name after the last `fn` above it. Returns the
 /// file's top level if there is none.
 fn function_of(source: &Source, line: usize) -> String {
@@ -58,7 +68,7 @@ pub(super) fn unreached(suites: &[Suite], reached: &[Site]) -> Vec<String> {
     let primitives = all.iter().flatten().filter(|source| !source.path.contains("/platform/"));
     for source in primitives {
         let standing = standing(source);
-        if standing.is_empty() {
+        if standing.is_empty() || NO_SUITE_YET.iter().any(|file| source.path.ends_with(file)) {
             continue;
         }
         let owned = suites.iter().any(|s| s.files.iter().any(|file| source.path.ends_with(file)));
