@@ -16,12 +16,12 @@ use crate::{Native, on};
 /// assert_eq!(size_of::<Mutex<()>>(), 4);
 /// ```
 ///
-/// A thread that finds it held spins for about 10 microseconds if no other thread does, and then
+/// A thread that finds it held spins for some microseconds if no other thread does, and then
 /// sleeps. Newcomers may pass sleeping threads. The thread that has slept longest demands the lock
-/// once it has waited for a millisecond, and the next release, or the one after it, hands it over.
-/// It notices that it may demand when it wakes from a nap, and naps grow to 50 milliseconds. So with
-/// many waiters a wait may last tens of milliseconds. A holder may sleep. See [`lock::adaptive`](crate::lock::adaptive) for the algorithm, its bounds, what is not
-/// bounded, and the sources.
+/// once it has waited for a millisecond and wakes from a nap. The next release that sees the demand
+/// hands the lock over. Naps grow to 50 milliseconds, so with many waiters a wait may last tens of
+/// milliseconds. A holder may sleep. See [`lock::adaptive`](crate::lock::adaptive) for the
+/// algorithm, what is not bounded, and the sources.
 ///
 /// Uncontended: one exchange to lock, one load and one plain store to unlock (x86-64). A panic
 /// while it is held releases it: there is no poison.

@@ -31,24 +31,25 @@
 //! 2. Then it joins the queue and sleeps.
 //! 3. It is woken when the lock is free and nobody else is awake to take it. It competes with
 //!    newcomers as a spinner does. If it loses, it returns to the front of the queue.
-//! 4. A sleeper that has waited for longer than [`Patience::NAP`], and finds after a nap that it is
-//!    the oldest, sets D. It waits a moment for the hand-over, then sleeps. The next release hands
-//!    over. Two releases may still let another thread pass: one that had already looked, and one
-//!    that finds the queue lock taken.
+//! 4. A sleeper demands the lock by D when it is the oldest and has waited for longer than
+//!    [`Patience::NAP`]. It looks at that after a nap, and after a wake-up in vain. It then waits a
+//!    moment for the hand-over, and sleeps.
+//!
+//! A demand is served by the next release that sees it and finds the queue lock free. A release
+//! that had already looked, and each release that finds the queue lock taken, still let another
+//! thread pass. The thread with the queue lock may then turn the demand into a wake-up, and the
+//! woken thread competes again.
 //!
 //! # Why no wake-up is lost for long
 //!
 //! With [`Patience::PLAIN_RELEASE`] a release looks at the second byte, and then stores the first.
-//! A thread that joins between the two finds the lock held and sleeps, although the release will
-//! not wake it. Only the release that was running at that moment can miss it: the next holder took
-//! the lock after the joining, and sees Q. But if nobody comes, there is no next holder. So every
-//! sleep is a *nap*, which lasts [`Patience::NAP`] at first, and twice as long each time, up to
-//! [`Patience::LONGEST_NAP`]. A sleeper that wakes from it and finds the lock free does what the
-//! release should have done.
-//!
-//! So a missed wake-up delays a thread by the longest nap at most, and at most doubles its wait
-//! (after the first nap). It needs a release and a joining within the few nanoseconds that a store
-//! takes to leave the core, or a pre-emption between the release's two instructions.
+//! Between the two, or while the store still waits to leave the core, another thread may find the
+//! lock held and join the queue, demand the lock, or give up as the one awake. The release does not
+//! see that, and wakes nobody. The next holder sees it. But if nobody comes, there is no next
+//! holder. So every sleep is a *nap*, which lasts [`Patience::NAP`] at first, and twice as long each
+//! time, up to [`Patience::LONGEST_NAP`]. A sleeper that wakes from it and finds the lock free does
+//! what the release should have done. So a missed wake-up delays the queue by the longest nap at
+//! most.
 //!
 //! Without `PLAIN_RELEASE` a release is one compare-exchange of the whole word, and misses nothing.
 //! The models of this lock have both forms: with the exact one, naps do not end there.
@@ -61,8 +62,12 @@
 //!
 //! - The time until a sleeper finds that it is the oldest. While others are handed the lock, it
 //!   naps, for up to [`Patience::LONGEST_NAP`].
+//! - The time for which the thread with the queue lock has no CPU. Releases leave the wake-up to it.
+//!   Fair releases, timed waits that end, and woken threads that lose wait for it.
 //! - The time for which a holder, or a woken thread, has no CPU. While the woken thread or a
 //!   spinner has none, no other sleeper is woken for it. Newcomers may take the lock meanwhile.
+//! - A fair release in interruption code: it waits for the queue lock, which the interrupted thread
+//!   may have. So interruptions must not release fairly.
 //! - The wait of a thread without a slot or in an interruption: it yields, and everyone may pass
 //!   it. See [`HostWithSlots`].
 //! - On a host without a clock, the naps count as the time waited.

@@ -57,7 +57,9 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
     /// Waits. Returns true if the thread has the lock, and false if its deadline has passed.
     fn wait(lane: L, deadline: Option<Deadline<H>>) -> bool {
         H::count(Event::Slowpath);
-        if !pv::may_park::<H>() {
+        // Without a clock a timeout can only be counted in polls, and a sleeper does not poll.
+        let has_no_timeouts = deadline.is_some() && H::now().is_zero();
+        if has_no_timeouts || !pv::may_park::<H>() {
             return wait_yielding::<H, L>(lane, deadline);
         }
         let Some(me) = queue::take::<H>() else {
@@ -77,6 +79,7 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
 
     /// Joins the queue and waits there. `mark` stands for the thread in the word, until it joins.
     fn wait_in_queue(lane: L, me: Name, mark: u64, deadline: Option<Deadline<H>>) -> bool {
+        let former_use = sleepers::former_use::<H>(me);
         let (joined, nap) = (H::now(), P::NAP);
         let mut waiter = Waiter::<P, H, L> {
             lane,
@@ -88,7 +91,7 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
             _policy: PhantomData,
         };
         let took = waiter.join(mark) || waiter.sleep_until_called();
-        sleepers::clear::<H>(me);
+        sleepers::restore::<H>(me, former_use);
         took
     }
 
@@ -140,10 +143,10 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
         let nap = self.nap;
         self.nap = nap.map(|nap| nap.saturating_mul(2).min(P::LONGEST_NAP));
         let Some(deadline) = &mut self.deadline else { return (nap, false) };
-        let expired = deadline.end_slice();
-        match (nap, deadline.left()) {
-            (Some(nap), Some(left)) => (Some(nap.min(left)), expired),
-            (nap, left) => (nap.or(left), expired),
+        // A host without a clock has no deadlines here: see `wait`. So no time left is the end.
+        match (deadline.left(), nap) {
+            (None, _) => (nap, true),
+            (Some(left), nap) => (Some(nap.map_or(left, |nap| nap.min(left))), false),
         }
     }
 
@@ -199,7 +202,7 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
     /// and a hand-over to a thread that runs costs no wake-up.
     fn await_hand_over(&self) {
         let ready = &self.me.node::<H>().ready;
-        let polls = P::POLLS * P::LONGEST_GAP;
+        let polls = P::POLLS.saturating_mul(P::LONGEST_GAP);
         // Relaxed: the next load acquires.
         let _ = H::wait_within(ready, Ordering::Relaxed, polls, |state| state != WAITING);
     }
@@ -211,7 +214,7 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
             return Competition::Took;
         }
         let demand = if self.is_overdue() { DEMAND } else { 0 };
-        let expired = self.deadline.as_mut().is_some_and(Deadline::end_slice);
+        let expired = self.deadline.as_ref().is_some_and(|deadline| deadline.left().is_none());
         let mut seen = lock_queue::<H, L>(self.lane);
         // Relaxed: the queue lock publishes it.
         self.me.node::<H>().ready.store(WAITING, Ordering::Relaxed);

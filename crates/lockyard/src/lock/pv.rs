@@ -103,8 +103,8 @@ impl Hooks for Spins {
 }
 
 /// The value of [`QueueNode::ready`](crate::platform::QueueNode) for a waiter that must be kicked:
-/// it is parked, or about to park. All other values of the word are smaller, in every lock that
-/// uses the node.
+/// it is parked, or about to park. No other lock that uses the
+/// node stores this value in the word.
 pub(super) const PARKED: u32 = 3;
 /// The value with which a kick replaces `PARKED`.
 pub(super) const KICKED: u32 = 1;

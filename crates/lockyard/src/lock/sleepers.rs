@@ -22,7 +22,8 @@
 //! A node that another thread has removed names itself as its `older`, until that thread has called
 //! its owner. So a thread that wants to leave knows that it must wait for that call.
 //!
-//! Every function here, except [`prepare`], needs the queue lock. All accesses are relaxed. The
+//! Every function here needs the queue lock, except [`prepare`], and those that are called when the
+//! node is not in the queue: [`former_use`] and [`restore`]. All accesses are relaxed. The
 //! word orders them: a joining thread publishes its node with release, the queue lock is taken with
 //! acquire and given back with release, and all changes of the word are read-modify-writes.
 //!
@@ -51,9 +52,17 @@ pub(super) fn prepare<H: Host>(me: Name, older: Option<Name>) {
     node.parked.store(0, Ordering::Relaxed);
 }
 
-/// Clears the links of a node that has left the queue, as its next user expects.
-pub(super) fn clear<H: Host>(me: Name) {
-    prepare::<H>(me, None);
+/// Returns what the node's former user left in the word that this queue uses for its links. The CLH
+/// lock finds there that a successor has finished with the node.
+pub(super) fn former_use<H: Host>(me: Name) -> u32 {
+    me.node::<H>().parked.load(Ordering::Relaxed)
+}
+
+/// Restores a node that has left the queue to its [`former_use`].
+pub(super) fn restore<H: Host>(me: Name, former_use: u32) {
+    let node = me.node::<H>();
+    node.next.store(0, Ordering::Relaxed);
+    node.parked.store(former_use, Ordering::Relaxed);
 }
 
 fn older<H: Host>(of: Name) -> Option<Name> {

@@ -433,3 +433,37 @@ fn a_condition_variable_works_with_other_locks() {
         });
     });
 }
+
+/// A mutex may use a node that a CLH lock has left to its successor. The CLH lock gets it back.
+#[test]
+fn a_mutex_leaves_the_nodes_of_a_clh_lock_as_they_were() {
+    use lockyard::comparators::ClhLock;
+    const LONG_ENOUGH: Duration = Duration::from_millis(5);
+    watched(|| {
+        let (clh, mutex) = (ClhLock::new(()), Mutex::new(()));
+        for _ in 0..8 {
+            // This thread leaves its node to a successor, which finishes with it.
+            thread::scope(|scope| {
+                let mine = clh.lock();
+                scope.spawn(|| drop(clh.lock()));
+                thread::sleep(LONG_ENOUGH);
+                drop(mine);
+            });
+            // This thread waits for the mutex, with that node.
+            let held = AtomicBool::new(false);
+            thread::scope(|scope| {
+                scope.spawn(|| {
+                    let _theirs = mutex.lock();
+                    held.store(true, Ordering::Relaxed);
+                    thread::sleep(LONG_ENOUGH);
+                });
+                while !held.load(Ordering::Relaxed) {
+                    thread::yield_now();
+                }
+                drop(mutex.lock());
+            });
+        }
+        let slot = Native::slot().expect("slots are left");
+        assert!(lockyard::platform::slot_is_idle::<Native>(slot), "nodes are lost");
+    });
+}
