@@ -24,7 +24,7 @@
 //! is either still in the ring, or it has been notified.
 
 use crate::RawSpinLock;
-use crate::lock::Adaptive;
+use crate::lock::{Adaptive, Deadline};
 use crate::platform::{ConstAtomics, Host, HostWithSlots, Instant, Ordering, U32, U64, Word};
 use core::fmt;
 use core::time::Duration;
@@ -365,25 +365,21 @@ impl<H: HostWithSlots> InRing<'_, H> {
     /// Sleeps until it is notified, or until `until`. Returns true if it was notified.
     fn sleep(mut self, until: Option<Instant<H>>) -> bool {
         let notified = &self.me.notified;
-        let mut looks = 0;
+        let mut deadline = until.map(Deadline::new);
         // Acquire: pairs with the release in `notify`.
         while notified.load(Ordering::Acquire) == 0 {
-            let Some(until) = until else {
+            let Some(deadline) = &mut deadline else {
                 H::park(notified, 0, None);
                 continue;
             };
-            let now = Instant::now();
-            // As for timed locks: without a clock, a look counts as a microsecond.
-            looks += 1;
-            let at = if now.is_zero() { now + Duration::from_micros(looks) } else { now };
-            if at >= until {
+            if deadline.end_slice() {
                 self.is_in = false;
                 return !self.condvar.leave(self.me);
             }
-            if now.is_zero() {
-                H::yield_now();
-            } else {
-                H::park(notified, 0, Some(until.saturating_duration_since(now)));
+            match deadline.left() {
+                Some(left) => H::park(notified, 0, Some(left)),
+                // Without a clock, or right at the deadline.
+                None => H::yield_now(),
             }
         }
         self.is_in = false;

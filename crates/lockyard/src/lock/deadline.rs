@@ -5,7 +5,7 @@ use crate::platform::{Event, Host, Instant, Ordering};
 use core::time::Duration;
 
 /// The deadline of a timed waiter, checked after each slice of polls.
-pub(super) struct Deadline<H: Host> {
+pub(crate) struct Deadline<H: Host> {
     until: Instant<H>,
     slices: u64,
 }
@@ -14,12 +14,12 @@ impl<H: Host> Deadline<H> {
     /// Polls in a slice.
     pub(super) const POLLS: u32 = 64;
 
-    pub(super) fn new(until: Instant<H>) -> Self {
+    pub(crate) fn new(until: Instant<H>) -> Self {
         Deadline { until, slices: 0 }
     }
 
     /// Counts one slice of polls, and returns true if the deadline has passed.
-    pub(super) fn end_slice(&mut self) -> bool {
+    pub(crate) fn end_slice(&mut self) -> bool {
         self.slices += 1;
         let now = Instant::now();
         let now = if now.is_zero() { now + Duration::from_micros(self.slices) } else { now };
@@ -27,7 +27,7 @@ impl<H: Host> Deadline<H> {
     }
 
     /// Returns the time that is left. `None` if the deadline has passed, or the host has no clock.
-    pub(super) fn left(&self) -> Option<Duration> {
+    pub(crate) fn left(&self) -> Option<Duration> {
         let now = Instant::now();
         let left = self.until.saturating_duration_since(now);
         (!now.is_zero() && !left.is_zero()).then_some(left)

@@ -43,6 +43,7 @@ mod ticket;
 pub use adaptive::Adaptive;
 pub use algorithm::{Algorithm, FairLock, LaneLock, TimedLock};
 pub use clh::Clh;
+pub(crate) use deadline::Deadline;
 pub use mcs::Mcs;
 pub use pv_queued::PvQueued;
 pub use pv_ticket::PvTicket;
