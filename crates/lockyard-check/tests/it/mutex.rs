@@ -14,7 +14,9 @@ use lockyard_check::depth::depth;
 use lockyard_check::explore::Bounds;
 use lockyard_check::hooks::Scripted;
 use lockyard_check::matrix::{check_pairs, must_hold};
-use lockyard_check::primitives::{Exact, MutexExact, MutexNapping, MutexNoNode, Primitive};
+use lockyard_check::primitives::{
+    Exact, MutexExact, MutexNapping, MutexNoNode, MutexThreeStates, Primitive,
+};
 use lockyard_check::program::LockOp::{self, Lock, LockTwice, TryLock};
 use lockyard_check::program::{CondOp, CondProgram, FairOp, FairProgram, SHORT};
 
@@ -92,6 +94,12 @@ fn fair_releases_and_timed_waits_hold() {
             must_hold::<P>("mutex, with times", &three, bounds);
         }
     });
+}
+
+/// Its waiters sleep on the lock's word.
+#[test]
+fn a_mutex_of_three_states_wakes_every_sleeper() {
+    holds::<MutexThreeStates>(Bounds::stepping_back(3), 2);
 }
 
 /// Every notification reaches a waiter, and a wait that gives up leaves the ring.
