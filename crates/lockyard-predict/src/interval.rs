@@ -236,14 +236,9 @@ mod tests {
     fn a_cell_with_siblings_contains_the_figure_without_sharing() {
         let script = Script::shipped("fstat2").expect("it is shipped");
         let machine = Machine::shipped("zen4-7840u").expect("it is shipped");
-        let cell = CellSpec {
-            machine: &machine,
-            variant: &script.variants[0],
-            placement: &MachinePlacement::Order(Order::SiblingsLast),
-            home: 0,
-            threads: 16,
-            local_work: 100.0,
-        };
+        let placement = MachinePlacement::Order(Order::SiblingsLast);
+        let cell =
+            CellSpec { local_work: 100.0, ..CellSpec::first_of(&machine, &script, &placement, 16) };
         let plan = RunPlan { siblings_apart: true, ..RunPlan::of_windows(EFFORT) };
         let prediction = simulate(&cell, &plan).expect("it runs");
         let apart = prediction.siblings_apart.expect("cores have two tasks");

@@ -255,14 +255,8 @@ mod tests {
     fn a_one_thread_cell_is_met() {
         let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
         let script = Script::shipped("fstat2").expect("it is shipped");
-        let cell = CellSpec {
-            machine: &machine,
-            variant: &script.variants[0],
-            placement: &MachinePlacement::Order(script.order),
-            home: 0,
-            threads: 1,
-            local_work: 0.0,
-        };
+        let placement = MachinePlacement::Order(script.order);
+        let cell = CellSpec::first_of(&machine, &script, &placement, 1);
         let work = solve(&cell, 3e6).expect("it runs");
         assert!(work.is_met() && work.is_determined(), "{work:?}");
         // Operations cannot be this fast. No work at all is nearest, and does not match.

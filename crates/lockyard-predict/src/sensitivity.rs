@@ -282,14 +282,9 @@ mod tests {
     fn an_operation_alone_depends_on_its_own_work_and_the_clock() {
         let machine = Machine::shipped("skylake-client-4c").expect("it is shipped");
         let script = Script::shipped("fstat2").expect("it is shipped");
-        let cell = CellSpec {
-            machine: &machine,
-            variant: &script.variants[0],
-            placement: &MachinePlacement::Order(Order::SiblingsLast),
-            home: 0,
-            threads: 1,
-            local_work: 1000.0,
-        };
+        let placement = MachinePlacement::Order(Order::SiblingsLast);
+        let cell =
+            CellSpec { local_work: 1000.0, ..CellSpec::first_of(&machine, &script, &placement, 1) };
         let plan = RunPlan::of_windows(SimulationEffort::SEARCH);
         let found = of(&cell, &plan, script.metric, 1, &|| ())
             .expect("it runs")
@@ -329,14 +324,9 @@ mod tests {
     fn the_interval_of_all_inputs_is_the_root_of_the_sum_of_squares_without_the_scale() {
         let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
         let script = Script::shipped("fstat2").expect("it is shipped");
-        let cell = CellSpec {
-            machine: &machine,
-            variant: &script.variants[0],
-            placement: &MachinePlacement::Order(Order::SiblingsLast),
-            home: 0,
-            threads: 4,
-            local_work: 100.0,
-        };
+        let placement = MachinePlacement::Order(Order::SiblingsLast);
+        let cell =
+            CellSpec { local_work: 100.0, ..CellSpec::first_of(&machine, &script, &placement, 4) };
         let plan = RunPlan::of_windows(SimulationEffort::SEARCH);
         let found = of(&cell, &plan, script.metric, 2, &|| ())
             .expect("it runs")

@@ -166,14 +166,8 @@ mod tests {
                  [[steps]]\ndo = \"unlock\"\nobject = \"m\"\n[[variants]]\nname = \"v\"\n"
             );
             let script = Script::parse("s.toml", &text).expect("it is a script");
-            let cell = CellSpec {
-                machine: &machine,
-                variant: &script.variants[0],
-                placement: &MachinePlacement::Order(script.order),
-                home: 0,
-                threads: 1,
-                local_work: 0.0,
-            };
+            let placement = MachinePlacement::Order(script.order);
+            let cell = CellSpec::first_of(&machine, &script, &placement, 1);
             let plan = RunPlan::full(&cell, &script.run, None);
             simulate(&cell, &plan).expect("it runs").throughput
         };

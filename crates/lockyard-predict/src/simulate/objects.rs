@@ -59,14 +59,8 @@ mod tests {
                     [[steps]]\ndo = \"lock\"\nobject = \"m\"\n[[steps]]\ndo = \"work\"\nns = 1e7\n\
                     [[steps]]\ndo = \"unlock\"\nobject = \"m\"\n[[variants]]\nname = \"v\"\n";
         let script = Script::parse("s.toml", text).expect("it is a script");
-        let cell = CellSpec {
-            machine: &machine,
-            variant: &script.variants[0],
-            placement: &MachinePlacement::Order(script.order),
-            home: 0,
-            threads: 96,
-            local_work: 0.0,
-        };
+        let placement = MachinePlacement::Order(script.order);
+        let cell = CellSpec::first_of(&machine, &script, &placement, 96);
         let plan = RunPlan::of_windows(SimulationEffort::SEARCH);
         let found = simulate(&cell, &plan).expect("all threads finish");
         assert!((found.throughput / 100.0 - 1.0).abs() < 0.1, "{}", found.throughput);

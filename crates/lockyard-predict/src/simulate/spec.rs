@@ -22,6 +22,20 @@ pub struct CellSpec<'a> {
     pub local_work: f64,
 }
 
+#[cfg(test)]
+impl<'a> CellSpec<'a> {
+    /// Returns the cell of a script's first variant without local work, at home on socket 0.
+    pub(crate) fn first_of(
+        machine: &'a Machine,
+        script: &'a lockyard_scenarios::Script,
+        placement: &'a MachinePlacement,
+        threads: usize,
+    ) -> Self {
+        let variant = &script.variants[0];
+        CellSpec { machine, variant, placement, home: 0, threads, local_work: 0.0 }
+    }
+}
+
 /// Plan of the runs of a cell.
 #[derive(Clone, Copy, Debug)]
 pub struct RunPlan {

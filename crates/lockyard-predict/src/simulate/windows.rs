@@ -442,14 +442,9 @@ mod tests {
     fn guests_draw_different_factors() {
         let machine = Machine::shipped("sandy-bridge-32c-kvm").expect("it is shipped");
         let script = Script::shipped("dbench/overcommit-3x").expect("it is shipped");
-        let cell = CellSpec {
-            machine: &machine,
-            variant: &script.variants[0],
-            placement: &MachinePlacement::Order(script.order),
-            home: 0,
-            threads: 2,
-            local_work: 100.0,
-        };
+        let placement = MachinePlacement::Order(script.order);
+        let cell =
+            CellSpec { local_work: 100.0, ..CellSpec::first_of(&machine, &script, &placement, 2) };
         let run = Run::begin(&cell, 1, cell.variant.starts, false);
         let run = run.unwrap_or_else(|failed| panic!("{}", failed.message()));
         let mut seeds: Vec<u64> = run.objects.iter().map(|objects| objects.seed()).collect();

@@ -47,14 +47,7 @@ fn the_lines_of_a_table_leave_room_for_changes() {
     let machine = Machine::shipped("nehalem-2s4c2t").expect("it is shipped");
     let script = Script::shipped("buffer-cache/16-way-create").expect("it is shipped");
     let placement = MachinePlacement::Order(script.order);
-    let cell = CellSpec {
-        machine: &machine,
-        variant: &script.variants[0],
-        placement: &placement,
-        home: 0,
-        threads: 8,
-        local_work: 0.0,
-    };
+    let cell = CellSpec::first_of(&machine, &script, &placement, 8);
     let most = 1_000;
     let run = trace(&cell, EFFORT, None, most).expect("it runs");
     let at_begin = run.changes.len() - run.changes_since_begin();
