@@ -1,7 +1,7 @@
 //! Checks of the mutex under weak memory.
 //!
-//! - With exact releases and without naps, no thread sleeps for ever: every wake-up comes from a
-//!   release, from the thread with the queue lock, or from a waiter that leaves.
+//! - With exact releases and without naps, no thread sleeps for ever. A release wakes it, or the
+//!   thread with the queue lock, or a waiter that leaves.
 //! - With plain releases, which may miss a sleeper, every thread goes on once a nap has ended.
 //! - A hand-over, a demand, a fair release and a wait that gives up keep exclusion and order, and
 //!   leave nothing in the word.

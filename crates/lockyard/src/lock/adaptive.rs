@@ -46,7 +46,7 @@
 //! Between the two, or while the store still waits to leave the core, another thread may find the
 //! lock held and join the queue, demand the lock, or give up as the one awake. The release does not
 //! see that, and wakes nobody. The next holder sees it. But if nobody comes, there is no next
-//! holder. So every sleep is a *nap*, which lasts [`Patience::NAP`] at first, and twice as long each
+//! holder. So every sleep is a *nap*. It lasts [`Patience::NAP`] at first, and twice as long each
 //! time, up to [`Patience::LONGEST_NAP`]. A sleeper that wakes from it and finds the lock free does
 //! what the release should have done. So a missed wake-up delays the queue by the longest nap at
 //! most.
@@ -62,8 +62,8 @@
 //!
 //! - The time until a sleeper finds that it is the oldest. While others are handed the lock, it
 //!   naps, for up to [`Patience::LONGEST_NAP`].
-//! - The time for which the thread with the queue lock has no CPU. Releases leave the wake-up to it.
-//!   Fair releases, timed waits that end, and woken threads that lose wait for it.
+//! - The time for which the thread with the queue lock has no CPU. Releases leave the wake-up to
+//!   it. Fair releases, timed waits that end, and woken threads that lose wait for it.
 //! - The time for which a holder, or a woken thread, has no CPU. While the woken thread or a
 //!   spinner has none, no other sleeper is woken for it. Newcomers may take the lock meanwhile.
 //! - A fair release in interruption code: it waits for the queue lock, which the interrupted thread
@@ -109,7 +109,8 @@ const fn assert_policy<P: Patience>() {
     assert!(P::POLLS >= 1 && P::FIRST_GAP >= 1, "a spinner polls and pauses at least once");
     assert!(
         P::FIRST_GAP <= P::LONGEST_GAP && P::LONGEST_GAP <= 1 << 16 && P::POLLS <= 1 << 16,
-        "the gaps of a spinner grow from the first to the longest, at most 2^16; so do its polls"
+        "the gaps of a spinner grow from the first to the longest, and it pauses and polls at most \
+         2^16 times"
     );
     assert!(
         !P::PLAIN_RELEASE || P::NAP.is_some(),

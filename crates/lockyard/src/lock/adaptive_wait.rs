@@ -142,12 +142,10 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
     fn next_nap(&mut self) -> (Option<Duration>, bool) {
         let nap = self.nap;
         self.nap = nap.map(|nap| nap.saturating_mul(2).min(P::LONGEST_NAP));
-        let Some(deadline) = &mut self.deadline else { return (nap, false) };
+        let Some(deadline) = &self.deadline else { return (nap, false) };
         // A host without a clock has no deadlines here: see `wait`. So no time left is the end.
-        match (deadline.left(), nap) {
-            (None, _) => (nap, true),
-            (Some(left), nap) => (Some(nap.map_or(left, |nap| nap.min(left))), false),
-        }
+        let Some(left) = deadline.left() else { return (nap, true) };
+        (Some(nap.map_or(left, |nap| nap.min(left))), false)
     }
 
     /// Sleeps for `timeout` at most. Returns the state of its node.
@@ -175,8 +173,8 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
     /// release has missed the queue, and this thread wakes the oldest sleeper. If this thread is
     /// itself the oldest and overdue, it demands the lock.
     fn look(&self) {
-        // Not a load: a read-modify-write sees the newest value, so the last release before this
-        // nap's end is not missed again. Relaxed: it orders nothing.
+        // Not a load, for the models: there a load may return an old value for ever. Relaxed: it
+        // orders nothing.
         let seen = self.lane.fetch_or(as_bits::<L>(0), Ordering::Relaxed);
         let bits = seen.to_u64();
         let demands = bits & DEMAND == 0 && self.is_overdue();
@@ -276,13 +274,13 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
             }
             let new = with_newest(seen, sleepers::before_newest::<H>(newest));
             let (old, new_bits) = (as_bits::<L>(seen), as_bits::<L>(new));
-            // Relaxed, with the release below: the queue lock is not given back here. Acquire: pairs
-            // with the releases of threads that have joined.
+            // Relaxed: `unlock_queue` publishes it.
             match self.lane.compare_exchange(old, new_bits, Ordering::Relaxed) {
                 Ok(_) => {
                     seen = new;
                     break;
                 }
+                // Acquire: pairs with the releases of threads that have joined.
                 Err(_) => seen = self.lane.load(Ordering::Acquire).to_u64(),
             }
         }

@@ -1,5 +1,5 @@
-//! The word of the [mutex](super::adaptive), and what the thread with the queue lock does: it removes
-//! sleepers, and wakes them or hands them the lock.
+//! The word of the [mutex](super::adaptive), and the work of the thread with the queue lock. It
+//! removes sleepers, and wakes them or hands them the lock.
 
 use super::queue::Name;
 use super::sleepers;
@@ -81,8 +81,8 @@ pub(super) fn release<H: HostWithSlots, L: Lane>(lane: L) {
         let bits = seen.to_u64();
         let leaves = is_simple(bits) || bits & QUEUE_LOCK != 0;
         let new = if leaves { bits & !HELD } else { bits | QUEUE_LOCK };
-        // Release: pairs with the acquire of the next holder. The queue lock is taken without acquire:
-        // `remove_oldest` acquires before it follows links.
+        // Release: pairs with the acquire of the next holder. The queue lock is taken without
+        // acquire: `remove_oldest` acquires before it follows links.
         match lane.compare_exchange(seen, as_bits::<L>(new), Ordering::Release) {
             // The thread with the queue lock looks at the lock when it gives the queue lock back.
             Ok(_) if leaves => return,

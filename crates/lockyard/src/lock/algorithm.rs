@@ -104,7 +104,7 @@ pub unsafe trait FairLock<H: Host>: LaneLock<H> {
 /// | [`PvQueued`] | spins for a while, then parks until a release or its deadline ([`pv_timed`]) |
 /// | [`PvQueued`] with [`pv::Spins`] | spins, and yields after 64 polls: it uses its CPU |
 /// | [`TestAndSet`] | the same |
-/// | [`Adaptive`] | waits as all others do: a spin, then the queue, which it leaves at its deadline |
+/// | [`Adaptive`] | waits as all others do, and leaves the queue at its deadline |
 ///
 /// # Safety
 ///

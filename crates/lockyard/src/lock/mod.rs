@@ -14,7 +14,7 @@
 //! | [`Clh`] | FIFO | exchange; compare-exchange | fixed |
 //! | [`PvTicket`] | FIFO | add; add | fixed to a parked waiter, and a wake-up |
 //! | [`PvQueued`] | FIFO, bounded stealing | compare-exchange; add | fixed, and a wake-up |
-//! | [`Adaptive`] | a waiter demands it after 1 ms | exchange; store | fixed, and a wake-up at most |
+//! | [`Adaptive`] | on demand, after 1 ms | exchange; store | fixed, and a wake-up at most |
 //! | [`ThreeStates`] | none | compare-exchange; exchange | fixed, and a wake-up |
 //! | [`TestAndSet`] | none | `bts`; store | *n* reads and up to *n* exclusive transfers |
 //!

@@ -9,7 +9,8 @@
 //!                 +------------- hint ------------+
 //! ```
 //!
-//! - `older` is written by the thread that joins, before others can see its node.
+//! - `older` is written by the thread that joins, before others can see its node. Later only the
+//!   thread with the queue lock writes it.
 //! - `newer` and `hint` are written by the thread that has the *queue lock*, a bit of the lock's
 //!   word. The search for the oldest sleeper fills in `newer` on its way, and leaves a hint in the
 //!   newest node. The next search ends at the first node with a hint. So each node is passed once,

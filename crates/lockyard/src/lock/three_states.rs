@@ -14,7 +14,7 @@
 //!
 //! | name | polls | as |
 //! | --- | --- | --- |
-//! | [`StdLike`] | 100 | `std::sync::Mutex` of Rust on Linux: its documentation and its blog posts |
+//! | [`StdLike`] | 100 | `std::sync::Mutex` of Rust on Linux, by its documentation |
 //! | [`PthreadLike`] | 0 | a plain `pthread_mutex_t` of Linux |
 //!
 //! Source: U. Drepper, *Futexes Are Tricky*, 2011, the second mutex. This code was written from the

@@ -224,8 +224,8 @@ pub trait Part<P: Int>: Word {
     /// Replaces part `index`, which holds `old`, with `new`. `order` is `Relaxed` or `Release`.
     ///
     /// During the call, the caller is the only thread that changes this part. (Others may write the
-    /// value that it holds.) Other threads may change the rest of the word. The portable form needs `old`, so that it can be one addition instead of a
-    /// loop. The native form does not read it.
+    /// value that it holds.) Other threads may change the rest of the word. The portable form needs
+    /// `old`, so that it can be one addition instead of a loop. The native form does not read it.
     ///
     /// # Panics
     ///
@@ -243,12 +243,14 @@ pub trait Part<P: Int>: Word {
     #[track_caller]
     fn swap_part(&self, index: usize, new: P, order: Ordering) -> P;
 
-    /// Loads part `index`. `order` is `Relaxed` or `Acquire`. It stands for a load of the whole word,
-    /// of which the other parts are dropped.
+    /// Loads part `index`. `order` is `Relaxed` or `Acquire`. It stands for a load of the whole
+    /// word, of which the other parts are dropped.
     ///
-    /// A platform may read less than the word (natively on x86-64, the part alone). That matters
-    /// right after another part was stored: a load of the whole word must then wait for the store to
-    /// leave the core.
+    /// There is one exception. After the same thread has stored *another* part, the value may be
+    /// older than that store, until a read-modify-write of the word lies between the two.
+    ///
+    /// A platform may read less than the word (natively on x86-64, the part alone). Then the load
+    /// need not wait for a store of another part to leave the core, as a load of the word must.
     ///
     /// # Panics
     ///

@@ -1,5 +1,5 @@
-//! The mutex and the condition variable on real threads. Nothing here measures time: where a wake-up
-//! must come from a release, naps are an hour long, and a watchdog ends a test that hangs.
+//! The mutex and the condition variable on real threads. Nothing here measures time. Where a
+//! wake-up must come from a release, naps do not end, and a watchdog ends a test that hangs.
 
 #![cfg(all(unix, feature = "std"))]
 
@@ -17,7 +17,7 @@ use std::time::Duration;
 
 const HOUR: Duration = Duration::from_secs(3600);
 
-/// Sleepers sleep soon, and for an hour if no release wakes them.
+/// Waiters sleep soon, and for ever if no release wakes them.
 #[derive(Debug)]
 struct Sleepy;
 impl Patience for Sleepy {
