@@ -44,7 +44,8 @@ struct World {
     parked: RefCell<Vec<Parked>>,
     /// Slots in which a park has already returned spuriously.
     returned_once: RefCell<Vec<Slot>>,
-    /// Changes of others that each slot had seen when its last nap ended.
+    /// Changes of others at the end of each slot's last nap. Before the first nap: all changes
+    /// before this world.
     seen_at_nap: RefCell<[u64; SLOTS as usize]>,
     /// The time, if there is a clock.
     clock: Cell<Duration>,
@@ -60,7 +61,7 @@ loom::lazy_static! {
         next_slot: Cell::new(0),
         parked: RefCell::new(Vec::new()),
         returned_once: RefCell::new(Vec::new()),
-        seen_at_nap: RefCell::new([0; SLOTS as usize]),
+        seen_at_nap: RefCell::new([waiting::changes(); SLOTS as usize]),
         clock: Cell::new(Duration::from_secs(1)),
         parking: Word::new(0),
     };

@@ -6,9 +6,7 @@
 //! the outcome of an execution in which the waiter runs later and no poll fails.
 //! [`Waits::UntilTrue`] and [`Waits::SteppingBack`] explore only such executions.
 
-use loom::thread::ThreadId;
-use std::cell::{Cell, RefCell};
-use std::vec::Vec;
+use std::cell::Cell;
 
 /// The executions of a waiting loop to explore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -72,27 +70,30 @@ pub(super) fn wait<T>(ready: impl FnOnce() -> bool, mut poll: impl FnMut() -> Op
 }
 
 std::thread_local! {
-    /// Number of changes of words so far: of all threads, and of each.
+    /// Number of changes of words so far, by all threads. All threads of a model run on one OS
+    /// thread, and so do its executions: only differences within one execution mean something.
     static CHANGES: Cell<u64> = const { Cell::new(0) };
-    static OWN_CHANGES: RefCell<Vec<(ThreadId, u64)>> = const { RefCell::new(Vec::new()) };
+}
+
+loom::thread_local! {
+    /// Number of changes of words by the running thread, in this execution.
+    static OWN_CHANGES: Cell<u64> = Cell::new(0);
 }
 
 /// Counts a change of a word by the running thread.
 pub(super) fn note_change() {
     CHANGES.set(CHANGES.get() + 1);
-    let me = loom::thread::current().id();
-    OWN_CHANGES.with_borrow_mut(|own| match own.iter_mut().find(|(thread, _)| *thread == me) {
-        Some((_, changes)) => *changes += 1,
-        None => own.push((me, 1)),
-    });
+    // A thread whose locals are gone does not nap any more, so nobody asks for its own changes.
+    let _ = OWN_CHANGES.try_with(|own| own.set(own.get() + 1));
 }
 
-/// Returns the number of changes that other threads have made to words. Only differences within
-/// one execution mean something.
+/// Returns the number of changes so far, by all threads. Only differences within one execution mean
+/// something.
+pub(super) fn changes() -> u64 {
+    CHANGES.get()
+}
+
+/// Returns [`changes`] without those of the running thread.
 pub(super) fn changes_of_others() -> u64 {
-    let me = loom::thread::current().id();
-    let own = |own: &Vec<(ThreadId, u64)>| {
-        own.iter().find(|(thread, _)| *thread == me).map_or(0, |(_, changes)| *changes)
-    };
-    CHANGES.get() - OWN_CHANGES.with_borrow(own)
+    changes() - OWN_CHANGES.with(Cell::get)
 }
