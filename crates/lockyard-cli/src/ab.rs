@@ -107,7 +107,7 @@ fn with_format(arguments: &[OsString]) -> Vec<OsString> {
     all
 }
 
-/// Returns the first argument that is no option of every command.
+/// Returns the first argument that is not an option of every command.
 fn command<'t>(arguments: &[&'t str]) -> Option<&'t str> {
     let mut arguments = arguments.iter();
     loop {

@@ -18,7 +18,7 @@ pub(crate) fn environment<N: Into<String>>(
     environment
 }
 
-/// Writes `text` to standard output. A reader that closes the pipe is no error.
+/// Writes `text` to standard output. It is not an error if the reader closes the pipe.
 pub(crate) fn write(text: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {

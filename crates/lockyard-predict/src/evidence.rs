@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(of("", Order::SiblingsLast), program);
         let alike = of("work_varies = false", Order::Fill);
         assert_eq!(alike, Kind { system: System::Others, has_siblings: true });
-        // The errors of reference counts are no evidence for it.
+        // The errors of reference counts say nothing about it.
         assert_eq!(alike.evidence().median_abs_error, None);
     }
 

@@ -20,8 +20,8 @@
 //! assert!(FLOWS.is_empty());
 //! ```
 //!
-//! These aliases need a [host with slots](lockyard::platform::HostWithSlots). A connection table or
-//! statistics with the ticket lock need no slots. The types behind the aliases have a parameter for
+//! These aliases need a [host with slots](lockyard::platform::HostWithSlots). With the ticket lock,
+//! connection tables and statistics need none. The types behind the aliases have a parameter for
 //! every choice: [`connections::ConnectionTable`], [`statistics::Statistics`], and so on.
 
 use crate::{buffers, connections, id_table, statistics};

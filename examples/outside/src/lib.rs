@@ -13,7 +13,7 @@ use lockyard::platform::{
 
 const CPUS: usize = 4;
 
-/// Where the kernel keeps the number of the running CPU. A real one has a register for each.
+/// Number of the running CPU, as the kernel keeps it. A real kernel has a register on each CPU.
 static CURRENT: AtomicU32 = AtomicU32::new(0);
 
 #[repr(align(64))]

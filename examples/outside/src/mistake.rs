@@ -1,6 +1,6 @@
-//! What `cargo check` must refuse: locks that queue or park, lockrefs and domains on hosts that do
-//! not say that they have slots. There they would be other locks, or none. A test reads the
-//! comments that say which lines are refused.
+//! Code that `cargo check` must refuse: locks that queue or park, lockrefs and domains on hosts
+//! that do not say that they have slots. There they would be other locks, or none. A test reads
+//! the comments that say which lines are refused.
 
 use lockyard::lock::{Clh, Mcs};
 use lockyard::platform::{Host, Native, Slot};

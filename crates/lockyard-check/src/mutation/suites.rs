@@ -118,7 +118,7 @@ fn lockref<K: LaneLock<Host>, P: Policy>() -> Vec<Check> {
     let mut checks = Vec::new();
     for (a, b) in pairs(&CountOp::ALL) {
         if [a, b].contains(&Get) && [a, b].contains(&MarkDead) {
-            continue; // whoever has a reference keeps the object from being marked dead
+            continue; // a thread with a reference keeps the object from being marked dead
         }
         checks.push(check::<CountProgram<K, Host, 0, P>>(&[a, b], Bounds::preemptions(2)));
         checks.push(check::<CountProgram<K, Host, 1, P>>(&[a, b], Bounds::preemptions(2)));

@@ -85,7 +85,7 @@ pub(crate) enum SyscallsFormat {
 
 #[cfg(target_os = "linux")]
 impl SyscallsFormat {
-    /// Returns the format of a document; `None` for `will-it-scale`, whose columns are no document.
+    /// Returns the format of a document; `None` for `will-it-scale`, which prints only columns.
     pub(crate) fn document(self) -> Option<lockyard_results::render::Format> {
         use lockyard_results::render::Format;
         match self {

@@ -123,7 +123,7 @@ fn json_is_one_object_with_schema_environment_rows_and_summary() {
                 "error": null, "detail": {},
             },
         ],
-        // The calibration cell is no prediction, so two cells remain, with errors of 25 and 55 %.
+        // The calibration cell is not a prediction. Two cells remain, with errors of 25 and 55 %.
         // The model gets the one pair of variants (2 threads) wrong; the trivial model sees no
         // difference.
         "summary": [{

@@ -32,7 +32,7 @@ fn a_result_has_what_was_looked_at_beside_the_figure() {
         let detail = &row["detail"]["measured"];
         let number = |part: &str, name: &str| {
             let value = detail[part][name].as_f64();
-            value.unwrap_or_else(|| panic!("{part}, {name} is no number: {detail}"))
+            value.unwrap_or_else(|| panic!("{part}, {name} is not a number: {detail}"))
         };
         assert!(number("bootstrap", "low") <= row["measured"].as_f64().unwrap());
         assert!(number("bootstrap", "high") >= row["measured"].as_f64().unwrap());

@@ -95,7 +95,7 @@ fn without_utf_8_all_is_ascii_and_colours_come_on_demand() {
             assert!(text.is_ascii() && !text.contains('\u{1b}'), "{variables:?}: {text}");
         }
     }
-    // The output is no terminal.
+    // The output is not a terminal.
     let auto = printed(&predict, &[("LANG", "C.UTF-8")]);
     assert!(!auto.contains('\u{1b}'), "{auto}");
     let always = printed(&[&["--color", "always"], &predict[..]].concat(), &[]);

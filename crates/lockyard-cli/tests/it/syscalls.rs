@@ -39,7 +39,7 @@ fn refusal(arguments: &[&str]) -> String {
     why.lines().next().expect("it says why").to_owned()
 }
 
-/// A directory of the test, in which the command makes its own.
+/// Directory of one test. The command creates its own directory in it.
 struct Place(PathBuf);
 
 impl Place {

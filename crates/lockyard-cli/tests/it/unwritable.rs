@@ -1,5 +1,5 @@
 //! Output that cannot be written. A full device gives one line and exit code 1. A reader that
-//! closes the pipe is no error. An error that cannot be printed keeps its exit code. Nothing
+//! closes the pipe is not an error. An error that cannot be printed keeps its exit code. Nothing
 //! panics.
 
 #![cfg(target_os = "linux")]

@@ -10,8 +10,8 @@ use lockyard_results::row::Row;
 use lockyard_scenarios::{Order, Script, Starts};
 use lockyard_sim::Machine;
 
-/// A queued lock without variation. If all tasks come back each time, the order of the queue never
-/// changes.
+/// A queued lock around work that does not vary. If every task rejoins the queue each time, the
+/// order of the queue never changes.
 const COUNTER: &str = r#"
 name = "counter"
 title = "a counter behind a lock"

@@ -87,7 +87,7 @@ impl Cpus {
     ///
     /// # Panics
     ///
-    /// If there are fewer CPUs than that.
+    /// If there is no CPU for this task.
     pub fn cpu(&self, index: usize) -> usize {
         self.cpus[index]
     }

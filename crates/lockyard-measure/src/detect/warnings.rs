@@ -249,8 +249,8 @@ fn affinity(host: &Description) -> Found {
                 host.topology.allowed.brief()
             ),
             format!(
-                "If that is not meant, give it CPUs {} too (`taskset`, `docker run --cpuset-cpus`, \
-                 `AllowedCPUs=`); if it is, keep them idle.",
+                "If that is not intended, give it CPUs {} too (`taskset`, \
+                 `docker run --cpuset-cpus`, `AllowedCPUs=`); if it is, keep them idle.",
                 left_out.brief()
             ),
         )

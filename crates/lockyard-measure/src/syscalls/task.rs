@@ -96,7 +96,8 @@ impl Task {
 
     fn run(self) -> Result<(), String> {
         if self.tasks > super::MOST_TASKS || self.first + self.cpus.len() > self.tasks {
-            return Err(format!("there are no {} tasks from {}", self.cpus.len(), self.first));
+            let (count, first) = (self.cpus.len(), self.first);
+            return Err(format!("{count} tasks from number {first} are out of range"));
         }
         live_and_die_with(self.parent)?;
         let shared = Shared::map(std::io::stdin().as_fd(), self.tasks)?;

@@ -201,7 +201,8 @@ impl<const ADD: bool> LookUp for Dash<ADD> {
     }
 }
 
-/// `scc::HashMap`. `ADD`: uses `get_sync`, which is exclusive, otherwise `read_sync`.
+/// `scc::HashMap`. Reads with `get_sync`, which is exclusive, if `ADD` is true, and otherwise with
+/// `read_sync`.
 struct SccMap<const ADD: bool>(scc::HashMap<u32, Object, IdHash>);
 
 impl<const ADD: bool> LookUp for SccMap<ADD> {

@@ -55,8 +55,8 @@ impl Costs {
                 percent(self.share_on_cpu(CyclePhase::Working))
             ),
             Cause::StoreBuffer => format!(
-                "Store-buffer drain dominates: {} of all cycles are spent on waiting until \
-                 earlier stores, most to `{name}`, are in the cache.",
+                "Store-buffer drain dominates: {} of all cycles are spent waiting for earlier \
+                 stores, mostly to `{name}`, to reach the cache.",
                 percent(self.share_on_cpu(CyclePhase::Draining))
             ),
             Cause::Others => format!(

@@ -92,9 +92,9 @@ fn mean_time(cell: &CellSpec, each: u64, longest: u64, seed: u64) -> Result<f64,
     let objects = objects(&mut simulation, cell, seed)?;
     // Times in cycles.
     let times = Rc::new(RefCell::new(Vec::new()));
-    // The harness starts all tasks together, and its runs are so long that a slightly earlier start
-    // is no advantage. So here the clocks start when all tasks have begun, in an order that favours
-    // no task.
+    // The harness starts all tasks together, and its runs are long enough that a slightly earlier
+    // start gives no advantage. So here the clocks start when all tasks have begun, in an order
+    // that favours no task.
     let beginnings = Beginnings::draw(&mut simulation, cell.variant.starts, cell.threads);
     let all_there = beginnings.end();
     let places = cell.placement.places(cell.machine, cell.threads, seed);

@@ -22,7 +22,8 @@ struct Stretch {
     /// Lead over the next variant at each thread count, as a ratio of speeds; empty if all variants
     /// with a figure are tied.
     leads: Vec<f64>,
-    /// Names of the variants without a figure there, or with one that is an input.
+    /// Names of the variants that are not compared at these thread counts: those that have no
+    /// figure, or one that is an input.
     absent: Vec<String>,
 }
 

@@ -206,7 +206,7 @@ mod tests {
             assert!(
                 (low.share - 2.0 / 3.0).abs() < 0.1 && (low.share + high.share - 1.0).abs() < 1e-9
             );
-            // Low and high values alternate.
+            // Every third value is high.
             let mixed = series(length, |index, _| if index % 3 == 0 { 114.0 } else { 25.0 });
             let (_, changes) = modes(&mixed);
             assert!(changes >= length / 2, "{changes} of {length}");

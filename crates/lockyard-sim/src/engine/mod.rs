@@ -15,7 +15,7 @@
 //! | `reorder_buffer.rs`, `out_of_order.rs` * | local work under operations that are not complete |
 //! | `branch_prediction.rs` | predicted outcomes of compare-exchanges and swaps |
 //! | `line.rs`, `line_table.rs` * | the state of one line; finding it |
-//! | `caches.rs` * | misses, fills, snoops; who goes first when a line arrives |
+//! | `caches.rs` * | misses, fills, snoops; which thread goes first when a line arrives |
 //! | `cache_contents.rs`, `capacity.rs` * | which lines each cache holds; what gives way |
 //! | `agents.rs` *, `home_agent.rs` * | the directory: agents of domains; home agents |
 //! | `observer.rs`, `observing.rs` * | an observer of a run; telling it |

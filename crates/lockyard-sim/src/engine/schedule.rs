@@ -9,10 +9,10 @@
 //! - **Parked threads.** A parked thread gives up its CPU. When woken, it goes to an idle CPU. It
 //!   pre-empts a thread whose run time is longer by more than `lead`.
 //! - **Idle CPUs.** A CPU that becomes idle takes the next thread of the fullest queue.
-//! - **Pause loops.** A thread that spins for `pause_window` leaves its CPU to a thread whose run
-//!   time is longer by at most `lead`. With directed yields, it leaves to another pre-empted thread
-//!   of its own group, in any CPU's queue. That thread must not have left while it spun itself, or
-//!   must have been passed over since (`yields.rs`).
+//! - **Pause loops.** A thread that spins for `pause_window` gives its CPU to a thread whose run
+//!   time is longer by at most `lead`. With directed yields, it gives it to a pre-empted thread of
+//!   its own group, from any CPU's queue. A thread that left its CPU because it was spinning is
+//!   passed over once (`yields.rs`).
 //! - **Answers.** A running thread answers other threads of its group after `interrupt`. A thread
 //!   that is off its CPU answers when it next runs, and a parked thread is woken to answer
 //!   (`shootdown.rs`).

@@ -63,8 +63,8 @@ impl Engine {
         }
     }
 
-    /// Finds another runnable thread of the group. It must not have spun when it left, or must have
-    /// been passed over once for that reason.
+    /// Finds another runnable thread of the group. A thread that was spinning when it left its CPU
+    /// is passed over once.
     fn find_thread_to_yield_to(&mut self, thread: u32) -> Option<u32> {
         let s = self.scheduler();
         let group = s.task(thread).group;

@@ -152,7 +152,7 @@ fn an_idle_socket_that_is_snooped_answers_late() {
         assert_eq!(cost(home, 3000, true), at_once, "home {home}: no socket is idle");
         // The idle socket answers before the owner does, so no thread waits for it.
         assert_eq!(cost(home, 1, false), at_once, "home {home}");
-        // The way: the request to the home agent, its snoop, the idle socket's answer, and the
+        // The path: the request to the home agent, its snoop, the idle socket's answer, and the
         // grant to the requesting socket.
         let way = if home == 0 { 0 } else { socket_leg };
         let expected = n("miss") + n("leg") + way + 3000 + way + n("last_level") + n("leg");

@@ -286,7 +286,7 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
     /// Reclaims the buffers above the limit and one more, at most [`ROOM`] per call. Returns true
     /// if a place may be free now.
     fn make_room(&self) -> bool {
-        // Both relaxed: only numbers.
+        // Relaxed: both are only counts.
         let living = self.living.load(Ordering::Relaxed);
         let above = living.saturating_sub(self.limit.load(Ordering::Relaxed));
         self.reclaim_some((above + 1).min(ROOM) as usize) > 0

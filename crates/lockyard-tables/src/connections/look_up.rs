@@ -23,7 +23,7 @@ use lockyard::platform::{ConstAtomics, Host, HostWithSlots};
 use lockyard::reclaim::{Domain, Header};
 use lockyard::{Context, FourBytes};
 
-/// How connections are looked up: [`Rcu`], [`Locked`]. Sealed.
+/// The way in which connections are looked up. Sealed: [`Rcu`] or [`Locked`].
 pub trait LookUp<H: Host>: sealed::Sealed + 'static {
     /// The algorithm of the buckets' locks.
     type Lock: LaneLock<H, Width = FourBytes>;

@@ -52,7 +52,7 @@ pub(super) type BucketsOf<P, H, C> = Buckets<<P as LookUp<H>>::Lock, H, C>;
 /// assert_eq!(TABLE.expire(now + 99, usize::MAX, |_| ()), 0);
 /// assert_eq!(TABLE.expire(now + 100, usize::MAX, |gone| assert_eq!(gone.load(Relaxed), 1)), 1);
 /// assert!(TABLE.look_up(&first).is_none() && !connection.renew(now + 200));
-/// assert_eq!(connection.load(Relaxed), 1, "who has a reference can use it still");
+/// assert_eq!(connection.load(Relaxed), 1, "a holder of a reference can still use it");
 /// assert!(TABLE.set_bits(Bits::MIN).is_err(), "it is too late for that");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -1,6 +1,6 @@
 //! The variants: look-ups with and without the table's lock.
 
-/// How look-ups are protected from the removal of objects. Sealed: [`Rcu`] or [`Locked`].
+/// Protection of look-ups from the removal of objects. Sealed: [`Rcu`] or [`Locked`].
 pub trait Variant: sealed::Sealed + 'static {
     /// Name of the variant in tables.
     const NAME: &'static str;

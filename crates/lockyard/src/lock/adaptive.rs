@@ -1,5 +1,5 @@
 //! The mutex: cheap when free, a short spin when contended, sleep when that does not help, and a
-//! hand-over to whoever has waited too long.
+//! hand-over to a thread that has waited too long.
 //!
 //! ```text
 //!    31                16 15     12 11 10  9  8 7      1 0

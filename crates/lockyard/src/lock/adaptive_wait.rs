@@ -162,7 +162,7 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
         ready.load(Ordering::Acquire)
     }
 
-    /// Returns true if it has waited for so long that it may demand the lock.
+    /// Returns true if it has waited long enough to demand the lock.
     fn is_overdue(&self) -> bool {
         let Some(limit) = P::NAP else { return true };
         let now = H::now();

@@ -3,7 +3,7 @@
 use core::fmt::Debug;
 use core::time::Duration;
 
-/// How long a waiter of [`Adaptive`](super::Adaptive) spins, and when it demands the lock.
+/// Policy of the waiters of [`Adaptive`](super::Adaptive): spinning, naps, demands.
 pub trait Patience: Debug + 'static {
     /// Maximum number of threads that spin; 1 to 15. All others sleep.
     const SPINNERS: u32 = 1;
@@ -19,10 +19,9 @@ pub trait Patience: Debug + 'static {
     const NAP: Option<Duration> = Some(Duration::from_millis(1));
     /// The longest nap.
     const LONGEST_NAP: Duration = Duration::from_millis(50);
-    /// True if a release that has nobody to wake is a plain store. It saves a locked operation, and
-    /// may miss a thread that is just joining the queue: see the
-    /// [mutex](super::adaptive). The default is
-    /// true where a store of a byte is cheaper than a read-modify-write: on x86-64.
+    /// True if a release that has no thread to wake is a plain store. It saves a locked operation,
+    /// and may miss a thread that is just joining the queue: see the [mutex](super::adaptive). The
+    /// default is true where a store of a byte is cheaper than a read-modify-write: on x86-64.
     const PLAIN_RELEASE: bool = cfg!(all(
         target_arch = "x86_64",
         target_pointer_width = "64",

@@ -4,7 +4,7 @@
 //! takes the lock when a newcomer may, and any number of threads may pass it. Between two attempts
 //! it parks, until another thread releases the lock or its deadline has passed.
 //!
-//! # Who wakes it
+//! # Wake-ups
 //!
 //! A release finds a timed waiter in the same way as the first in the queue: by an announcement in
 //! the host's table ([`pv`]), and by the bit `parked` of the lock's word. The timed waiter takes

@@ -17,8 +17,8 @@
 //!   however long the queue is.
 //!
 //! A search begins at the newest node and takes the first hint that it finds. So a hint further
-//! down the queue may be out of date: no search comes that far. Whoever removes the newest node
-//! therefore copies its hint to the next older one.
+//! down the queue may be out of date: no search comes that far. A thread that removes the newest
+//! node therefore copies its hint to the next older one.
 //!
 //! A node that another thread has removed names itself as its `older`, until that thread has called
 //! its owner. So a thread that wants to leave knows that it must wait for that call.

@@ -39,7 +39,7 @@ impl Patience for Demanding {
 
 type Sleeping = RawSpinLock<Adaptive<Sleepy>, Counting>;
 
-/// Threads take one lock, some of them sleep or yield inside, and plain code checks that they
+/// Lets threads take one lock, under which some of them sleep or yield, and checks that they
 /// exclude each other. Every third release is fair, and every fourth wait is timed.
 fn excludes<K: FairLock<Native> + TimedLock<Native>>(threads: u64, rounds: u64) {
     let lock = RawSpinLock::<K>::new();
@@ -196,8 +196,8 @@ fn a_sleeper_that_gives_up_leaves_the_others_in_the_queue() {
     });
 }
 
-/// Threads that never release for long keep nobody out: with a mutex that is taken again at once
-/// after each release, a sleeper gets it in the end because it demands it.
+/// Checks that threads that take the mutex again immediately after each release starve no other
+/// thread: a sleeper gets it in the end, because it demands it.
 #[test]
 fn a_thread_that_takes_the_lock_again_at_once_does_not_starve_a_sleeper() {
     watched(|| {

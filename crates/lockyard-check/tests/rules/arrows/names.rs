@@ -93,7 +93,7 @@ impl Tree {
         if !mention.is_macro || found != Meaning::Foreign || mention.path.len() > 1 {
             return found;
         }
-        // A macro is known by its plain name below its definition.
+        // After its definition, a macro can be used by its plain name.
         let defines = |index: &usize| self.modules[*index].macros.contains(&mention.path[0]);
         (0..self.modules.len()).find(defines).map_or(Meaning::Foreign, Meaning::Item)
     }
