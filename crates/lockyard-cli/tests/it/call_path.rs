@@ -51,18 +51,34 @@ fn each_way_and_figure_has_a_row_that_is_measured_or_says_why_not() {
     for lock in ["ticket", "queued", "pv-ticket", "pv-queued", "test-and-set"] {
         let document = json(&lockyard(&BRIEF).args(["--lock", lock]).output().expect("it runs"));
         let rows = rows(&document);
-        assert_eq!(rows.len(), WAYS.len() * 10);
+        assert_eq!(rows.len(), WAYS.len() * 11);
         for way in WAYS {
             let time = row(rows, way, "wallclock");
             let measured = measured_or(time, &HERE);
             assert!(measured || ["patched", "nested"].contains(&way), "{time}");
             assert_eq!(time["detail"]["measured"]["call_path"]["lock"], lock);
+            let nanoseconds = row(rows, way, "time");
+            assert_eq!(
+                (measured_or(nanoseconds, &HERE), &nanoseconds["unit"]),
+                (measured, &"ns".into())
+            );
             for metric in ["cpu-cycles", "cpi", "cache-miss-rate", "branch-misses"] {
                 measured_or(row(rows, way, metric), &HERE);
             }
         }
         assert_eq!(row(rows, "direct", "wallclock")["measured"], 100.0);
     }
+}
+
+/// The table of times comes first. Counters that this host lacks take one sentence.
+#[test]
+fn the_screen_begins_with_nanoseconds() {
+    let arguments = ["lock-call-path", "--seconds", "0.0005", "--repeats", "6"];
+    let output = lockyard(&arguments).output().expect("it runs");
+    let screen = text(&output.stdout);
+    assert!(screen.starts_with("lock-call-path on this-host: time, ns"), "{screen}");
+    let sentences = screen.matches("rows have no figure").count();
+    assert!(sentences <= 2, "{screen}");
 }
 
 /// A hardened process asks the kernel not to make memory executable for it. The ways that need such

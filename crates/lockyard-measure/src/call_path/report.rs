@@ -9,13 +9,16 @@ use lockyard_support::jobs;
 /// Name of the experiment, and of its published table.
 pub const EXPERIMENT: &str = "lock-call-path";
 
-/// Unit of the rows for this host.
+/// Unit of the rows for this host that compare with the direct call.
 const UNIT: &str = "% of direct";
+
+/// Metric and unit of the rows for this host that give the time itself.
+const TIME: (&str, &str) = ("time", "ns");
 
 /// Rows and notes of a measurement.
 #[derive(Debug)]
 pub struct CallPathReport {
-    /// One row per way and metric.
+    /// One row per way and metric, and one per way for the time in nanoseconds.
     pub rows: Vec<Row>,
     /// Notes for the reader.
     pub notes: Vec<String>,
@@ -23,19 +26,15 @@ pub struct CallPathReport {
 
 /// Returns the rows for a measurement on this host only.
 pub fn rows(rounds: &Rounds) -> CallPathReport {
-    let mut rows = Vec::new();
-    for metric in CallPathMetric::ALL {
-        for way in Way::ALL {
-            let key = CellKey::here(EXPERIMENT, way.name(), 1, metric.name(), UNIT);
-            let row = Row::new(key, Status::Measured);
-            let mut row = Row { status: Status::NotModelled, ..row };
-            fill(&mut row, rounds, way, metric);
-            rows.push(row);
-        }
-    }
+    use CallPathMetric::Wallclock;
+    // Times first: many hosts have no counters.
+    let counted = CallPathMetric::ALL.into_iter().filter(|metric| *metric != Wallclock);
+    let mut all = rows_of(rounds, Wallclock, Scale::Absolute);
+    all.extend(rows_of(rounds, Wallclock, Scale::OfDirect));
+    all.extend(counted.flat_map(|metric| rows_of(rounds, metric, Scale::OfDirect)));
     let mut notes = vec![format!(
-        "An uncontended lock and unlock of the {} lock, on one CPU: \
-         per cent of the direct call in the same round, the median of {} rounds of {} each.",
+        "An uncontended lock and unlock of the {} lock, on one CPU: the median of {} rounds of {} \
+         each. Percentages are of the direct call in the same round.",
         rounds.kind,
         rounds.finished(),
         rounds.times
@@ -44,26 +43,54 @@ pub fn rows(rounds: &Rounds) -> CallPathReport {
         let ways: Vec<&str> = rounds.refused.iter().map(|(way, _)| way.name()).collect();
         notes.push(format!("{}: {reason}.", ways.join(", ")));
     }
-    if let Err(reason) = rounds.relative(Way::Direct, CallPathMetric::ALL[0]) {
+    if let Err(reason) = rounds.figures(Way::Direct, CallPathMetric::ALL[0]) {
         notes.push(format!("Counters: {reason}."));
     }
     if !rounds.pinned {
         notes.push("The thread was not pinned to a CPU: the system does not allow it.".to_owned());
     }
-    CallPathReport { rows, notes }
+    CallPathReport { rows: all, notes }
+}
+
+/// Scale of a row's figure.
+#[derive(Clone, Copy)]
+enum Scale {
+    /// Per cent of the direct call.
+    OfDirect,
+    /// The unit of the metric.
+    Absolute,
+}
+
+/// Returns a metric's row of each way, for this host only.
+fn rows_of(rounds: &Rounds, metric: CallPathMetric, scale: Scale) -> Vec<Row> {
+    let (name, unit) = match scale {
+        Scale::Absolute => TIME,
+        Scale::OfDirect => (metric.name(), UNIT),
+    };
+    let row = |way: Way| {
+        let key = CellKey::here(EXPERIMENT, way.name(), 1, name, unit);
+        let mut row = Row::new(key, Status::NotModelled);
+        fill(&mut row, rounds, way, metric, scale);
+        row
+    };
+    Way::ALL.into_iter().map(row).collect()
 }
 
 /// Fills a row with the figure of a way and a metric, or with the reason why the figure is missing.
-fn fill(row: &mut Row, rounds: &Rounds, way: Way, metric: CallPathMetric) {
+fn fill(row: &mut Row, rounds: &Rounds, way: Way, metric: CallPathMetric, scale: Scale) {
     let mut call_path =
         CallPathDetail { lock: rounds.kind.name(), way: way.name(), per_lock_and_unlock: None };
     let mut measured = MeasuredDetail::default();
-    match rounds.relative(way, metric) {
-        Ok(found) => {
+    match rounds.figures(way, metric) {
+        Ok(figures) => {
+            call_path.per_lock_and_unlock = Some(figures.absolute.measured.value);
+            let found = match scale {
+                Scale::OfDirect => figures.relative,
+                Scale::Absolute => figures.absolute,
+            };
             row.status = Status::Measured;
             row.measured = Some(found.measured);
             row.reason = None;
-            call_path.per_lock_and_unlock = Some(found.absolute);
             measured.ci_coverage = Some(found.coverage);
             measured.rounds = found.rounds;
             measured.note = (!rounds.pinned).then(|| NOT_PINNED.to_owned());
@@ -114,7 +141,7 @@ pub fn measure_published<'r>(
         let metric = CallPathMetric::ALL.into_iter().find(|metric| metric.name() == row.key.metric);
         let (Some(way), Some(metric)) = (way, metric) else { continue };
         if !is_reference(&row.key.experiment, &row.key.variant) {
-            fill(row, &rounds, way, metric);
+            fill(row, &rounds, way, metric, Scale::OfDirect);
         }
     }
     let all = rows.len();

@@ -89,18 +89,35 @@ impl Sample {
     }
 }
 
-/// Figures of a way and a metric, relative to the direct call.
+/// Median over the rounds.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Relative {
-    /// Median in per cent of the direct call in the same round.
+pub struct OverRounds {
+    /// Median, with its interval.
     pub measured: Measured,
-    /// Figure of each round.
-    pub rounds: Vec<f64>,
     /// Probability that the interval covers the median.
     pub coverage: f64,
-    /// Absolute cost of a lock and unlock: nanoseconds, events, or a ratio. It is the median over
-    /// the rounds.
-    pub absolute: f64,
+    /// Figure of each round.
+    pub rounds: Vec<f64>,
+}
+
+impl OverRounds {
+    /// Returns `None` if there are no rounds.
+    fn of(rounds: Vec<f64>) -> Option<OverRounds> {
+        let value = statistics::median(&rounds)?;
+        let interval = statistics::median_interval(&rounds)?;
+        let (ci_low, ci_high) = (interval.low, interval.high);
+        let measured = Measured { value, ci_low, ci_high, samples: rounds.len() };
+        Some(OverRounds { measured, coverage: interval.coverage, rounds })
+    }
+}
+
+/// Figures of a way and a metric.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Figures {
+    /// Per cent of the direct call in the same round.
+    pub relative: OverRounds,
+    /// Cost of a lock and unlock: nanoseconds, events, or a ratio.
+    pub absolute: OverRounds,
 }
 
 /// Results of the rounds.
@@ -123,13 +140,13 @@ impl Rounds {
         self.rounds.len()
     }
 
-    /// Returns the figure of a way in per cent of the direct call.
+    /// Returns the figures of a way.
     ///
     /// # Errors
     ///
     /// The reason for a missing figure, as a sentence without a full stop: "refused here: ..." or
     /// "not available here: ...".
-    pub fn relative(&self, way: Way, metric: CallPathMetric) -> Result<Relative, String> {
+    pub fn figures(&self, way: Way, metric: CallPathMetric) -> Result<Figures, String> {
         if let Some((_, reason)) = self.refused.iter().find(|(of, _)| *of == way) {
             return Err(reason.clone());
         }
@@ -152,19 +169,9 @@ impl Rounds {
         if 2 * ratios.len() <= self.rounds.len() {
             return Err(few());
         }
-        let median = statistics::median(&ratios).ok_or_else(few)?;
-        let interval = statistics::median_interval(&ratios).ok_or_else(few)?;
-        Ok(Relative {
-            measured: Measured {
-                value: median,
-                ci_low: interval.low,
-                ci_high: interval.high,
-                samples: ratios.len(),
-            },
-            coverage: interval.coverage,
-            absolute: statistics::median(&values).ok_or_else(few)?,
-            rounds: ratios,
-        })
+        let relative = OverRounds::of(ratios).ok_or_else(few)?;
+        let absolute = OverRounds::of(values).ok_or_else(few)?;
+        Ok(Figures { relative, absolute })
     }
 }
 
@@ -307,21 +314,24 @@ mod tests {
     fn the_direct_call_is_a_hundred_per_cent_of_itself() {
         let rounds = measured("cycles error 2\n");
         assert_eq!(rounds.finished(), BRIEF.repeats);
-        let direct = rounds.relative(Way::Direct, CallPathMetric::Wallclock).unwrap();
-        assert_eq!(direct.rounds, vec![100.0; BRIEF.repeats]);
-        assert_eq!((direct.measured.ci_low, direct.measured.ci_high), (100.0, 100.0));
-        assert!(direct.absolute > 0.0);
+        let direct = rounds.figures(Way::Direct, CallPathMetric::Wallclock).unwrap();
+        let OverRounds { measured, rounds, .. } = direct.relative;
+        assert_eq!(rounds, vec![100.0; BRIEF.repeats]);
+        assert_eq!((measured.ci_low, measured.ci_high), (100.0, 100.0));
+        assert!(direct.absolute.measured.ci_low > 0.0);
     }
 
     #[test]
     fn every_way_is_measured_in_every_round_or_says_why_not() {
         let rounds = measured("cycles error 2\n");
         for way in Way::ALL {
-            match rounds.relative(way, CallPathMetric::Wallclock) {
+            match rounds.figures(way, CallPathMetric::Wallclock) {
                 Ok(found) => {
-                    let Measured { value, ci_low, ci_high, samples } = found.measured;
-                    assert_eq!(samples, BRIEF.repeats);
-                    assert!(ci_low <= value && value <= ci_high && value > 0.0, "{found:?}");
+                    for OverRounds { measured, .. } in [&found.relative, &found.absolute] {
+                        let Measured { value, ci_low, ci_high, samples } = *measured;
+                        assert_eq!(samples, BRIEF.repeats);
+                        assert!(ci_low <= value && value <= ci_high && value > 0.0, "{found:?}");
+                    }
                 }
                 Err(reason) => {
                     assert!(matches!(way, Way::Patched | Way::Nested), "{reason}");
@@ -338,10 +348,10 @@ mod tests {
         for metric in
             CallPathMetric::ALL.into_iter().filter(|metric| *metric != CallPathMetric::Wallclock)
         {
-            let reason = rounds.relative(Way::Inlined, metric).unwrap_err();
+            let reason = rounds.figures(Way::Inlined, metric).unwrap_err();
             assert!(reason.starts_with("not available here: "), "{reason}");
         }
-        let cycles = rounds.relative(Way::Inlined, CallPathMetric::ALL[0]).unwrap_err();
+        let cycles = rounds.figures(Way::Inlined, CallPathMetric::ALL[0]).unwrap_err();
         assert!(cycles.contains("kernel.perf_event_paranoid is 4"), "{cycles}");
     }
 
@@ -353,14 +363,15 @@ mod tests {
         );
         let metric = |name: &str| {
             let of = CallPathMetric::ALL.into_iter().find(|metric| metric.name() == name).unwrap();
-            rounds.relative(Way::Indirect, of)
+            rounds.figures(Way::Indirect, of)
         };
-        assert_eq!(metric("cpi").unwrap().absolute, 4.0);
+        assert_eq!(metric("cpi").unwrap().absolute.measured.value, 4.0);
         // The sums are divided among rounds, so the median of quotients is not exact to the last
         // bit.
-        assert!((metric("branch-miss-rate").unwrap().absolute - 0.1).abs() < 1e-12);
+        let rate = metric("branch-miss-rate").unwrap().absolute.measured.value;
+        assert!((rate - 0.1).abs() < 1e-12);
         // All ways get the same reading, so all are equal.
-        assert_eq!(metric("cpu-cycles").unwrap().measured.value, 100.0);
+        assert_eq!(metric("cpu-cycles").unwrap().relative.measured.value, 100.0);
         for none in ["cache-misses", "cache-miss-rate"] {
             let reason = metric(none).unwrap_err();
             assert!(

@@ -6,7 +6,7 @@ use super::document::{Document, Partial};
 use super::figures::{Figures, prefixes};
 use super::notes::Notes;
 use super::screen::Screen;
-use super::table::{fairness, family, groups, measured, one_reason, operations, threads_table};
+use super::table::{Block, blocks, fairness, family, measured, operations, threads_table};
 use super::verdict::{IdealGain, verdict};
 use super::{fits, phases, probes_table, summary_tables};
 use crate::compare::direction::Direction;
@@ -22,13 +22,15 @@ pub fn table(document: &Document, screen: &Screen) -> String {
     if let Some(Partial { why, extent }) = &document.partial {
         text.push_str(&format!("Partial: {why}, with {extent}.\n\n"));
     }
-    let groups = groups(&document.rows);
-    let shown: Vec<&Row> =
-        groups.iter().filter(|rows| one_reason(rows).is_none()).flatten().copied().collect();
+    let blocks = blocks(&document.rows);
+    let shown: Vec<&Row> = blocks.iter().flat_map(Block::rows).copied().collect();
     let notes = Notes::of(&shown);
     let explained = !document.explanations.is_empty();
-    for rows in &groups {
-        group(&mut text, rows, &notes, explained, screen);
+    for block in &blocks {
+        match block {
+            Block::Rows(rows) => group(&mut text, rows, &notes, explained, screen),
+            Block::Missing(sentence) => text.push_str(&format!("{}\n\n", screen.wrap(sentence))),
+        }
     }
     if !screen.quiet {
         for note in paragraphs(&shown, &notes) {
@@ -65,11 +67,6 @@ fn paragraphs(rows: &[&Row], notes: &Notes) -> Vec<String> {
 fn group(text: &mut String, rows: &[&Row], notes: &Notes, explained: bool, screen: &Screen) {
     let Some(first) = rows.first() else { return };
     let key = &first.key;
-    if let Some(reason) = one_reason(rows) {
-        let line = format!("{} on {}: {}: {reason}", key.experiment, key.machine, family(first));
-        text.push_str(&format!("{}\n\n", screen.wrap(&line)));
-        return;
-    }
     let unit = if key.unit.is_empty() { String::new() } else { format!(", {}", key.unit) };
     let table = Figures::of(rows, (!screen.quiet).then_some(notes)).render(screen);
     let heading = format!(
@@ -113,13 +110,13 @@ fn judged(rows: &[&Row]) -> Option<(Vec<Series>, Direction)> {
 
 /// Returns the verdicts on all curves of the rows, each with its experiment and machine.
 pub fn verdicts(rows: &[Row]) -> Vec<String> {
-    let of_group = |rows: &Vec<&Row>| {
+    let of_group = |rows: &[&Row]| {
         let (series, direction) = judged(rows)?;
         let key = &rows.first()?.key;
         let verdict = verdict(&series, direction, &key.unit, ideal(rows, &series, direction));
         Some(format!("{} on {}: {verdict}", key.experiment, key.machine))
     };
-    groups(rows).iter().filter(|rows| one_reason(rows).is_none()).filter_map(of_group).collect()
+    blocks(rows).iter().map(Block::rows).filter_map(of_group).collect()
 }
 
 /// Returns the curve of each variant: the predicted figures, or the measured ones if there are no

@@ -4,6 +4,7 @@
 use super::cells::{figure, new_table};
 use super::document::{Document, Partial};
 use super::{fits, phases};
+use crate::cell_key::HERE;
 use crate::details::{MeasuredDetail, RatioDetail, SimulatedDetail};
 use crate::fairness::{Fairness, Waits};
 use crate::listing::{CPU_SHARE_PREFIX, SAMPLE_COUNT_PREFIX};
@@ -29,8 +30,11 @@ fn render(document: &Document, preset: &TableStyle, heading: &str, notes: bool) 
         text.push_str(&format!("Partial: {why}, with {extent}.\n\n"));
     }
     let explained = !document.explanations.is_empty();
-    for rows in &groups(&document.rows) {
-        group(&mut text, rows, explained, preset, heading);
+    for block in blocks(&document.rows) {
+        match block {
+            Block::Rows(rows) => group(&mut text, &rows, explained, preset, heading),
+            Block::Missing(sentence) => text.push_str(&format!("{heading}{sentence}\n\n")),
+        }
     }
     for note in row_notes(&document.rows).iter().filter(|_| notes) {
         text.push_str(&format!("{note}\n\n"));
@@ -60,7 +64,7 @@ fn render(document: &Document, preset: &TableStyle, heading: &str, notes: bool) 
 }
 
 /// Groups the rows: those of a group have the same experiment, machine and family of metrics.
-pub(super) fn groups(rows: &[Row]) -> Vec<Vec<&Row>> {
+fn groups(rows: &[Row]) -> Vec<Vec<&Row>> {
     let mut groups: Vec<Vec<&Row>> = Vec::new();
     for row in rows {
         match groups.iter_mut().find(|group| same_group(group[0], row)) {
@@ -74,15 +78,6 @@ pub(super) fn groups(rows: &[Row]) -> Vec<Vec<&Row>> {
 /// Adds the tables of rows that share an experiment, a machine and a family of metrics.
 fn group(text: &mut String, rows: &[&Row], explained: bool, preset: &TableStyle, heading: &str) {
     let Some(first) = rows.first() else { return };
-    if let Some(reason) = one_reason(rows) {
-        text.push_str(&format!(
-            "{heading}{} on {}: {}: {reason}\n\n",
-            first.key.experiment,
-            first.key.machine,
-            family(first),
-        ));
-        return;
-    }
     let unit =
         if first.key.unit.is_empty() { String::new() } else { format!(", {}", first.key.unit) };
     text.push_str(&format!(
@@ -192,16 +187,66 @@ fn of_interest<'r>(rows: &[&'r Row]) -> Vec<&'r Row> {
     rows.iter().filter(said).copied().collect()
 }
 
-/// Returns the number of rows and their common reason as text. This applies only if no row has a
-/// figure of ours, and all have the same reason.
-pub(super) fn one_reason(rows: &[&Row]) -> Option<String> {
+/// Part of a document.
+pub(super) enum Block<'r> {
+    /// Rows that share an experiment, a machine and a family of metrics. They have figures.
+    Rows(Vec<&'r Row>),
+    /// Sentence on rows without a figure of ours, all for one reason.
+    Missing(String),
+}
+
+impl<'r> Block<'r> {
+    /// Returns the rows that have figures.
+    pub(super) fn rows(&self) -> &[&'r Row] {
+        match self {
+            Block::Rows(rows) => rows,
+            Block::Missing(_) => &[],
+        }
+    }
+}
+
+/// Returns the parts of a document, in the order of its rows. Rows that are missing for the same
+/// reason share a sentence, if they follow one another.
+pub(super) fn blocks(rows: &[Row]) -> Vec<Block<'_>> {
+    let groups = groups(rows);
+    let one_part = |a: &Vec<&Row>, b: &Vec<&Row>| {
+        let of = |rows: &[&Row]| (rows[0].key.experiment.clone(), rows[0].key.machine.clone());
+        one_reason(a).is_some() && one_reason(a) == one_reason(b) && of(a) == of(b)
+    };
+    let mut blocks = Vec::new();
+    for part in groups.chunk_by(one_part) {
+        match one_reason(&part[0]) {
+            Some((what, reason)) => blocks.push(Block::Missing(missing(part, what, reason))),
+            None => blocks.extend(part.iter().cloned().map(Block::Rows)),
+        }
+    }
+    blocks
+}
+
+/// Returns the sentence on groups without figures.
+fn missing(groups: &[Vec<&Row>], what: &str, reason: &str) -> String {
+    let key = &groups[0][0].key;
+    let families: Vec<&str> = groups.iter().map(|rows| family(rows[0])).collect();
+    let count = |rows: &Vec<&Row>| match of_interest(rows).len() {
+        0 => rows.len(),
+        count => count,
+    };
+    let rows: usize = groups.iter().map(count).sum();
+    let families = families.join(", ");
+    format!("{} on {}: {families}: {rows} rows {what}: {reason}", key.experiment, key.machine)
+}
+
+/// Returns a predicate on the rows, and their common reason. Returns `None` if a row has a figure
+/// of ours, or if their reasons differ.
+fn one_reason<'r>(rows: &[&'r Row]) -> Option<(&'static str, &'r str)> {
     let (rows, what) = match of_interest(rows) {
         none if none.is_empty() => (rows.to_vec(), "are inputs"),
+        rows if rows.iter().all(|row| row.key.machine == HERE) => (rows, "have no figure"),
         rows => (rows, "are not modelled"),
     };
     let reason = rows.first()?.reason.as_deref()?;
     let alike = |row: &&Row| row.reason.as_deref() == Some(reason) && row.measured.is_none();
-    rows.iter().all(alike).then(|| format!("{} rows {what}: {reason}", rows.len()))
+    rows.iter().all(alike).then_some((what, reason))
 }
 
 fn same_group(a: &Row, b: &Row) -> bool {
