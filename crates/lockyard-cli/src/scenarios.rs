@@ -25,17 +25,17 @@ fn list() -> String {
     for name in names {
         let Some(script) = Script::shipped(name) else { continue };
         let indent = widest + 2;
-        let title = Screen::of_width(screen().width.saturating_sub(indent)).wrap(&script.title);
-        for (index, line) in title.lines().enumerate() {
+        // Narrower than the minimum of a screen, because the titles are one column of two.
+        let column = Screen { width: screen().width.saturating_sub(indent), ..screen() };
+        for (index, line) in column.wrap(&script.title).lines().enumerate() {
             let first = if index == 0 { name } else { "" };
             text.push_str(&format!("{first:indent$}{line}\n"));
         }
     }
-    text.push_str(
-        "\nlockyard scenarios show NAME prints one. lockyard scenarios new writes a\n\
-         template for a program of your own. lockyard predict NAME --machine MACHINE\n\
-         --threads LIST runs one.\n",
-    );
+    let more = "lockyard scenarios show NAME prints one. lockyard scenarios new writes a \
+                template for a program of your own. lockyard predict NAME --machine MACHINE \
+                --threads LIST runs one.";
+    text.push_str(&format!("\n{}\n", screen().wrap(more)));
     text
 }
 

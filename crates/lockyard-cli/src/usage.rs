@@ -6,6 +6,7 @@ use crate::errors::Failure;
 use crate::screen;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use clap::{Arg, Command, CommandFactory, FromArgMatches};
+use lockyard_results::render::Screen;
 use lockyard_support::{hint, printable};
 use std::ffi::OsString;
 
@@ -15,12 +16,36 @@ use std::ffi::OsString;
 ///
 /// Bad usage.
 pub(crate) fn parse() -> Result<Arguments, Failure> {
-    let command = Arguments::command().term_width(screen::width());
+    let mut command = Arguments::command().term_width(screen::width());
+    command.build();
+    let command = with_usage_in(command, screen::width());
     let parsed = command.try_get_matches().and_then(|found| Arguments::from_arg_matches(&found));
     parsed.map_err(|error| match error.kind() {
-        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => error.exit(),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => match error.print() {
+            Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+                Failure::Run(format!("standard output cannot be written: {error}"))
+            }
+            _ => error.exit(),
+        },
         _ => Failure::Input(Place::of(std::env::args_os().skip(1)).explain(&error)),
     })
+}
+
+/// Wraps the usage of a command and of its subcommands. The parser wraps the other help, but not
+/// the usage.
+fn with_usage_in(mut command: Command, width: usize) -> Command {
+    const TITLE: &str = "Usage: ";
+    let names: Vec<String> = command.get_subcommands().map(|c| c.get_name().to_owned()).collect();
+    for name in names {
+        command = command.mut_subcommand(name, |sub| with_usage_in(sub, width));
+    }
+    let usage = command.render_usage().to_string();
+    if usage.lines().all(|line| line.chars().count() <= width) {
+        return command;
+    }
+    let room = Screen { width: width.saturating_sub(TITLE.len()), ..Screen::default() };
+    let usage = room.wrap(usage.trim_start_matches(TITLE));
+    command.override_usage(usage.replace('\n', &format!("\n{}", " ".repeat(TITLE.len()))))
 }
 
 /// Command or subcommand whose arguments are wrong.

@@ -42,6 +42,7 @@ fn no_line_is_wider_than_the_screen() {
         vec!["predict", "page-ref", "--machine", "zen4-7840u", "--threads", "1,2"],
         measure(&["--threads", "1,2", "--histogram"]),
         vec!["reproduce", "page-ref", "--no-measure", "--sources"],
+        vec!["scenarios"],
         vec!["machines"],
         vec!["machines", "show", CLX],
         vec!["machines", "show", "broadwell-ex-8s10c2t"],
