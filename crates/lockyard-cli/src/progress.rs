@@ -11,6 +11,9 @@ use std::time::{Duration, Instant};
 /// Time between two lines. Also the length from which work is announced.
 const MINUTE: Duration = Duration::from_secs(60);
 
+/// The remaining time is estimated once one item in this many is finished.
+const LEAST_SHARE: u64 = 20;
+
 /// Progress of work on a known number of items.
 pub(crate) struct Progress {
     bar: ProgressBar,
@@ -73,7 +76,8 @@ impl Progress {
 /// Formats a line about the progress.
 fn said(finished: u64, asked: u64, things: &str, elapsed: Duration) -> String {
     let left = match finished {
-        0 => String::new(),
+        // A few items say little about the others.
+        few if few * LEAST_SHARE < asked => String::new(),
         _ => {
             let each = elapsed.as_secs_f64() / finished as f64;
             let left = Duration::from_secs_f64(each * asked.saturating_sub(finished) as f64);
@@ -112,6 +116,7 @@ mod tests {
             "30 of 120 rounds, 2 min elapsed, about 6 min left"
         );
         assert_eq!(said(0, 120, "rounds", elapsed), "0 of 120 rounds, 2 min elapsed");
+        assert_eq!(said(1, 336, "cells", elapsed), "1 of 336 cells, 2 min elapsed");
         assert_eq!(said(9, 9, "rounds", elapsed), "9 of 9 rounds, 2 min elapsed, about 0 s left");
     }
 
