@@ -188,8 +188,14 @@ pub(crate) fn load(argument: &Path, directory: &BaselineDirectory) -> Result<Res
         return Ok(compare::load(&path)?);
     }
     let kept = names(directory);
-    if kept.is_empty() {
+    if kept.is_empty() && argument.is_dir() {
         return Ok(compare::load(argument)?);
+    }
+    if kept.is_empty() {
+        let place = printable(&self::directory(directory).display().to_string());
+        return Err(Failure::Input(format!(
+            "there is no file `{name}`, and {place} has no saved results; --save NAME saves some"
+        )));
     }
     let known: Vec<&str> = kept.iter().map(String::as_str).collect();
     let hint = lockyard_support::hint(name, &known, "kept are");

@@ -93,6 +93,10 @@ const FILES: [(&str, Format); 3] = [
 /// simulated.
 fn make_directory(options: &Reproduce) -> Result<(), Failure> {
     let Some(directory) = &options.out else { return Ok(()) };
+    if directory.is_file() {
+        let shown = directory.display();
+        return Err(Failure::Input(format!("--out {shown}: is a file; name a directory")));
+    }
     if !directory.is_dir() {
         std::fs::create_dir_all(directory).map_err(|error| {
             InputError(format!("--out {}: cannot be made: {error}", directory.display()))

@@ -19,6 +19,9 @@ pub(crate) fn completions(options: &Completions) -> Result<(), Failure> {
 pub(crate) fn man(options: &Man) -> Result<(), Failure> {
     let directory = &options.directory;
     let shown = printable(&directory.display().to_string());
+    if directory.is_file() {
+        return Err(Failure::Input(format!("{shown}: is a file; name a directory")));
+    }
     std::fs::create_dir_all(directory)
         .map_err(|error| InputError(format!("{shown}: cannot be made: {error}")))?;
     let mut command = Arguments::command().disable_help_subcommand(true);
