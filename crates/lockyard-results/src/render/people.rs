@@ -110,13 +110,22 @@ fn judged(rows: &[&Row]) -> Option<(Vec<Series>, Direction)> {
 
 /// Returns the verdicts on all curves of the rows, each with its experiment and machine.
 pub fn verdicts(rows: &[Row]) -> Vec<String> {
+    let all = blocks(rows);
     let of_group = |rows: &[&Row]| {
         let (series, direction) = judged(rows)?;
         let key = &rows.first()?.key;
         let verdict = verdict(&series, direction, &key.unit, ideal(rows, &series, direction));
-        Some(format!("{} on {}: {verdict}", key.experiment, key.machine))
+        let is_same = |other: &&Block| {
+            let other = other.rows().first().map(|row| (&row.key.experiment, &row.key.machine));
+            other == Some((&key.experiment, &key.machine))
+        };
+        let metric = match all.iter().filter(is_same).count() {
+            1 => String::new(),
+            _ => format!(", {}", key.metric),
+        };
+        Some(format!("{} on {}{metric}: {verdict}", key.experiment, key.machine))
     };
-    blocks(rows).iter().map(Block::rows).filter_map(of_group).collect()
+    all.iter().map(Block::rows).filter_map(of_group).collect()
 }
 
 /// Returns the curve of each variant: the predicted figures, or the measured ones if there are no

@@ -12,6 +12,13 @@ const TIE: f64 = 0.02;
 /// A curve has saturated if doubling the threads gains less than this share.
 const LITTLE_GAIN: f64 = 0.05;
 
+/// Largest gain from an ideal lock that is stated as a number. Beyond it the loop is hardly more than
+/// its lock, and the number says nothing.
+const MOST_GAIN: f64 = 100.0;
+
+/// Units of time, each a thousand times the one before.
+const TIMES: [&str; 4] = ["ns", "us", "ms", "s"];
+
 /// Winner for a stretch of consecutive thread counts.
 #[derive(Debug, PartialEq)]
 struct Stretch {
@@ -49,11 +56,11 @@ pub(super) fn verdict(
     }
     if let Some(IdealGain { threads, gain }) = ideal {
         let of = match 1.0 + gain {
-            double if double >= 2.0 => format!("{} times as much", times(double)),
-            some => format!("{} more", amount(some)),
+            endless if endless > MOST_GAIN => format!("more than {MOST_GAIN} times as much"),
+            double if double >= 2.0 => format!("at most about {} times as much", times(double)),
+            some => format!("at most about {} more", amount(some)),
         };
-        sentences
-            .push(format!("An ideal lock would give at most about {of} at {}.", in_words(threads)));
+        sentences.push(format!("An ideal lock would give {of} at {}.", in_words(threads)));
     }
     sentences.join(" ")
 }
@@ -69,6 +76,19 @@ fn amount(ratio: f64) -> String {
 /// Formats a factor with two digits or more.
 fn times(factor: f64) -> String {
     if factor >= 9.95 { format!("{factor:.0}") } else { format!("{factor:.1}") }
+}
+
+/// Formats a figure with its unit. A time of a thousand or more gets a larger unit.
+fn quantity(value: f64, unit: &str) -> String {
+    let (mut value, mut unit) = (value, unit);
+    while let Some(index) = TIMES.iter().position(|time| *time == unit) {
+        match TIMES.get(index + 1) {
+            // As rounded to three digits.
+            Some(larger) if value >= 999.5 => (value, unit) = (value / 1000.0, larger),
+            _ => break,
+        }
+    }
+    if unit.is_empty() { si(value) } else { format!("{} {unit}", si(value)) }
 }
 
 fn range(threads: &[usize]) -> String {
@@ -212,16 +232,15 @@ fn course(of: &Series, direction: Direction, unit: &str) -> Option<String> {
     if of.curve.len() < 3 || of.curve.iter().any(|(_, value)| *value <= 0.0) {
         return None;
     }
-    let unit = if unit.is_empty() { String::new() } else { format!(" {unit}") };
     if direction == Direction::Down {
-        let (start, end, ratio) = (si(start), si(end), end / start);
+        let (start, end, ratio) = (quantity(start, unit), quantity(end, unit), end / start);
         let change = match ratio {
             less if less < 1.0 - TIE => format!("falls to {:.0} %", less * 100.0),
             same if same <= 1.0 + TIE => "stays as it is".to_owned(),
             more => format!("grows by {}", amount(more)),
         };
         return Some(format!(
-            "{name}: {change} ({start}{unit} at {}, {end}{unit} at {last}).",
+            "{name}: {change} ({start} at {}, {end} at {last}).",
             in_words(first)
         ));
     }
@@ -237,9 +256,9 @@ fn course(of: &Series, direction: Direction, unit: &str) -> Option<String> {
     let lost = 1.0 - end / best;
     if lost > TIE {
         text.push_str(&format!(
-            " and falls by {:.0} % from its best ({}{unit} at {}) at {last}",
+            " and falls by {:.0} % from its best ({} at {}) at {last}",
             lost * 100.0,
-            si(best),
+            quantity(best, unit),
             in_words(best_at)
         ));
     }
@@ -301,6 +320,27 @@ mod tests {
             of_winners(&three),
             "a wins at 1 thread, by a factor of 2.0 over the next. \
              a wins at 2 threads, by a factor of 2.0; b is not compared there."
+        );
+    }
+
+    #[test]
+    fn a_long_time_has_a_larger_unit() {
+        let of = [(320.0, "ns"), (4140.0, "ns"), (999.9, "us"), (6120.0, "ms"), (4e7, "s")];
+        let shown = of.map(|(value, unit)| quantity(value, unit));
+        assert_eq!(shown, ["320 ns", "4.14 us", "1.00 ms", "6.12 s", "40.0 M s"]);
+        assert_eq!([quantity(2e6, "op/s"), quantity(2.0, "")], ["2.00 M op/s", "2.00"]);
+    }
+
+    #[test]
+    fn a_bound_without_meaning_has_no_number() {
+        let of = |gain| verdict(&[], Direction::Up, "op/s", Some(IdealGain { threads: 8, gain }));
+        assert_eq!(
+            of(8.1),
+            "An ideal lock would give at most about 9.1 times as much at 8 threads."
+        );
+        assert_eq!(
+            of(2668.0),
+            "An ideal lock would give more than 100 times as much at 8 threads."
         );
     }
 
