@@ -282,7 +282,10 @@ impl Column {
     }
 
     fn wrap(&mut self, width: usize) {
-        let options = Options::new(width.max(1)).word_splitter(WordSplitter::HyphenSplitter);
+        // The indent tells a continued cell from the next row.
+        let options = Options::new(width.max(1))
+            .word_splitter(WordSplitter::HyphenSplitter)
+            .subsequent_indent("  ");
         for cell in self.cells.iter_mut().chain([&mut self.title]) {
             if cell.chars().count() > width {
                 *cell = textwrap::fill(cell, &options);

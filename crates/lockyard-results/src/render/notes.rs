@@ -27,10 +27,9 @@ impl Notes {
 
     /// Returns the numbers of a row's notes, separated by commas.
     pub(super) fn of_row(&self, row: &Row) -> String {
-        let numbers = texts(row).into_iter().filter_map(|text| {
-            let index = self.texts.iter().position(|known| *known == text)?;
-            Some((index + 1).to_string())
-        });
+        let texts = texts(row);
+        let numbered = self.texts.iter().enumerate().filter(|(_, text)| texts.contains(text));
+        let numbers = numbered.map(|(index, _)| (index + 1).to_string());
         numbers.collect::<Vec<String>>().join(",")
     }
 
@@ -83,6 +82,6 @@ mod tests {
         let rows = [with("a", &["first"]), with("b", &["second", "first"]), with("c", &[])];
         let notes = Notes::of(&rows.iter().collect::<Vec<_>>());
         assert_eq!(notes.paragraphs(), ["[1] first.", "[2] second."]);
-        assert_eq!(rows.each_ref().map(|row| notes.of_row(row)), ["1", "2,1", ""]);
+        assert_eq!(rows.each_ref().map(|row| notes.of_row(row)), ["1", "1,2", ""]);
     }
 }
