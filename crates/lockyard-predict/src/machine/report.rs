@@ -59,7 +59,7 @@ pub fn list(format: Format, screen: &Screen) -> String {
         let about = json!({ "lockyard": env!("CARGO_PKG_VERSION") });
         return for_programs(format, &columns, &rows, about);
     }
-    let header = ["machine", "what", "hardware threads", "assumed numbers"];
+    let header = ["machine", "what", "threads", "assumed"];
     let mut table = table(&header);
     for machine in machines() {
         table.add_row([
@@ -70,7 +70,10 @@ pub fn list(format: Format, screen: &Screen) -> String {
         ]);
     }
     let table = screen.words_in(&table, format);
-    let more = screen.wrap("`lockyard machines show NAME` shows the source of each number.");
+    let more = screen.wrap(
+        "`threads`: hardware threads. `assumed`: share of the machine's numbers that no source \
+         gives. `lockyard machines show NAME` shows the source of each number.",
+    );
     format!("{table}\n{more}\n")
 }
 
