@@ -23,7 +23,10 @@ pub fn curves(rows: &[Row]) -> Option<String> {
         return None;
     }
     let titles: Vec<&str> = charts.iter().map(|chart| chart.title()).collect();
-    let descriptions: Vec<&str> = charts.iter().map(|chart| chart.description()).collect();
+    let descriptions: Vec<&str> = charts
+        .iter()
+        .map(|chart| chart.description().trim_end_matches(curves::SEE_TABLE))
+        .collect();
     let mut body = String::new();
     let mut down = 0.0;
     for chart in &charts {

@@ -17,6 +17,9 @@ const AREA: f64 = 270.0;
 /// hide each other.
 const MEASURED_APART: f64 = 6.0;
 
+/// End of a chart's description on a page. A picture alone has no table.
+pub(crate) const SEE_TABLE: &str = " The table below has every figure.";
+
 /// Largest ratio between figures on a linear axis.
 const LINEAR: f64 = 100.0;
 
@@ -85,7 +88,7 @@ fn is_input(row: &Row) -> bool {
 fn description(group: &Group, counts: &[f64]) -> String {
     let counts: Vec<String> = counts.iter().map(f64::to_string).collect();
     format!(
-        "{} in {} over {} threads. Variants: {}. The table below has every figure.",
+        "{} in {} over {} threads. Variants: {}.{SEE_TABLE}",
         group.title(),
         group.first.key.unit,
         counts.join(", "),

@@ -75,7 +75,7 @@ pub(crate) fn simulated(group: &Group) -> Option<Chart> {
         }
     }
     let parts = SIMULATED.map(|[name, _]| name.to_owned()).to_vec();
-    drawn(group, "hand-overs of the costliest line by distance", parts, blocks)
+    drawn(group, "hand-overs of the costliest line", parts, blocks)
 }
 
 /// Returns the bar of the line on which a row's threads lost the most time.

@@ -167,14 +167,18 @@ fn summary_table(summaries: &[Summary]) -> Table {
     };
     for (index, summary) in summaries.iter().enumerate() {
         let line = |model: &str, errors: &Errors, cells: Cell| {
+            // Without pairs there is no winner to name.
+            let scored = summary.winners_total > 0;
+            let right = scored.then(|| errors.winners_right.to_string());
+            let total = scored.then(|| summary.winners_total.to_string());
             vec![
                 Cell::Text(summary.table.clone()),
                 Cell::Text(model.to_owned()),
                 cells,
                 Cell::of(errors.median_abs_error.map(share), "median_abs_error"),
                 Cell::of(errors.p90_abs_error.map(share), "p90_abs_error"),
-                Cell::Figure(errors.winners_right.to_string(), "winners_right"),
-                Cell::Figure(summary.winners_total.to_string(), "winners_total"),
+                Cell::of(right, "winners_right"),
+                Cell::of(total, "winners_total"),
             ]
         };
         let at = format!("/summary/{index}");
