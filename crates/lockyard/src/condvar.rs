@@ -320,6 +320,12 @@ impl<H: HostWithSlots> Condvar<H> {
         self.wait_while_until(guard, condition, Instant::now() + timeout)
     }
 
+    /// Returns true if a thread waits. The result is a snapshot (relaxed), and may already be stale
+    /// when the function returns.
+    pub fn has_waiters(&self) -> bool {
+        self.newest.load(Ordering::Relaxed) != 0
+    }
+
     /// Notifies the thread that has waited longest. Returns false if no thread waits.
     pub fn notify_one(&self) -> bool {
         self.notify(1) == 1

@@ -10,7 +10,7 @@
 use crate::context::{Context, NoContext};
 use crate::invariance::Invariant;
 use crate::lane::{ConstWidth, Whole, Width};
-use crate::lock::{Algorithm, FairLock, LaneLock, TimedLock};
+use crate::lock::{Algorithm, FairLock, LaneLock, TimedLock, TokenInLane};
 use crate::platform::{ConstAtomics, Host, Instant, Native, Ordering, Region, Word, during};
 use core::fmt;
 use core::marker::PhantomData;
@@ -45,6 +45,26 @@ impl<L: Acquired> Held<L> {
     #[inline(always)]
     pub(crate) fn new(token: L::Token, context: L::State) -> Self {
         Held { token, context, _on_this_thread: GuardNoSend::new() }
+    }
+}
+
+impl<L: Acquired<State = ()>> Held<L> {
+    /// Returns the token, and leaves the lock held. For callers that cannot keep a value of this
+    /// type until the release, such as C.
+    #[inline(always)]
+    pub fn into_token(self) -> L::Token {
+        self.token
+    }
+
+    /// Returns what the holder gives back, from its token.
+    ///
+    /// # Safety
+    ///
+    /// The token is from [`into_token`](Self::into_token), and is given back once, by the thread
+    /// that took the lock, to the lock that it took.
+    #[inline(always)]
+    pub unsafe fn from_token(token: L::Token) -> Self {
+        Held::new(token, ())
     }
 }
 
@@ -159,6 +179,27 @@ impl<K: LaneLock<H>, H: Host, C: Context> RawSpinLock<K, H, C> {
                 None
             }
         }
+    }
+
+    /// Returns what the holder gives back, if it has forgotten it. Reads the word (relaxed), if the
+    /// algorithm has tokens.
+    ///
+    /// # Safety
+    ///
+    /// The calling thread holds the lock. It gives one value back for each acquisition.
+    #[inline(always)]
+    pub unsafe fn held_by_caller(&self) -> Held<Self>
+    where
+        K: TokenInLane,
+        C: Context<State = ()>,
+    {
+        let bits = if const { size_of::<K::Token>() == 0 } {
+            Default::default()
+        } else {
+            // Relaxed: the caller holds the lock, and only it changes the part that is the token.
+            self.word.load(Ordering::Relaxed)
+        };
+        Held::new(K::token_of_holder(bits), ())
     }
 
     /// Returns true if the lock is held (or, with a queue, is about to be). The result is a

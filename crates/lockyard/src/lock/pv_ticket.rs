@@ -104,7 +104,7 @@ fn next<B: Int>(bits: B) -> u64 {
 }
 
 #[inline(always)]
-fn owner<B: Int>(bits: B) -> u64 {
+pub(super) fn owner<B: Int>(bits: B) -> u64 {
     lower(bits).to_u64() & !SLOW
 }
 

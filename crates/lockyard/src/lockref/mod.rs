@@ -34,7 +34,7 @@ pub use guard::LockRefGuard;
 use crate::context::{Context, NoContext};
 use crate::invariance::Invariant;
 use crate::lane::{High, Lane};
-use crate::lock::LaneLock;
+use crate::lock::{LaneLock, TokenInLane};
 use crate::platform::{
     Atomics, Event, Host, Native, NativeAtomics, NativeU64, Ordering, Region, U64, Word,
     acquire_late, during,
@@ -354,6 +354,27 @@ impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
                 None
             }
         }
+    }
+
+    /// Returns the guard of the held lock, if it was forgotten. For callers that cannot keep a guard
+    /// until the release, such as C.
+    ///
+    /// # Safety
+    ///
+    /// The calling thread holds the lock, and no other guard of this acquisition is used.
+    #[inline]
+    pub unsafe fn guard_of_caller(&self) -> LockRefGuard<'_, K, P, H, C>
+    where
+        K: TokenInLane,
+        C: Context<State = ()>,
+    {
+        let word = if const { size_of::<K::Token>() == 0 } {
+            0
+        } else {
+            // Relaxed: the caller holds the lock, and only it changes the part that is the token.
+            self.word.load(Ordering::Relaxed)
+        };
+        LockRefGuard::new(self, K::token_of_holder(High::<U64<H>>::bits(word)), ())
     }
 
     /// Returns true if the lock is held. The result is a snapshot (relaxed), and may already be

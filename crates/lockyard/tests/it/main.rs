@@ -9,6 +9,7 @@ mod between_operations;
 mod does_not_compile;
 mod fatal;
 mod first_line;
+mod forgotten;
 mod hot_paths;
 mod kinds;
 mod late_locks;

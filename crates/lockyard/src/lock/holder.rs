@@ -1,0 +1,49 @@
+//! Tokens that the holder need not keep, because the lane says what they are. For callers that have
+//! no room for a token between the acquisition and the release, such as C.
+
+use super::algorithm::Algorithm;
+use super::pv::Hooks;
+use super::ticket::Poll;
+use super::{Adaptive, PvTicket, Queued, TestAndSet, Ticket, adaptive, pv_ticket, queued};
+use crate::lane::{Width, lower};
+use crate::platform::Int;
+
+/// An algorithm whose token can be read from the lane while the lock is held.
+///
+/// [`PvQueued`](super::PvQueued), [`Mcs`](super::Mcs) and [`Clh`](super::Clh) are not such: their
+/// tokens name queue nodes.
+pub trait TokenInLane: Algorithm {
+    /// Returns the holder's token. `bits` is the lane, read by the holder.
+    fn token_of_holder<B: Int>(bits: B) -> Self::Token;
+}
+
+impl<P: adaptive::Patience> TokenInLane for Adaptive<P> {
+    #[inline(always)]
+    fn token_of_holder<B: Int>(_bits: B) {}
+}
+
+impl<G: queued::Grab> TokenInLane for Queued<G> {
+    #[inline(always)]
+    fn token_of_holder<B: Int>(_bits: B) {}
+}
+
+impl TokenInLane for TestAndSet {
+    #[inline(always)]
+    fn token_of_holder<B: Int>(_bits: B) {}
+}
+
+/// The holder's ticket is the owner's, and only the holder changes that.
+impl<P: Poll, W: Width> TokenInLane for Ticket<P, W> {
+    #[inline(always)]
+    fn token_of_holder<B: Int>(bits: B) -> u16 {
+        lower(bits).to_u64() as u16
+    }
+}
+
+/// As with [`Ticket`].
+impl<P: Hooks> TokenInLane for PvTicket<P> {
+    #[inline(always)]
+    fn token_of_holder<B: Int>(bits: B) -> u16 {
+        if P::PARK { pv_ticket::owner(bits) as u16 } else { <Ticket>::token_of_holder(bits) }
+    }
+}
