@@ -41,6 +41,7 @@ const WALLS: &[Wall] = &[
     wall("lockyard-trace", &[], &[]),
     wall("lockyard", &[], &["lockyard-testing"]),
     wall("lockyard-tables", &["lockyard"], &[]),
+    wall("lockyard-c", &["lockyard", "lockyard-tables"], &["lockyard-testing"]),
     wall("lockyard-controls", &["lockyard"], &[]),
     wall("lockyard-sim", &["lockyard-support", "lockyard"], &["lockyard-tables"]),
     wall(

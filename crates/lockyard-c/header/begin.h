@@ -1,0 +1,51 @@
+/*
+ * lockyard: locks, reference counts and tables that scale, for C11, C++17 and every language that
+ * calls C. 64-bit systems. Link with -llockyard (pkg-config lockyard).
+ *
+ * Licensed as MIT OR Apache-2.0. Made from the Rust sources by cbindgen: do not edit it by hand.
+ *
+ * Objects. The types with a definition here live wherever the program puts them: in a static by
+ * LY_..._INIT, in memory of zeros (except counts), or by ly_..._init. They must not be moved or
+ * copied while they are in use. Nothing is allocated for them, and ly_..._destroy frees nothing: in
+ * a debug build it checks that the object is not in use. The other types are opaque, and their
+ * ly_..._create returns NULL without memory. All calls are out of line. Sizes are part of the
+ * binary interface, which changes with the number in liblockyard.so.N.
+ *
+ * Results. A function that can fail says how. "bool" is true for success. "int" is 0 or a number of
+ * <errno.h>. errno itself means nothing after a call.
+ *
+ * Undefined. Each function says what it requires. Anything else is undefined. A debug build
+ * (ly_is_checked, install.sh --debug) detects some of it, and aborts with a line on the standard
+ * error: the release of a free lock, a wait with a free mutex, the end of an object in use, a
+ * handle that is empty, a null or misaligned pointer. Every build aborts for a wait with a second
+ * mutex. No build detects that a thread takes a lock that it holds, or releases one of another
+ * thread.
+ *
+ * Threads. Every function may be called from every thread, at the same time, except where it says
+ * otherwise. A lock is released by the thread that took it. Handles of readers and of locked
+ * objects (ly_reclaim_guard_t, ly_ids_entry_t) stay in their thread.
+ *
+ * Processes. Objects belong to one process: they must not be in memory that processes share.
+ *
+ * fork. In the child, an object works if no other thread of the parent held it, waited for it, or
+ * was inside it. All others stay as they were, and must not be used: a child that does not exec
+ * makes new ones. Guards of the parent's other threads never leave, so their domain frees nothing.
+ *
+ * Signals. A handler must not take a mutex, nor wait, allocate or free. It may take a spinlock if
+ * the interrupted code does not hold it, and if the thread has used a queued lock, a domain or a
+ * table before (a first use may allocate). It may call ly_..._get, _put and their like,
+ * ly_reclaim_enter and _leave under the same condition, and ly_reclaim_retire_later.
+ *
+ * Thread exit. A thread may use locks in destructors of thread-specific data. If its slot has been
+ * given back by then, it yields instead of sleeping or queueing. A thread must not end while it
+ * holds a lock, a guard or an entry: the lock stays held, and the domain frees nothing. More than
+ * 16,383 threads at a time work, but the further ones have no slot.
+ *
+ * Cancellation. No function is a cancellation point. A thread that can be cancelled at any time
+ * must not call any.
+ *
+ * C++. Functions are noexcept. A function of the program that is called back must not throw.
+ *
+ * Thread sanitizer. It does not see into the library. With -fsanitize=thread this header tells it
+ * what each call orders, if all calls are made through the header.
+ */

@@ -1,0 +1,82 @@
+#!/bin/sh
+# Builds the C library and installs it: liblockyard.so, liblockyard.a, lockyard.h, lockyard.pc.
+set -eu
+
+usage() {
+    cat <<'EOF'
+usage: install.sh [--prefix DIR] [--libdir DIR] [--includedir DIR] [--debug] [--from DIR]
+
+  --prefix DIR      installs below DIR (default: /usr/local); lockyard.pc names it
+  --libdir DIR      libraries and pkgconfig/ (default: PREFIX/lib)
+  --includedir DIR  the header (default: PREFIX/include)
+  --debug           a debug build, which aborts with a message when it detects misuse
+  --from DIR        builds nothing, and takes liblockyard_c.so and .a from DIR
+
+DESTDIR is put before every path to which files are written, as packagers need it. It is not in
+lockyard.pc.
+EOF
+}
+
+fail() {
+    printf 'install.sh: %s\n' "$*" >&2
+    exit 2
+}
+
+here=$(cd "$(dirname "$0")" && pwd)
+prefix=/usr/local libdir='' includedir='' profile=release from=''
+while [ $# -gt 0 ]; do
+    case $1 in
+    --prefix | --libdir | --includedir | --from)
+        [ $# -ge 2 ] || fail "$1: a directory must follow"
+        case $1 in
+        --prefix) prefix=$2 ;;
+        --libdir) libdir=$2 ;;
+        --includedir) includedir=$2 ;;
+        --from) from=$2 ;;
+        esac
+        shift 2
+        ;;
+    --debug)
+        profile=debug
+        shift
+        ;;
+    -h | --help)
+        usage
+        exit 0
+        ;;
+    *) fail "$1: no such option (install.sh --help lists them)" ;;
+    esac
+done
+libdir=${libdir:-$prefix/lib} includedir=${includedir:-$prefix/include}
+for dir in "$prefix" "$libdir" "$includedir"; do
+    case $dir in
+    /*) ;;
+    *) fail "$dir: a path that begins with / is needed, as lockyard.pc names it" ;;
+    esac
+done
+[ "$(uname -s)" = Linux ] || fail "$(uname -s): this script knows the names of files on Linux only"
+
+if [ -z "$from" ]; then
+    command -v cargo >/dev/null || fail "cargo is not installed (https://rustup.rs)"
+    set -- build --locked -p lockyard-c --manifest-path "$here/Cargo.toml"
+    [ "$profile" = debug ] || set -- "$@" --release
+    cargo "$@"
+    from=${CARGO_TARGET_DIR:-$here/../../target}/$profile
+fi
+for file in "$from/liblockyard_c.so" "$from/liblockyard_c.a"; do
+    [ -f "$file" ] || fail "$file: no such file"
+done
+
+version=$(sed -n 's/^#define LY_VERSION "\(.*\)"$/\1/p' "$here/include/lockyard.h")
+abi=0
+lib=${DESTDIR:-}$libdir include=${DESTDIR:-}$includedir
+mkdir -p "$lib/pkgconfig" "$include"
+install -m 755 "$from/liblockyard_c.so" "$lib/liblockyard.so.$version"
+ln -sf "liblockyard.so.$version" "$lib/liblockyard.so.$abi"
+ln -sf "liblockyard.so.$abi" "$lib/liblockyard.so"
+install -m 644 "$from/liblockyard_c.a" "$lib/liblockyard.a"
+install -m 644 "$here/include/lockyard.h" "$include/lockyard.h"
+sed -e "s|@PREFIX@|$prefix|" -e "s|@LIBDIR@|$libdir|" -e "s|@INCLUDEDIR@|$includedir|" \
+    -e "s|@VERSION@|$version|" "$here/lockyard.pc.in" >"$lib/pkgconfig/lockyard.pc"
+chmod 644 "$lib/pkgconfig/lockyard.pc"
+printf 'lockyard %s is in %s and %s\n' "$version" "$lib" "$include"

@@ -1,0 +1,46 @@
+//! A function that the header sets under the thread sanitizer, called around functions of the
+//! program. The sanitizer does not see the library, so the header tells it what is ordered.
+
+use core::ffi::c_void;
+use core::sync::atomic::{AtomicPtr, Ordering};
+
+/// Function that is called with `false` before a function of the program runs, and with `true`
+/// after it has made something that other threads get.
+pub type ly_hook_fn_ = Option<unsafe extern "C" fn(address: *mut c_void, is_after: bool)>;
+
+/// The function, or null.
+static HOOK: AtomicPtr<c_void> = AtomicPtr::new(core::ptr::null_mut());
+
+/// Returns the address that stands for everything that the library orders.
+fn address() -> *mut c_void {
+    (&raw const HOOK).cast_mut().cast()
+}
+
+/// Only for this header, under the thread sanitizer: sets a function that is called around
+/// functions of the program. Returns the address that it gets. Cost: one store.
+///
+/// # Safety
+///
+/// `hook` may be called at any time, in any thread.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ly_hook_(hook: ly_hook_fn_) -> *mut c_void {
+    let pointer = hook.map_or(core::ptr::null_mut(), |hook| hook as *mut c_void);
+    // Relaxed: it publishes nothing but the address of code.
+    HOOK.store(pointer, Ordering::Relaxed);
+    address()
+}
+
+/// Calls the function, if there is one.
+#[inline]
+pub(crate) fn call(is_after: bool) {
+    // Relaxed: as in `ly_hook_`.
+    let hook = HOOK.load(Ordering::Relaxed);
+    if !hook.is_null() {
+        // SAFETY: a function of this type, stored by `ly_hook_`.
+        let hook = unsafe {
+            core::mem::transmute::<*mut c_void, unsafe extern "C" fn(*mut c_void, bool)>(hook)
+        };
+        // SAFETY: the promise of the caller of `ly_hook_`.
+        unsafe { hook(address(), is_after) };
+    }
+}

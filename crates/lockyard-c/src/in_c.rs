@@ -1,0 +1,174 @@
+//! Objects of C as objects of Rust, and the checks of debug builds.
+
+use std::io::Write;
+
+/// A type of C whose objects hold an object of Rust.
+///
+/// # Safety
+///
+/// An object of this type, initialised as the header says, begins with a valid `Rust`.
+pub(crate) unsafe trait InC {
+    /// The type of Rust.
+    type Rust: 'static;
+}
+
+/// Declares that a type of C holds one of Rust, and checks size and alignment.
+macro_rules! in_c {
+    ($c:ty, $rust:ty) => {
+        const _: () = assert!(
+            size_of::<$c>() >= size_of::<$rust>() && align_of::<$c>() >= align_of::<$rust>(),
+            "the type of C has no room for the type of Rust"
+        );
+        // SAFETY: the size is checked above. The file of the type says why initialised objects of
+        // C are valid.
+        unsafe impl $crate::in_c::InC for $c {
+            type Rust = $rust;
+        }
+    };
+}
+pub(crate) use in_c;
+
+/// Ends the program, with the function and the reason on the standard error.
+#[cold]
+#[inline(never)]
+pub(crate) fn misuse(function: &str, reason: &str) -> ! {
+    // `eprintln` would panic if nobody reads the stream.
+    let _ = writeln!(std::io::stderr(), "lockyard: {function}: {reason}");
+    std::process::abort()
+}
+
+/// Ends the program in debug builds if `holds` is false.
+macro_rules! check {
+    ($holds:expr, $function:expr, $reason:expr) => {
+        if cfg!(debug_assertions) && !$holds {
+            $crate::in_c::misuse($function, $reason);
+        }
+    };
+}
+pub(crate) use check;
+
+/// Checks a pointer, in debug builds.
+#[inline(always)]
+pub(crate) fn check_pointer<T>(pointer: *const T, function: &str) {
+    check!(!pointer.is_null(), function, "a pointer is null");
+    check!(pointer.is_aligned(), function, "a pointer is not aligned for its type");
+}
+
+/// Returns the object at `pointer`.
+///
+/// # Safety
+///
+/// The pointer is to an initialised object that lives for `'a`.
+#[inline(always)]
+pub(crate) unsafe fn at<'a, T: InC>(pointer: *const T, function: &str) -> &'a T::Rust {
+    check_pointer(pointer, function);
+    // SAFETY: the caller's promise, and that of `InC`.
+    unsafe { &*pointer.cast::<T::Rust>() }
+}
+
+/// A type of C that holds a handle of Rust, in words. The last word is a mark of debug builds.
+///
+/// # Safety
+///
+/// The type is an array of words, one more than the handle has.
+pub(crate) unsafe trait Handle {
+    /// The type of Rust.
+    type Rust: 'static;
+}
+
+/// Declares that a type of C holds a handle of Rust, and checks size and alignment.
+macro_rules! handle {
+    ($c:ty, $rust:ty) => {
+        const _: () = assert!(
+            size_of::<$c>() >= size_of::<$rust>() + size_of::<u64>()
+                && size_of::<$c>().is_multiple_of(size_of::<u64>())
+                && align_of::<$c>() == align_of::<u64>()
+                && align_of::<u64>() >= align_of::<$rust>(),
+            "the type of C has no room for the type of Rust"
+        );
+        // SAFETY: the size is checked above.
+        unsafe impl $crate::in_c::Handle for $c {
+            type Rust = $rust;
+        }
+    };
+}
+pub(crate) use handle;
+
+/// The mark of a handle in use: any number that is not often in memory.
+const IN_USE: u64 = 0x6c6f_636b_7961_7264;
+
+const NOT_IN_USE: &str = "the handle is not in use: it was given back, or never filled";
+
+fn mark<T: Handle>(pointer: *mut T) -> *mut u64 {
+    pointer.cast::<u64>().wrapping_add(size_of::<T>() / size_of::<u64>() - 1)
+}
+
+/// Fills a handle.
+///
+/// # Safety
+///
+/// The pointer is to memory for a handle that nobody else uses.
+#[inline(always)]
+pub(crate) unsafe fn fill<T: Handle>(pointer: *mut T, value: T::Rust, function: &str) {
+    check_pointer(pointer, function);
+    // SAFETY: the caller's promise; the memory is large enough.
+    unsafe { pointer.cast::<T::Rust>().write(value) };
+    if cfg!(debug_assertions) {
+        // SAFETY: as above; the mark is the last word.
+        unsafe { mark(pointer).write(IN_USE) };
+    }
+}
+
+/// Returns what is in a handle.
+///
+/// # Safety
+///
+/// [`fill`] has filled the handle, and nobody empties or changes it during `'a`.
+#[inline(always)]
+pub(crate) unsafe fn inside<'a, T: Handle>(pointer: *const T, function: &str) -> &'a T::Rust {
+    check_pointer(pointer, function);
+    // SAFETY: the caller's promise: the handle is filled.
+    check!(unsafe { mark(pointer.cast_mut()).read() } == IN_USE, function, NOT_IN_USE);
+    // SAFETY: the caller's promise.
+    unsafe { &*pointer.cast::<T::Rust>() }
+}
+
+/// Empties a handle.
+///
+/// # Safety
+///
+/// As [`inside`].
+#[inline(always)]
+pub(crate) unsafe fn take<T: Handle>(pointer: *mut T, function: &str) -> T::Rust {
+    // SAFETY: the caller's promise.
+    let value = unsafe { core::ptr::from_ref(inside(pointer, function)).read() };
+    if cfg!(debug_assertions) {
+        // SAFETY: as above; the mark is the last word.
+        unsafe { mark(pointer).write(0) };
+    }
+    value
+}
+
+/// Moves a value to the heap. Returns null if there is no memory.
+pub(crate) fn on_heap<T>(value: T) -> *mut T {
+    const { assert!(size_of::<T>() > 0) };
+    // SAFETY: the size is not zero.
+    let memory = unsafe { std::alloc::alloc(std::alloc::Layout::new::<T>()) }.cast::<T>();
+    if !memory.is_null() {
+        // SAFETY: allocated above, for a `T`.
+        unsafe { memory.write(value) };
+    }
+    memory
+}
+
+/// Drops a value that [`on_heap`] has moved there. Does nothing with null.
+///
+/// # Safety
+///
+/// The pointer is null or from `on_heap`, and nobody uses the value any more.
+pub(crate) unsafe fn off_heap<T>(pointer: *mut T) {
+    if !pointer.is_null() {
+        // SAFETY: allocated by the global allocator with the layout of `T`.
+        drop(unsafe { Box::from_raw(pointer) });
+    }
+}

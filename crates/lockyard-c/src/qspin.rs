@@ -1,0 +1,92 @@
+//! The queued spinlock: see `lockyard::QSpinLock`.
+
+use crate::in_c::{check_pointer, in_c};
+use crate::simple;
+use lockyard::RawQSpinLock;
+
+/// Queued spinlock of 4 bytes, first in, first out. Each waiter spins on a line of its own, so a
+/// hand-over costs a fixed number of line transfers. For threads that keep their CPUs: with more
+/// threads than CPUs it nearly stops.
+///
+/// A static one is initialised by `LY_QSPIN_INIT`, and one in memory of zeros is initialised too.
+#[derive(Debug)]
+#[repr(C)]
+pub struct ly_qspin_t {
+    /// Only for the functions of this type.
+    pub word_: u32,
+}
+
+// All bits zero: the lock is free.
+in_c!(ly_qspin_t, RawQSpinLock);
+
+/// Makes a free lock, as `LY_QSPIN_INIT` does. Cost: one store. Never fails.
+///
+/// # Safety
+///
+/// `lock` points to memory for a lock that no thread uses.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ly_qspin_init(lock: *mut ly_qspin_t) {
+    check_pointer(lock, "ly_qspin_init");
+    // SAFETY: the caller's promise.
+    unsafe { lock.write(ly_qspin_t { word_: 0 }) };
+}
+
+/// Ends the life of a lock. Cost: nothing; it frees nothing. A debug build aborts if the lock is
+/// held.
+///
+/// # Safety
+///
+/// `lock` is initialised and free, and no thread uses it any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ly_qspin_destroy(lock: *mut ly_qspin_t) {
+    // SAFETY: the caller's promise.
+    unsafe { simple::destroy(lock, "ly_qspin_destroy") }
+}
+
+/// Takes the lock, waiting until it is free. What the last holder did before its release happens
+/// before. Cost without contention: one compare-exchange. Never fails.
+///
+/// # Safety
+///
+/// `lock` is initialised, does not move, and the calling thread does not hold it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ly_qspin_lock(lock: *mut ly_qspin_t) {
+    // SAFETY: the caller's promise.
+    unsafe { simple::lock(lock, "ly_qspin_lock") }
+}
+
+/// Takes the lock if it is free, without waiting. Returns true if it took the lock. Cost: one load,
+/// and one locked operation if it was free.
+///
+/// # Safety
+///
+/// As for `ly_qspin_lock`; the calling thread may hold it.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ly_qspin_trylock(lock: *mut ly_qspin_t) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe { simple::try_lock(lock, "ly_qspin_trylock") }
+}
+
+/// Releases the lock. Cost: one plain store. Never fails. A debug build aborts if the lock is free.
+///
+/// # Safety
+///
+/// The calling thread holds the lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ly_qspin_unlock(lock: *mut ly_qspin_t) {
+    // SAFETY: the caller's promise.
+    unsafe { simple::unlock(lock, "ly_qspin_unlock") }
+}
+
+/// Returns true if the lock is held. The answer may be stale when it returns. Cost: one load.
+///
+/// # Safety
+///
+/// `lock` is initialised.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ly_qspin_is_locked(lock: *const ly_qspin_t) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe { simple::is_locked(lock, "ly_qspin_is_locked") }
+}

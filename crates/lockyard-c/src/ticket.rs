@@ -1,0 +1,94 @@
+//! The ticket lock: see `lockyard::TicketLock`.
+
+use crate::in_c::{check_pointer, in_c};
+use crate::simple;
+use lockyard::RawTicketLock;
+
+/// Ticket lock of 4 bytes: first come, first served. Each hand-over is seen by all waiters, so it
+/// suits few of them. For threads that keep their CPUs: with more threads than CPUs it nearly
+/// stops.
+///
+/// A static one is initialised by `LY_TICKET_INIT`, and one in memory of zeros is initialised too.
+#[derive(Debug)]
+#[repr(C)]
+pub struct ly_ticket_t {
+    /// Only for the functions of this type.
+    pub word_: u32,
+}
+
+// All bits zero: the lock is free.
+in_c!(ly_ticket_t, RawTicketLock);
+
+/// Makes a free lock, as `LY_TICKET_INIT` does. Cost: one store. Never fails.
+///
+/// # Safety
+///
+/// `lock` points to memory for a lock that no thread uses.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ly_ticket_init(lock: *mut ly_ticket_t) {
+    check_pointer(lock, "ly_ticket_init");
+    // SAFETY: the caller's promise.
+    unsafe { lock.write(ly_ticket_t { word_: 0 }) };
+}
+
+/// Ends the life of a lock. Cost: nothing; it frees nothing. A debug build aborts if the lock is
+/// held.
+///
+/// # Safety
+///
+/// `lock` is initialised and free, and no thread uses it any more.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ly_ticket_destroy(lock: *mut ly_ticket_t) {
+    // SAFETY: the caller's promise.
+    unsafe { simple::destroy(lock, "ly_ticket_destroy") }
+}
+
+/// Takes the lock, waiting until it is free. What the last holder did before its release happens
+/// before. Cost without contention: one locked addition. Never fails. Ends the program if more than
+/// 2^15 threads hold or wait.
+///
+/// # Safety
+///
+/// `lock` is initialised, does not move, and the calling thread does not hold it.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ly_ticket_lock(lock: *mut ly_ticket_t) {
+    // SAFETY: the caller's promise.
+    unsafe { simple::lock(lock, "ly_ticket_lock") }
+}
+
+/// Takes the lock if it is free, without waiting. Returns true if it took the lock. Cost: one load,
+/// and one locked operation if it was free.
+///
+/// # Safety
+///
+/// As for `ly_ticket_lock`; the calling thread may hold it.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ly_ticket_trylock(lock: *mut ly_ticket_t) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe { simple::try_lock(lock, "ly_ticket_trylock") }
+}
+
+/// Releases the lock. Cost: one load and one plain store. Never fails. A debug build aborts if the
+/// lock is free.
+///
+/// # Safety
+///
+/// The calling thread holds the lock.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ly_ticket_unlock(lock: *mut ly_ticket_t) {
+    // SAFETY: the caller's promise.
+    unsafe { simple::unlock(lock, "ly_ticket_unlock") }
+}
+
+/// Returns true if the lock is held. The answer may be stale when it returns. Cost: one load.
+///
+/// # Safety
+///
+/// `lock` is initialised.
+#[must_use]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ly_ticket_is_locked(lock: *const ly_ticket_t) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe { simple::is_locked(lock, "ly_ticket_is_locked") }
+}

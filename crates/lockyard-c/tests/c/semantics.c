@@ -1,0 +1,84 @@
+/* What the header's beginning says about fork, signals and the end of threads. */
+#include "check.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static ly_mutex_t mutex = LY_MUTEX_INIT;
+static ly_qspin_t qspin = LY_QSPIN_INIT;
+static ly_pvqspin_t pvqspin = LY_PVQSPIN_INIT;
+
+/* A child uses locks that were free, and a lock that its own thread held. */
+static void forks(void) {
+  ly_qspin_lock(&qspin);
+  pid_t child = fork();
+  CHECK(child >= 0);
+  if (child == 0) {
+    ly_qspin_unlock(&qspin);
+    ly_qspin_lock(&qspin);
+    ly_mutex_lock(&mutex);
+    ly_pvqspin_lock(&pvqspin);
+    ly_pvqspin_unlock(&pvqspin);
+    ly_mutex_unlock(&mutex);
+    ly_qspin_unlock(&qspin);
+    _exit(7);
+  }
+  int status;
+  CHECK(waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 7);
+  CHECK(ly_qspin_is_locked(&qspin));
+  ly_qspin_unlock(&qspin);
+}
+
+/* A handler takes a spinlock that the interrupted code does not hold. */
+static volatile sig_atomic_t handled;
+static void handler(int signal) {
+  (void)signal;
+  ly_qspin_lock(&qspin);
+  handled = handled + 1;
+  ly_qspin_unlock(&qspin);
+}
+
+static void signals(void) {
+  ly_qspin_lock(&qspin); /* The thread has used a queued lock before. */
+  ly_qspin_unlock(&qspin);
+  CHECK(signal(SIGUSR1, handler) != SIG_ERR);
+  for (int i = 0; i < 100; i++) {
+    ly_mutex_lock(&mutex);
+    CHECK(raise(SIGUSR1) == 0);
+    ly_mutex_unlock(&mutex);
+  }
+  CHECK(handled == 100);
+}
+
+/* Destructors of thread-specific data take locks, in whatever order they run. */
+static pthread_key_t key;
+static int ended;
+static void at_exit(void *value) {
+  ly_mutex_lock(&mutex);
+  ly_pvqspin_lock(&pvqspin);
+  ly_qspin_lock(&qspin);
+  ended++;
+  ly_qspin_unlock(&qspin);
+  ly_pvqspin_unlock(&pvqspin);
+  ly_mutex_unlock(&mutex);
+  /* Once more, in a later round of destructors. */
+  if ((intptr_t)value < 3) CHECK(pthread_setspecific(key, (void *)((intptr_t)value + 1)) == 0);
+}
+static void *exits(void *unused) {
+  (void)unused;
+  CHECK(pthread_setspecific(key, (void *)1) == 0);
+  ly_qspin_lock(&qspin);
+  ly_qspin_unlock(&qspin);
+  return NULL;
+}
+
+int main(void) {
+  forks();
+  signals();
+  CHECK(pthread_key_create(&key, at_exit) == 0);
+  in_threads(exits);
+  CHECK(ended == THREADS * 3);
+  printf("fork signals exit\n");
+  return 0;
+}

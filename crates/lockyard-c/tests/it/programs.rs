@@ -1,0 +1,61 @@
+//! Programs in C11 and C++17, by each compiler that is there, with both libraries.
+
+use crate::compilers::{Compiler, LIBRARIES, Language, Library, compilers, source};
+use crate::support::{done, folder, run, said};
+use std::path::Path;
+use std::process::{Command, Output};
+
+/// Runs a program, which is killed after two minutes.
+pub(crate) fn run_bounded(program: &Path, arguments: &[&str]) -> Output {
+    let mut command = Command::new("timeout");
+    command.args(["--signal=KILL", "120"]).arg(program).args(arguments);
+    command.env("TSAN_OPTIONS", "exitcode=66 second_deadlock_stack=1");
+    run(&mut command)
+}
+
+fn runs(compiler: Compiler, name: &str, library: Library, prints: &str) {
+    let folder = folder(&format!("{name}-{}-{library:?}", compiler.name));
+    let program = compiler.build(&source(name), &folder, library, &[]);
+    let program = program.unwrap_or_else(|said| panic!("{compiler:?} {library:?}: {said}"));
+    let output = run_bounded(&program, &[]);
+    let said = said(&output);
+    assert!(output.status.success() && said == prints, "{name} {compiler:?} {library:?}: {said}");
+    done(&folder);
+}
+
+fn runs_everywhere(name: &str, languages: &[Language], prints: &str) {
+    for &language in languages {
+        for compiler in compilers(language) {
+            for library in LIBRARIES {
+                runs(compiler, name, library, prints);
+            }
+        }
+    }
+}
+
+const BOTH: [Language; 2] = [Language::C11, Language::Cxx17];
+
+#[test]
+fn sizes_and_initialisers_are_those_of_the_library() {
+    runs_everywhere("abi.c", &BOTH, "");
+}
+
+#[test]
+fn locks_exclude_and_lose_nothing() {
+    runs_everywhere("torture.c", &BOTH, "mutex qspin ticket tas pvqspin pvticket cond\n");
+}
+
+#[test]
+fn counts_reclamation_and_tables_lose_nothing() {
+    runs_everywhere("tables.c", &BOTH, "lockref pageref reclaim stats ids conns bufs\n");
+}
+
+#[test]
+fn forks_signals_and_ends_of_threads_are_as_the_header_says() {
+    runs_everywhere("semantics.c", &[Language::C11], "fork signals exit\n");
+}
+
+#[test]
+fn guards_of_the_standard_library_take_the_mutex() {
+    runs_everywhere("wrapped.cc", &[Language::Cxx17], "4000\n");
+}
