@@ -91,27 +91,27 @@ struct ly_reclaim_head_t;
 /**
  * Result of `ly_lockref_count` for a dead object.
  */
-#define LY_LOCKREF_DEAD -1
+#define LY_LOCKREF_DEAD (-1)
 
 /**
  * Result of `ly_lockref_count` beyond 2^30 references: the object is never freed.
  */
-#define LY_LOCKREF_SATURATED -2
+#define LY_LOCKREF_SATURATED (-2)
 
 /**
  * Result of `ly_lockref_put_return` if it dropped nothing.
  */
-#define LY_LOCKREF_REFUSED -3
+#define LY_LOCKREF_REFUSED (-3)
 
 /**
  * Result of `ly_pageref_references` if there are none, and none can be taken.
  */
-#define LY_PAGEREF_FROZEN -1
+#define LY_PAGEREF_FROZEN (-1)
 
 /**
  * Result of `ly_pageref_references` beyond 2^30 references: the object is never freed.
  */
-#define LY_PAGEREF_SATURATED -2
+#define LY_PAGEREF_SATURATED (-2)
 
 /**
  * The family of an endpoint with an IPv4 address.

@@ -49,8 +49,19 @@ fn header() -> String {
     let guard = "#endif  /* LOCKYARD_H */";
     assert_eq!(text.matches(guard).count(), 1, "the guard ends once");
     let text = text.replace(guard, &format!("{}\n{guard}", part("end.h")));
-    let lines = text.lines().map(str::trim_end).flat_map(wrapped).collect::<Vec<_>>();
+    let lines = text.lines().map(str::trim_end).map(parenthesised);
+    let lines = lines.flat_map(|line| wrapped(&line)).collect::<Vec<_>>();
     format!("{}\n", lines.join("\n"))
+}
+
+/// Returns a line with parentheses around its number, if it defines a negative one.
+fn parenthesised(line: &str) -> String {
+    match line.rsplit_once(' ') {
+        Some((name, number)) if name.starts_with("#define") && number.starts_with('-') => {
+            format!("{name} ({number})")
+        }
+        _ => line.to_owned(),
+    }
 }
 
 /// Number of columns of the header.
