@@ -17,10 +17,10 @@ mod read;
 pub use lockyard::platform::{Activity, Region};
 pub use model::{
     CPU_SHARE_PREFIX, Calibration, DIRECTION_PREFIX, Disturbance, Doubtful, Figure, Foreign,
-    ForeignLock, GetOperation, Gives, KeyChoice, LeftOut, Length, LockKind, Metric, Object,
-    ObjectKind, OfTasks, Order, PageKind, Profile, PublishedRun, PutOperation, Rate, RegionPart,
-    SAMPLE_COUNT_PREFIX, SampleTotal, Samples, Script, Starts, Step, Symbol, Table, TableOperation,
-    Variant, VariantPair, VariantSamples,
+    ForeignLock, GetOperation, Gives, KeyChoice, LeftOut, Length, LockKind, LockKinds, Metric,
+    Object, ObjectKind, OfTasks, OnHost, Order, OwnLock, PageKind, Profile, PublishedRun,
+    PutOperation, Rate, RegionPart, SAMPLE_COUNT_PREFIX, SampleTotal, Samples, Script, Starts,
+    Step, Symbol, Table, TableOperation, Variant, VariantPair, VariantSamples,
 };
 pub use perform::{Prepared, Stage, Violation};
 pub use read::{MAX_FILE_BYTES, ScriptError};

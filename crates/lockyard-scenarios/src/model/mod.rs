@@ -6,10 +6,12 @@
 mod calibration;
 mod figure;
 mod foreign;
+mod lock_kinds;
 mod metric;
 mod metric_rules;
 mod named_kinds;
 mod object;
+mod own_lock;
 mod placement;
 mod profile;
 mod profile_rules;
@@ -28,9 +30,13 @@ pub use calibration::{Calibration, Gives};
 pub use figure::{DIRECTION_PREFIX, Figure};
 pub(crate) use foreign::LockObject;
 pub use foreign::{Foreign, ForeignLock};
+pub use lock_kinds::LockKinds;
+pub(crate) use lock_kinds::{NAME_RULE, is_name};
 pub use metric::{Metric, Rate};
 pub use named_kinds::{LockKind, PageKind};
 pub use object::{Object, ObjectKind};
+pub(crate) use own_lock::{LockRefObject, LockRefSettings};
+pub use own_lock::{OnHost, OwnLock};
 pub use placement::Order;
 pub(crate) use profile::UNNAMED_METRICS;
 pub use profile::{

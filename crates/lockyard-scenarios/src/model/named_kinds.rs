@@ -1,23 +1,32 @@
 //! Kinds of locks and of page reference counts, with the names that scripts use.
 //!
-//! A new kind is one line here, and one in `perform` with the library's type for it.
+//! A new kind is one line here, and one in `perform` with the library's type for it. Kinds of a
+//! user's crate are values: [`OwnLock`].
+
+use super::own_lock::OwnLock;
 
 macro_rules! named_kinds {
-    ($(#[$of:meta])* $name:ident { $($(#[$doc:meta])* $kind:ident = $text:literal;)* }) => {
+    (
+        $(#[$of:meta])*
+        $name:ident { $($(#[$doc:meta])* $kind:ident = $text:literal;)* }
+        $($(#[$own_doc:meta])* else $own:ident($own_type:ty);)?
+    ) => {
         $(#[$of])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub enum $name {
             $($(#[$doc])* $kind,)*
+            $($(#[$own_doc])* $own($own_type),)?
         }
 
         impl $name {
-            /// All kinds.
+            /// All kinds of the library.
             pub const ALL: &[$name] = &[$($name::$kind,)*];
 
             /// The name that scripts use.
             pub fn name(self) -> &'static str {
                 match self {
                     $($name::$kind => $text,)*
+                    $($name::$own(own) => own.name(),)?
                 }
             }
         }
@@ -66,6 +75,8 @@ named_kinds! {
         /// A control that treats a used ticket word as a queued lock's word.
         TicketAsQueued = "ticket-as-queued";
     }
+    /// A lock of a user's crate.
+    else Own(OwnLock);
 }
 
 impl LockKind {
@@ -81,12 +92,18 @@ impl LockKind {
     pub fn is_fifo(self) -> bool {
         use LockKind::{Adaptive, PthreadLike, PvQueued, StdLike, TestAndSet};
         let passes = [TestAndSet, PvQueued, Adaptive, StdLike, PthreadLike];
-        !self.is_control() && !passes.contains(&self)
+        match self {
+            LockKind::Own(own) => own.is_fifo(),
+            _ => !self.is_control() && !passes.contains(&self),
+        }
     }
 
     /// Returns `true` if a holder keeps one of its thread's queue nodes.
     pub(crate) fn keeps_a_node(self) -> bool {
-        matches!(self, LockKind::Mcs | LockKind::Clh)
+        match self {
+            LockKind::Own(own) => own.keeps_a_node(),
+            _ => matches!(self, LockKind::Mcs | LockKind::Clh),
+        }
     }
 }
 

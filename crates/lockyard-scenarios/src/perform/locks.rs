@@ -3,7 +3,9 @@
 //! [`LockObject`] and [`LockRefObject`] hide the kind from the interpreter. Each step is one
 //! indirect call, at the same place for every kind.
 
-use crate::model::{GetOperation, LockKind, LockObject, PutOperation};
+use crate::model::{
+    GetOperation, LockKind, LockObject, LockRefObject, LockRefSettings, OnHost, PutOperation,
+};
 use lockyard::lock::pv::Hooks;
 use lockyard::lock::three_states::{PthreadLike, StdLike};
 use lockyard::lock::{
@@ -16,17 +18,8 @@ use lockyard::platform::{HostWithSlots, Portable};
 use lockyard::{NoContext, RawSpinLock};
 use lockyard_controls::{DoesNotExclude, TicketAsQueued, Unfair, WakesNobody};
 use std::alloc::Layout;
+use std::any::TypeId;
 use std::ptr::NonNull;
-
-/// A lockref as the interpreter sees it.
-pub(super) trait LockRefObject: LockObject {
-    /// Takes a reference.
-    fn get(&self, operation: GetOperation);
-    /// Drops a reference.
-    fn put(&self, operation: PutOperation);
-    /// Returns the number of references, or `None` if the lockref is dead or saturated.
-    fn count(&self) -> Option<u32>;
-}
 
 struct LockAt<K: LaneLock<H>, H: HostWithSlots>(NonNull<RawSpinLock<K, H>>);
 
@@ -133,93 +126,111 @@ impl Hooks for GuestKernel {
     const SPINS: u32 = 1 << 15;
 }
 
-macro_rules! lock_kinds {
-    ($($kind:ident: $algorithm:ty, on $host:ty;)*) => {
-        impl LockKind {
-            /// Returns the size and alignment of a lock of this kind on host `H`.
-            pub(super) fn layout<H: HostWithSlots>(self) -> Layout {
-                match self {
-                    $(LockKind::$kind => Layout::new::<RawSpinLock<$algorithm, $host>>(),)*
-                }
-            }
-
-            /// Writes a free lock of this kind to `memory`.
-            ///
-            /// # Safety
-            ///
-            /// `memory` is valid for the kind's layout, and outlives the returned object.
-            pub(super) unsafe fn make_lock<H: HostWithSlots>(
-                self,
-                memory: NonNull<u8>,
-            ) -> Box<dyn LockObject> {
-                match self {
-                    $(LockKind::$kind => {
-                        let lock = memory.cast::<RawSpinLock<$algorithm, $host>>();
-                        // SAFETY: the caller provides memory for the lock.
-                        unsafe { lock.write(RawSpinLock::new()) };
-                        Box::new(LockAt(lock))
-                    })*
-                }
-            }
-
-            /// Writes a lockref with a lock of this kind to `memory`.
-            ///
-            /// # Safety
-            ///
-            /// `memory` is valid for a lockref (8 bytes), and outlives the returned object.
-            pub(super) unsafe fn make_lockref<H: HostWithSlots>(
-                self,
-                pause: bool,
-                trywait: bool,
-                count: u32,
-                memory: NonNull<u8>,
-            ) -> Box<dyn LockRefObject> {
-                match self {
-                    // SAFETY: the caller upholds the contract of `lockref`.
-                    $(LockKind::$kind => unsafe {
-                        match (pause, trywait) {
-                            (false, true) => lockref::<$algorithm, Standard, $host>(count, memory),
-                            (true, true) => lockref::<$algorithm, Pause, $host>(count, memory),
-                            (false, false) => {
-                                lockref::<$algorithm, NoTrywait, $host>(count, memory)
-                            }
-                            (true, false) => {
-                                lockref::<$algorithm, PauseNoTrywait, $host>(count, memory)
-                            }
-                        }
-                    },)*
-                }
-            }
+impl OnHost {
+    /// Returns the functions of algorithm `K` on host `H`.
+    pub const fn of<K: LaneLock<H>, H: HostWithSlots>() -> OnHost {
+        OnHost {
+            host: TypeId::of::<H>(),
+            layout: Layout::new::<RawSpinLock<K, H>>(),
+            make_lock: lock::<K, H>,
+            make_lockref: lockref::<K, H>,
         }
-    };
+    }
 }
 
-lock_kinds! {
-    Queued: Queued, on H;
-    QueuedCmpxchgGrab: Queued<CmpxchgGrab>, on H;
-    QueuedPortable: Queued, on Portable<H>;
-    Mcs: Mcs, on H;
-    Clh: Clh, on H;
-    Ticket: Ticket, on H;
-    TicketAsmLoop: TicketAsmLoop, on H;
-    TicketPortable: Ticket, on Portable<H>;
-    PvQueued: PvQueued, on H;
-    PvTicket: PvTicket, on H;
-    PvTicketGuest: PvTicket<GuestKernel>, on H;
-    Adaptive: Adaptive, on H;
-    StdLike: ThreeStates<StdLike>, on H;
-    PthreadLike: ThreeStates<PthreadLike>, on H;
-    TestAndSet: TestAndSet, on H;
-    Broken: DoesNotExclude, on H;
-    Unfair: Unfair, on H;
-    Stalls: WakesNobody, on H;
-    TicketAsQueued: TicketAsQueued, on H;
+impl LockKind {
+    /// Returns the functions of this kind on host `H`.
+    fn on<H: HostWithSlots>(self) -> OnHost {
+        match self {
+            LockKind::Queued => OnHost::of::<Queued, H>(),
+            LockKind::QueuedCmpxchgGrab => OnHost::of::<Queued<CmpxchgGrab>, H>(),
+            LockKind::QueuedPortable => OnHost::of::<Queued, Portable<H>>(),
+            LockKind::Mcs => OnHost::of::<Mcs, H>(),
+            LockKind::Clh => OnHost::of::<Clh, H>(),
+            LockKind::Ticket => OnHost::of::<Ticket, H>(),
+            LockKind::TicketAsmLoop => OnHost::of::<TicketAsmLoop, H>(),
+            LockKind::TicketPortable => OnHost::of::<Ticket, Portable<H>>(),
+            LockKind::PvQueued => OnHost::of::<PvQueued, H>(),
+            LockKind::PvTicket => OnHost::of::<PvTicket, H>(),
+            LockKind::PvTicketGuest => OnHost::of::<PvTicket<GuestKernel>, H>(),
+            LockKind::Adaptive => OnHost::of::<Adaptive, H>(),
+            LockKind::StdLike => OnHost::of::<ThreeStates<StdLike>, H>(),
+            LockKind::PthreadLike => OnHost::of::<ThreeStates<PthreadLike>, H>(),
+            LockKind::TestAndSet => OnHost::of::<TestAndSet, H>(),
+            LockKind::Broken => OnHost::of::<DoesNotExclude, H>(),
+            LockKind::Unfair => OnHost::of::<Unfair, H>(),
+            LockKind::Stalls => OnHost::of::<WakesNobody, H>(),
+            LockKind::TicketAsQueued => OnHost::of::<TicketAsQueued, H>(),
+            LockKind::Own(own) => own.on::<H>(),
+        }
+    }
+
+    /// Returns the size and alignment of a lock of this kind on host `H`.
+    pub(super) fn layout<H: HostWithSlots>(self) -> Layout {
+        self.on::<H>().layout
+    }
+
+    /// Writes a free lock of this kind to `memory`.
+    ///
+    /// # Safety
+    ///
+    /// `memory` is valid for the kind's layout, and outlives the returned object.
+    pub(super) unsafe fn make_lock<H: HostWithSlots>(
+        self,
+        memory: NonNull<u8>,
+    ) -> Box<dyn LockObject> {
+        // SAFETY: the caller upholds the contract of `lock`.
+        unsafe { (self.on::<H>().make_lock)(memory) }
+    }
+
+    /// Writes a lockref with a lock of this kind to `memory`.
+    ///
+    /// # Safety
+    ///
+    /// `memory` is valid for a lockref (8 bytes), and outlives the returned object.
+    pub(super) unsafe fn make_lockref<H: HostWithSlots>(
+        self,
+        settings: LockRefSettings,
+        memory: NonNull<u8>,
+    ) -> Box<dyn LockRefObject> {
+        // SAFETY: the caller upholds the contract of `lockref`.
+        unsafe { (self.on::<H>().make_lockref)(settings, memory) }
+    }
+}
+
+/// # Safety
+///
+/// `memory` is valid for a lock, and outlives the returned object.
+unsafe fn lock<K: LaneLock<H>, H: HostWithSlots>(memory: NonNull<u8>) -> Box<dyn LockObject> {
+    let lock = memory.cast::<RawSpinLock<K, H>>();
+    // SAFETY: the caller provides memory for the lock.
+    unsafe { lock.write(RawSpinLock::new()) };
+    Box::new(LockAt(lock))
 }
 
 /// # Safety
 ///
 /// `memory` is valid for a lockref, and outlives the returned object.
-unsafe fn lockref<K: LaneLock<H>, P: Policy, H: HostWithSlots>(
+unsafe fn lockref<K: LaneLock<H>, H: HostWithSlots>(
+    settings: LockRefSettings,
+    memory: NonNull<u8>,
+) -> Box<dyn LockRefObject> {
+    let LockRefSettings { pause, trywait, count } = settings;
+    // SAFETY: the caller upholds the contract of `lockref_of`.
+    unsafe {
+        match (pause, trywait) {
+            (false, true) => lockref_of::<K, Standard, H>(count, memory),
+            (true, true) => lockref_of::<K, Pause, H>(count, memory),
+            (false, false) => lockref_of::<K, NoTrywait, H>(count, memory),
+            (true, false) => lockref_of::<K, PauseNoTrywait, H>(count, memory),
+        }
+    }
+}
+
+/// # Safety
+///
+/// `memory` is valid for a lockref, and outlives the returned object.
+unsafe fn lockref_of<K: LaneLock<H>, P: Policy, H: HostWithSlots>(
     count: u32,
     memory: NonNull<u8>,
 ) -> Box<dyn LockRefObject> {

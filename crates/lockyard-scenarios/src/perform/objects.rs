@@ -1,10 +1,9 @@
 //! A variant's objects in memory.
 
-use super::locks::LockRefObject;
 use super::pages::PageObject;
 use super::stage::Stage;
 use super::tables::TableObject;
-use crate::model::{LockObject, ObjectKind};
+use crate::model::{LockObject, LockRefObject, LockRefSettings, ObjectKind};
 use lockyard::platform::{Cell, DataCell, HostWithSlots, U32, U64, Word};
 use std::alloc::Layout;
 use std::ptr::NonNull;
@@ -46,10 +45,10 @@ impl<H: HostWithSlots> Shared<H> {
                 Shared::Lock(unsafe { lock.make(memory) }?)
             }
             ObjectKind::LockRef { lock, pause, trywait, count } => {
+                let settings = LockRefSettings { pause, trywait, count };
                 // SAFETY: the caller upholds the contract of this function, and a lockref has the
                 // size of its word.
-                let lockref = unsafe { lock.make_lockref::<H>(pause, trywait, count, memory) };
-                Shared::LockRef(lockref)
+                Shared::LockRef(unsafe { lock.make_lockref::<H>(settings, memory) })
             }
             ObjectKind::Page { page, count } => {
                 // SAFETY: the caller upholds the contract of this function, and a count has the

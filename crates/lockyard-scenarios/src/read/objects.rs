@@ -81,7 +81,7 @@ fn page(source: &Source, found: &Spanned<String>) -> Result<PageKind> {
 }
 
 fn lock(source: &Source, found: &Spanned<String>) -> Result<LockKind> {
-    let table: Vec<_> = LockKind::ALL.iter().map(|&kind| (kind.name(), kind)).collect();
+    let table: Vec<_> = source.locks.all().map(|kind| (kind.name(), kind)).collect();
     source.choose("lock", found, &table)
 }
 

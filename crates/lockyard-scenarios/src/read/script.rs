@@ -13,7 +13,7 @@ use super::step_entry::{self, StepEntry};
 use super::variant_pairs::{self, PairEntry};
 use super::variants::{self, InCommon, VariantEntry};
 use super::{calibration, header, region_parts};
-use crate::model::{Calibration, Metric, Script};
+use crate::model::{Calibration, LockKinds, Metric, Script};
 use serde::Deserialize;
 use std::path::Path;
 use toml::Spanned;
@@ -79,22 +79,41 @@ impl Script {
     ///
     /// One line that says where the error is, what is wrong, and what is allowed.
     pub fn parse(origin: &str, text: &str) -> Result<Script> {
-        let source = Source { origin, text };
+        Script::parse_with(origin, text, &LockKinds::default())
+    }
+
+    /// Reads a script from its text, as [`parse`](Self::parse) does. The script can name the own
+    /// locks of `locks`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`parse`](Self::parse).
+    pub fn parse_with(origin: &str, text: &str, locks: &LockKinds) -> Result<Script> {
+        let source = Source { origin, text, locks };
         let file = file(&source)?;
         check_limits(&source, &file)?;
         script(&source, &file)
     }
 
-    /// Reads a script file.
+    /// Reads a script file, whose locks are the library's.
+    ///
+    /// # Errors
+    ///
+    /// As for [`load_with`](Self::load_with).
+    pub fn load(path: &Path) -> Result<Script> {
+        Script::load_with(path, &LockKinds::default())
+    }
+
+    /// Reads a script file. The script can name the own locks of `locks`.
     ///
     /// # Errors
     ///
     /// If the file cannot be read, is larger than [`MAX_FILE_BYTES`], is not UTF-8, or is not a
     /// script.
-    pub fn load(path: &Path) -> Result<Script> {
+    pub fn load_with(path: &Path, locks: &LockKinds) -> Result<Script> {
         let text = lockyard_support::read_text(path, MAX_FILE_BYTES, "a script is TOML")
             .map_err(ScriptError)?;
-        Script::parse(&path.display().to_string(), &text)
+        Script::parse_with(&path.display().to_string(), &text, locks)
     }
 }
 

@@ -1,5 +1,6 @@
 //! The text of a script, and errors with positions in it.
 
+use crate::model::{LockKinds, NAME_RULE, is_name};
 use lockyard_support::InputError;
 use std::fmt::{self, Display};
 use std::ops::Range;
@@ -25,10 +26,11 @@ impl From<ScriptError> for InputError {
 
 pub(super) type Result<T> = std::result::Result<T, ScriptError>;
 
-/// The text of a script, and the name of its file.
+/// The text of a script, the name of its file, and the kinds of locks that it can name.
 pub(super) struct Source<'a> {
     pub(super) origin: &'a str,
     pub(super) text: &'a str,
+    pub(super) locks: &'a LockKinds,
 }
 
 impl Source<'_> {
@@ -88,10 +90,8 @@ impl Source<'_> {
     /// Checks and returns a name.
     pub(super) fn name(&self, what: &str, found: &Spanned<String>) -> Result<String> {
         let name = found.get_ref();
-        let ok = |b: u8| b.is_ascii_alphanumeric() || b"-_.+/@".contains(&b);
-        if name.is_empty() || name.len() > 64 || !name.bytes().all(ok) {
-            let message = format!("`{what}` must be 1 to 64 characters of a-z A-Z 0-9 - _ . + / @");
-            return Err(self.error(found.span(), message));
+        if !is_name(name) {
+            return Err(self.error(found.span(), format!("`{what}` must be {NAME_RULE}")));
         }
         Ok(name.clone())
     }

@@ -5,6 +5,7 @@ mod buffers;
 mod foreign;
 mod guests;
 mod metric_rules;
+mod own_lock;
 mod parts;
 mod performed;
 mod profile;
