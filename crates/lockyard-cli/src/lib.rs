@@ -1,6 +1,16 @@
 //! The command `lockyard`: arguments, files, progress, exit codes. All figures come from other
 //! crates.
 //!
+//! [`main`] is the whole command. [`main_with`] adds locks of another crate ([`own_lock`]), which
+//! scripts can then name:
+//!
+//! ```no_run
+//! # use lockyard::lock::Ticket as Mine;
+//! fn main() -> std::process::ExitCode {
+//!     lockyard_cli::main_with(&[lockyard_cli::own_lock::<Mine>("mine").fifo()])
+//! }
+//! ```
+//!
 //! Exit codes: 0 for success, 1 for failure, 2 for bad usage or bad input. After a signal the code
 //! is 128 plus the signal's number (`signals.rs`).
 
@@ -19,6 +29,7 @@ mod measure_tables;
 mod memory;
 mod new_file;
 mod output;
+mod own_lock;
 mod predict;
 mod progress;
 mod report;
@@ -37,10 +48,20 @@ mod verdict;
 
 use arguments::{Arguments, Command};
 use errors::{Failure, complain};
+use lockyard_scenarios::LockKinds;
 use std::process::ExitCode;
+
+pub use lockyard_scenarios::OwnLock;
+pub use own_lock::own_lock;
 
 /// Runs the command with the arguments of the process; returns its exit code.
 pub fn main() -> ExitCode {
+    main_with(&[])
+}
+
+/// Runs the command as [`main`] does. Scripts can name the locks `own` beside the library's.
+/// [`own_lock`] makes one of a type. A wrong name among them is an error, with exit code 2.
+pub fn main_with(own: &[OwnLock]) -> ExitCode {
     // This process may be a task that `lockyard syscalls` has started. A task must have no second
     // thread, so check this before any thread starts.
     if let Some(code) = syscalls::task() {
@@ -51,9 +72,10 @@ pub fn main() -> ExitCode {
             "warning: a signal will end the command without its finished rows: {error}"
         ));
     }
-    let done = usage::parse().and_then(|arguments| {
+    let done = LockKinds::with_own(own).map_err(Failure::from).and_then(|locks| {
+        let arguments = usage::parse(&locks)?;
         screen::detect(arguments.display.colour, arguments.display.quiet);
-        perform(&arguments)
+        perform(&arguments, &locks)
     });
     let interrupted = signals::caught();
     let code = match done {
@@ -81,19 +103,19 @@ pub fn main() -> ExitCode {
     interrupted.map_or(code, |(_, code)| ExitCode::from(code))
 }
 
-fn perform(arguments: &Arguments) -> Result<(), Failure> {
+fn perform(arguments: &Arguments, locks: &LockKinds) -> Result<(), Failure> {
     signals::begin(arguments.command.as_ref().is_some_and(Command::has_rows_to_keep));
     match &arguments.command {
-        None => output::write(&arguments::overview()),
+        None => output::write(&arguments::overview(locks)),
         Some(Command::Reproduce(options)) => reproduce::run(options),
-        Some(Command::Predict(options)) => predict::run(options),
-        Some(Command::Measure(options)) => measure::run(options),
+        Some(Command::Predict(options)) => predict::run(options, locks),
+        Some(Command::Measure(options)) => measure::run(options, locks),
         Some(Command::MeasureTables(options)) => measure_tables::run(options),
         Some(Command::Syscalls(options)) => syscalls::run(options),
         Some(Command::LockCallPath(options)) => call_path::run(options),
         Some(Command::Compare(options)) => compare::run(options),
         Some(Command::Machines(options)) => machines::run(options),
-        Some(Command::Scenarios(options)) => scenarios::run(options),
+        Some(Command::Scenarios(options)) => scenarios::run(options, locks),
         Some(Command::Completions(options)) => shell::completions(options),
         Some(Command::Man(options)) => shell::man(options),
     }

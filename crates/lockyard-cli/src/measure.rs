@@ -15,10 +15,11 @@ use lockyard_results::fairness::TOO_FEW_WAITS;
 use lockyard_results::render::{Document, Extent};
 use lockyard_results::row::Row;
 use lockyard_results::{published, scaling};
+use lockyard_scenarios::LockKinds;
 
-pub(crate) fn run(options: &Measure) -> Result<(), Failure> {
+pub(crate) fn run(options: &Measure, locks: &LockKinds) -> Result<(), Failure> {
     call_path::no_scenario(&options.scenario)?;
-    let mut script = names::scenario(&options.scenario)?;
+    let mut script = names::scenario(&options.scenario, locks)?;
     let variants = peers::choose(&mut script, &options.variants, options.peers.as_deref())?;
     let threads = thread_list(&options.threads)?;
     check_most("--threads", "threads", &threads, MOST_THREADS)?;

@@ -19,12 +19,12 @@ use lockyard_results::published;
 use lockyard_results::render::{Document, Extent};
 use lockyard_results::row::Row;
 use lockyard_results::scaling::{self, VariantFit};
-use lockyard_scenarios::Script;
+use lockyard_scenarios::{LockKinds, Script};
 use lockyard_sim::Machine;
 
-pub(crate) fn run(options: &Predict) -> Result<(), Failure> {
+pub(crate) fn run(options: &Predict, locks: &LockKinds) -> Result<(), Failure> {
     call_path::no_scenario(&options.scenario)?;
-    let script = names::scenario(&options.scenario)?;
+    let script = names::scenario(&options.scenario, locks)?;
     let machines = machines(&options.machines)?;
     let threads = thread_list(&options.threads)?;
     let reports = Reports::of_threads(&options.pages, &threads)?;

@@ -1,24 +1,25 @@
 //! `lockyard scenarios`: the shipped scripts, and a template for new ones.
 
-use crate::arguments::{NewScenario, Scenarios, ScenariosCommand};
+use crate::arguments::{self, NewScenario, Scenarios, ScenariosCommand};
 use crate::errors::Failure;
 use crate::new_file::NewFile;
 use crate::output;
 use crate::screen::screen;
 use lockyard_results::render::Screen;
-use lockyard_scenarios::Script;
+use lockyard_scenarios::{LockKinds, OwnLock, Script};
 use lockyard_support::{hint, printable};
 
-pub(crate) fn run(options: &Scenarios) -> Result<(), Failure> {
+pub(crate) fn run(options: &Scenarios, locks: &LockKinds) -> Result<(), Failure> {
     match &options.command {
-        None | Some(ScenariosCommand::List) => output::write(&list()),
+        None | Some(ScenariosCommand::List) => output::write(&list(locks)),
         Some(ScenariosCommand::Show { scenario }) => show(scenario),
-        Some(ScenariosCommand::New(options)) => new(options),
+        Some(ScenariosCommand::New(options)) => new(options, locks),
     }
 }
 
-/// Returns a list of the shipped scripts with their titles, and commands that use a script.
-fn list() -> String {
+/// Returns a list of the shipped scripts with their titles, commands that use a script, and the own
+/// locks that scripts can name.
+fn list(locks: &LockKinds) -> String {
     let names: Vec<&str> = Script::names().collect();
     let widest = names.iter().map(|name| name.len()).max().unwrap_or(0);
     let mut text = String::new();
@@ -36,6 +37,9 @@ fn list() -> String {
                 template for a program of your own. lockyard predict NAME --machine MACHINE \
                 --threads LIST runs one.";
     text.push_str(&format!("\n{}\n", screen().wrap(more)));
+    if let Some(own) = arguments::own_locks(locks) {
+        text.push_str(&format!("\n{}\n", screen().wrap(&own)));
+    }
     text
 }
 
@@ -50,14 +54,14 @@ fn show(name: &str) -> Result<(), Failure> {
     }
 }
 
-fn new(options: &NewScenario) -> Result<(), Failure> {
+fn new(options: &NewScenario, locks: &LockKinds) -> Result<(), Failure> {
     check_times(options)?;
     let file = options.out.as_deref().map(|path| NewFile::at("--out", path, options.force));
     let file = file.transpose()?;
     let shown = file.as_ref().map_or("mine.toml", NewFile::shown);
-    let text = filled(options, shown);
-    // The name is the only text in the script that the user chooses.
-    Script::parse("--name", &text).map_err(|_| {
+    let text = filled(options, locks, shown);
+    // The name is the only unchecked text in the script that the user chooses.
+    Script::parse_with("--name", &text, locks).map_err(|_| {
         Failure::Input(format!(
             "--name `{}`: allowed: 1 to 64 of a-z A-Z 0-9 - _ . + / @",
             printable(&options.name)
@@ -89,9 +93,18 @@ fn check_times(options: &NewScenario) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the template with the user's times. `file` is the file name in its comments.
-fn filled(options: &NewScenario, file: &str) -> String {
+/// Returns the template with the user's times, and with a variant for each own lock. `file` is the
+/// file name in its comments.
+fn filled(options: &NewScenario, locks: &LockKinds, file: &str) -> String {
+    let variant = |lock: &OwnLock| {
+        let name = lock.name();
+        format!(
+            "[[variants]]\nname = \"{name}\"\ntitle = \"a lock of your own\"\n\
+             set = [{{ object = \"m\", lock = \"{name}\" }}]\n\n"
+        )
+    };
     include_str!("template.toml")
+        .replace("@OWN@\n", &locks.own().iter().map(variant).collect::<String>())
         .replace("@FILE@", file)
         .replace("@NAME@", &options.name)
         .replace("@OUTSIDE@", &(options.every - options.held).to_string())

@@ -1,12 +1,13 @@
 //! Reports bad usage in one line, like all bad input: the error, its place, and the allowed values.
 //! The argument parser finds the error, but its message has several lines.
 
-use crate::arguments::Arguments;
+use crate::arguments::{self, Arguments};
 use crate::errors::Failure;
 use crate::screen;
 use clap::error::{ContextKind, ContextValue, Error, ErrorKind};
 use clap::{Arg, Command, CommandFactory, FromArgMatches};
 use lockyard_results::render::Screen;
+use lockyard_scenarios::LockKinds;
 use lockyard_support::{hint, printable};
 use std::ffi::OsString;
 
@@ -15,8 +16,8 @@ use std::ffi::OsString;
 /// # Errors
 ///
 /// Bad usage.
-pub(crate) fn parse() -> Result<Arguments, Failure> {
-    let mut command = Arguments::command().term_width(screen::width());
+pub(crate) fn parse(locks: &LockKinds) -> Result<Arguments, Failure> {
+    let mut command = arguments::command(locks);
     command.build();
     let command = with_usage_in(command, screen::width());
     let parsed = command.try_get_matches().and_then(|found| Arguments::from_arg_matches(&found));

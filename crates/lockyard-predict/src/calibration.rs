@@ -7,7 +7,7 @@ use crate::names;
 use crate::placement::{MachinePlacement, check_threads};
 use crate::simulate::{CellSpec, RunPlan, SimulationEffort, simulate};
 use lockyard_results::published::{PublishedCell, PublishedTable};
-use lockyard_scenarios::{Calibration, Gives, Length, Metric, Region, Script, Variant};
+use lockyard_scenarios::{Calibration, Gives, Length, LockKinds, Metric, Region, Script, Variant};
 use lockyard_support::{InputError, threads as in_words};
 
 /// Returns the published cell that calibrates `variant` for `machine`, as the script's calibration
@@ -156,7 +156,7 @@ fn calibrating(script: &Script, calibration: &Calibration) -> Result<Script, Fai
     let Some(name) = calibration.experiment.as_ref().filter(own) else {
         return Ok(script.clone());
     };
-    let other = names::scenario(name)?;
+    let other = names::scenario(name, &LockKinds::default())?;
     let elsewhere = other.calibration.as_ref().and_then(|c| c.experiment.as_ref());
     if elsewhere.is_some_and(|experiment| *experiment != other.name) {
         return Err(Failure::Input(InputError(format!(

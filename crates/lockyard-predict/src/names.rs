@@ -1,6 +1,6 @@
 //! Look-up of machines and scenarios: shipped ones by name, others by the path of a file.
 
-use lockyard_scenarios::Script;
+use lockyard_scenarios::{LockKinds, Script};
 use lockyard_sim::Machine;
 use lockyard_support::{InputError, hint, printable};
 use std::io::Read;
@@ -33,27 +33,28 @@ pub fn machine(name: &str) -> Result<Machine, InputError> {
 const MOST_BYTES: u64 = 1 << 20;
 
 /// Returns the script on standard input.
-fn standard_input() -> Result<Script, InputError> {
+fn standard_input(locks: &LockKinds) -> Result<Script, InputError> {
     let mut text = String::new();
     let read = std::io::stdin().lock().take(MOST_BYTES + 1).read_to_string(&mut text);
     read.map_err(|error| InputError(format!("standard input cannot be read: {error}")))?;
-    Ok(Script::parse("standard input", &text)?)
+    Ok(Script::parse_with("standard input", &text, locks)?)
 }
 
-/// Returns the scenario of this name, or in this file; `-` is standard input.
+/// Returns the scenario of this name, or in this file; `-` is standard input. A file can name the
+/// own locks of `locks`.
 ///
 /// # Errors
 ///
 /// If there is none, or its file is broken.
-pub fn scenario(name: &str) -> Result<Script, InputError> {
+pub fn scenario(name: &str, locks: &LockKinds) -> Result<Script, InputError> {
     if name == "-" {
-        return standard_input();
+        return standard_input(locks);
     }
     if let Some(script) = Script::shipped(name) {
         return Ok(script);
     }
     if is_path(name) {
-        return Ok(Script::load(Path::new(name))?);
+        return Ok(Script::load_with(Path::new(name), locks)?);
     }
     let names: Vec<&str> = Script::names().collect();
     let hint = hint(name, &names, "there are");

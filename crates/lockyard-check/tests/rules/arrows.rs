@@ -97,6 +97,7 @@ const WALLS: &[Wall] = &[
         &[
             "lockyard-support",
             "lockyard-trace",
+            "lockyard",
             "lockyard-sim",
             "lockyard-scenarios",
             "lockyard-results",

@@ -32,6 +32,7 @@ pub(crate) use shell::{Completions, Man};
 pub(crate) use syscalls::{Kinds, SyscallsFormat, SyscallsOptions};
 
 use clap::{CommandFactory, Parser, Subcommand};
+use lockyard_scenarios::LockKinds;
 
 /// Version of the command, with the commit that it was built from if that is known.
 const VERSION: &str = env!("LOCKYARD_VERSION");
@@ -98,9 +99,24 @@ impl Command {
     }
 }
 
+/// Returns a sentence with the names of the own locks, or `None` if there are none.
+pub(crate) fn own_locks(locks: &LockKinds) -> Option<String> {
+    let names: Vec<&str> = locks.own().iter().map(|lock| lock.name()).collect();
+    (!names.is_empty())
+        .then(|| format!("Locks of this program, beside the library's: {}.", names.join(", ")))
+}
+
+/// Returns the command, whose help names the own locks.
+pub(crate) fn command(locks: &LockKinds) -> clap::Command {
+    let command = Arguments::command().term_width(crate::screen::width());
+    let Some(own) = own_locks(locks) else { return command };
+    let after = command.get_after_help().map_or_else(String::new, ToString::to_string);
+    command.after_help(format!("{own}\n\n{after}"))
+}
+
 /// Returns the output of a call without arguments: the help, with commands to try.
-pub(crate) fn overview() -> String {
-    Arguments::command().term_width(crate::screen::width()).render_help().to_string()
+pub(crate) fn overview(locks: &LockKinds) -> String {
+    command(locks).render_help().to_string()
 }
 
 #[cfg(test)]
