@@ -183,13 +183,13 @@ pub trait Lane: Copy {
 
 /// The upper half of the lane value `bits`.
 #[inline(always)]
-pub(crate) fn upper<B: Int>(bits: B) -> B::Half {
+pub fn upper<B: Int>(bits: B) -> B::Half {
     part_of(bits, 1)
 }
 
 /// The lower half of the lane value `bits`.
 #[inline(always)]
-pub(crate) fn lower<B: Int>(bits: B) -> B::Half {
+pub fn lower<B: Int>(bits: B) -> B::Half {
     part_of(bits, 0)
 }
 
