@@ -10,11 +10,12 @@
 //! - [`primitives`]: the table of the checked primitives.
 //! - [`matrix`]: every operation against every other operation, generated.
 //! - [`mutation`]: every ordering weakened, one at a time; a check must notice each.
+//! - [`own`]: all of this for a lock of a user's crate.
 //! - [`quarantine`]: a host that detects accesses to freed memory.
 //! - [`sources`]: reads the source files.
 //! - [`controls`]: primitives that are wrong on purpose; every harness must catch them.
 //!
-//! The checks themselves are the tests of this crate.
+//! The checks of the library's primitives are the tests of this crate.
 
 pub mod backends;
 pub mod controls;
@@ -25,6 +26,7 @@ pub mod finding;
 pub mod hooks;
 pub mod matrix;
 pub mod mutation;
+pub mod own;
 pub mod primitives;
 pub mod program;
 pub mod quarantine;

@@ -13,6 +13,11 @@ pub struct Source {
 }
 
 impl Source {
+    /// Returns the source of a file with this text.
+    pub fn of(path: String, text: &str) -> Source {
+        Source { path, code: without_tests(&code_of(text)) }
+    }
+
     /// Returns the numbers of the lines that contain `pattern`, counted from 1.
     pub fn lines_with(&self, pattern: &str) -> Vec<usize> {
         let lines = self.code.lines().enumerate();
@@ -44,7 +49,7 @@ pub fn sources(folder: &str) -> Vec<Source> {
                 let text = fs::read_to_string(&path).expect("a source file is text");
                 let from_root = path.strip_prefix(&root).expect("it lies below the root");
                 let path = from_root.to_string_lossy().replace('\\', "/");
-                found.push(Source { path, code: without_tests(&code_of(&text)) });
+                found.push(Source::of(path, &text));
             }
         }
     }

@@ -17,13 +17,15 @@ pub mod suites;
 pub mod survivors;
 
 pub use mutant::{Mutant, Report, Totals, weakenings};
+pub(crate) use suite::is_in;
 pub use suite::{Check, Suite};
 
-use crate::hooks::with_weakened;
+use crate::hooks::{Site, with_weakened};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering as Plain};
 
-/// Weakens every site of `suites`, on `threads` threads. Calls `seen` with each mutant.
+/// Weakens every site of `suites`, on `threads` threads. Calls `seen` with each mutant. Orderings in
+/// the library's sources that no suite reaches are complaints.
 ///
 /// # Errors
 ///
@@ -34,6 +36,19 @@ pub fn run(
     threads: usize,
     seen: impl Fn(&Mutant) + Sync,
 ) -> Result<Report, String> {
+    let (mutants, reached) = weaken(suites, explained, threads, seen)?;
+    let mut complaints = survivors::unused(explained, suites, &mutants);
+    complaints.extend(reach::unreached(suites, &reached));
+    Ok(Report { mutants, complaints })
+}
+
+/// Weakens every site of `suites`. Returns the mutants, and the sites.
+pub(crate) fn weaken(
+    suites: &[Suite],
+    explained: &'static [survivors::Survivor],
+    threads: usize,
+    seen: impl Fn(&Mutant) + Sync,
+) -> Result<(Vec<Mutant>, Vec<Site>), String> {
     let found = parallel(suites, threads, Suite::sites);
     let mut work = Vec::new();
     let mut reached = Vec::new();
@@ -54,9 +69,7 @@ pub fn run(
         seen(&mutant);
         mutant
     });
-    let mut complaints = survivors::unused(explained, suites, &mutants);
-    complaints.extend(reach::unreached(suites, &reached));
-    Ok(Report { mutants, complaints })
+    Ok((mutants, reached))
 }
 
 /// Does `work` on each of `items`, on several threads. Returns the results in the items' order.

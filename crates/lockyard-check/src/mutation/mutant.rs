@@ -32,18 +32,24 @@ pub struct Mutant {
     pub reason: Option<&'static str>,
 }
 
+impl Mutant {
+    fn result(&self) -> String {
+        match (&self.killed, self.reason) {
+            (Some((check, found, execution)), None) => {
+                format!("killed by {check}: {found}, execution {execution}")
+            }
+            (Some((check, ..)), Some(_)) => format!("killed by {check}, AND EXPLAINED"),
+            (None, Some(reason)) => format!("survives: {reason}"),
+            (None, None) => "SURVIVES, UNEXPLAINED".to_owned(),
+        }
+    }
+}
+
+/// A row of a Markdown table.
 impl fmt::Display for Mutant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (site, order, weakened) = (self.site, self.order, self.weakened);
-        write!(f, "| {} | {site} | {order} -> {weakened:?} | ", self.suite)?;
-        match (&self.killed, self.reason) {
-            (Some((check, found, execution)), None) => {
-                write!(f, "killed by {check}: {found}, execution {execution} |")
-            }
-            (Some((check, ..)), Some(_)) => write!(f, "killed by {check}, AND EXPLAINED |"),
-            (None, Some(reason)) => write!(f, "survives: {reason} |"),
-            (None, None) => write!(f, "SURVIVES, UNEXPLAINED |"),
-        }
+        write!(f, "| {} | {site} | {order} -> {weakened:?} | {} |", self.suite, self.result())
     }
 }
 
@@ -54,6 +60,18 @@ pub struct Report {
     pub mutants: Vec<Mutant>,
     /// Other errors: an unneeded entry of a table, or an ordering that no program reaches.
     pub complaints: Vec<String>,
+}
+
+/// Two lines for each mutant, the complaints, and the line of [`Totals`].
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for mutant in &self.mutants {
+            let (site, order, weakened) = (mutant.site, mutant.order, mutant.weakened);
+            writeln!(f, "{site}, {order} -> {weakened:?}\n    {}", mutant.result())?;
+        }
+        self.complaints.iter().try_for_each(|complaint| writeln!(f, "{complaint}"))?;
+        f.write_str(&self.totals().line())
+    }
 }
 
 /// Numbers of sites: all, killed and explained.
@@ -79,6 +97,11 @@ impl Totals {
 }
 
 impl Report {
+    /// Mutants that no check noticed.
+    pub fn survivors(&self) -> impl Iterator<Item = &Mutant> {
+        self.mutants.iter().filter(|mutant| mutant.killed.is_none())
+    }
+
     /// Counts the sites.
     pub fn totals(&self) -> Totals {
         let sites: BTreeSet<_> = self.mutants.iter().map(|m| (m.suite, m.site)).collect();

@@ -67,8 +67,9 @@ pub(super) fn unreached(suites: &[Suite], reached: &[Site]) -> Vec<String> {
     let all = ["crates/lockyard/src", "crates/lockyard-tables/src"].map(sources);
     let primitives = all.iter().flatten().filter(|source| !source.path.contains("/platform/"));
     for source in primitives {
-        let standing = standing(source);
-        if standing.is_empty() || NO_SUITE_YET.iter().any(|file| source.path.ends_with(file)) {
+        if standing(source).is_empty()
+            || NO_SUITE_YET.iter().any(|file| source.path.ends_with(file))
+        {
             continue;
         }
         let owned = suites.iter().any(|s| s.files.iter().any(|file| source.path.ends_with(file)));
@@ -76,24 +77,30 @@ pub(super) fn unreached(suites: &[Suite], reached: &[Site]) -> Vec<String> {
             complaints.push(format!("{} has orderings, and no suite", source.path));
             continue;
         }
-        let mut seen: BTreeMap<String, BTreeSet<Site>> = BTreeMap::new();
-        for site in reached.iter().filter(|site| source.path.ends_with(site.file)) {
-            let function = function_of(source, site.at.0 as usize);
-            seen.entry(function).or_default().insert(*site);
-        }
-        for (function, count) in standing {
-            let seen = seen.get(&function).map_or(0, BTreeSet::len);
-            let excused = ELSEWHERE
-                .iter()
-                .find(|(file, name, ..)| source.path.ends_with(file) && *name == function)
-                .map_or(0, |&(_, _, count, _)| count);
-            if seen + excused < count || excused > 0 && seen >= count {
-                complaints.push(format!(
-                    "{}, `{function}`: {count} orderings in the source, \
-                     {seen} sites reached and {excused} excused with a reason",
-                    source.path
-                ));
-            }
+        let seen: BTreeSet<Site> =
+            reached.iter().filter(|site| source.path.ends_with(site.file)).copied().collect();
+        complaints.extend(unreached_in(source, &seen));
+    }
+    complaints
+}
+
+/// Returns one complaint for each function of a source with unreached orderings. `reached` has the
+/// reached sites of this source.
+pub(crate) fn unreached_in(source: &Source, reached: &BTreeSet<Site>) -> Vec<String> {
+    let mut complaints = Vec::new();
+    for (function, count) in standing(source) {
+        let in_function = |site: &&Site| function_of(source, site.at.0 as usize) == function;
+        let seen = reached.iter().filter(in_function).count();
+        let excused = ELSEWHERE
+            .iter()
+            .find(|(file, name, ..)| source.path.ends_with(file) && *name == function)
+            .map_or(0, |&(_, _, count, _)| count);
+        if seen + excused < count || excused > 0 && seen >= count {
+            complaints.push(format!(
+                "{}, `{function}`: {count} orderings in the source, \
+                 {seen} sites reached and {excused} excused with a reason",
+                source.path
+            ));
         }
     }
     complaints

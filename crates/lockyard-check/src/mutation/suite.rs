@@ -3,6 +3,7 @@
 use crate::backends::Verdict;
 use crate::hooks::{Ordered, Site, ordered_sites};
 use std::collections::BTreeSet;
+use std::path::Path;
 
 /// A program that must notice a weakened ordering.
 pub struct Check {
@@ -16,15 +17,23 @@ pub struct Check {
 pub struct Suite {
     /// The primitive.
     pub name: &'static str,
-    /// Path suffixes of the files whose orderings it must notice.
+    /// Files whose orderings it must notice: suffixes of their paths, or absolute paths.
     pub files: &'static [&'static str],
     /// The programs, the cheapest first.
     pub checks: Vec<Check>,
 }
 
+/// Returns true if the site is in `file`, which is a suffix of its path, or an absolute path. (The
+/// compiler names a file of a workspace by its path from the workspace's root.)
+pub(crate) fn is_in(site: &Site, file: &str) -> bool {
+    let file = Path::new(file);
+    let path = Path::new(site.file);
+    path.ends_with(file) || file.is_absolute() && file.ends_with(path)
+}
+
 impl Suite {
     fn owns(&self, site: &Site) -> bool {
-        self.files.iter().any(|file| site.file.ends_with(file))
+        self.files.iter().any(|file| is_in(site, file))
     }
 
     /// Runs the whole suite, and returns its sites.

@@ -29,11 +29,12 @@ use lockyard_tables::connections;
 use lockyard_tables::id_table::Rcu;
 use lockyard_tables::statistics::PerNode;
 
-type Host = Hooked<Checked, Scripted>;
+/// The host of the checks.
+pub(crate) type Host = Hooked<Checked, Scripted>;
 type Of<P> = <P as Primitive>::Program<Host>;
 
 /// Returns the check that runs a program.
-fn check<P: Program>(ops: &[P::Op], bounds: Bounds) -> Check {
+pub(crate) fn check<P: Program>(ops: &[P::Op], bounds: Bounds) -> Check {
     let ops = ops.to_vec();
     let name = format!("{ops:?}, {bounds}");
     Check { name, run: Box::new(move || verdict(model::<P>(&ops, bounds))) }
@@ -41,19 +42,19 @@ fn check<P: Program>(ops: &[P::Op], bounds: Bounds) -> Check {
 
 /// Returns the checks of a lock: two threads without a bound, three threads, and four threads of
 /// which three wait.
-fn lock<P: Primitive<Op = LockOp>>() -> Vec<Check> {
+pub(crate) fn lock<P: Program<Op = LockOp>>() -> Vec<Check> {
     use LockOp::{Lock, LockTwice, TryLock};
     vec![
-        check::<Of<P>>(&[Lock, Lock], Bounds::ALL),
-        check::<Of<P>>(&[Lock, TryLock], Bounds::ALL),
-        check::<Of<P>>(&[TryLock, TryLock], Bounds::ALL),
-        check::<Of<P>>(&[Lock, Lock, Lock], Bounds::stepping_back(2)),
-        check::<Of<P>>(&[Lock, Lock, TryLock], Bounds::stepping_back(2)),
-        check::<Of<P>>(&[LockTwice, Lock], Bounds::stepping_back(2)),
-        check::<Of<P>>(&[LockTwice, LockTwice, Lock], Bounds::stepping_back(2)),
-        check::<Of<P>>(&[Lock, Lock, Lock, Lock], Bounds::stepping_back(1)),
-        check::<Of<P>>(&[Lock, Lock, Lock, Lock], Bounds::stepping_back(2)),
-        check::<Of<P>>(&[Lock, Lock, Lock, TryLock], Bounds::stepping_back(2)),
+        check::<P>(&[Lock, Lock], Bounds::ALL),
+        check::<P>(&[Lock, TryLock], Bounds::ALL),
+        check::<P>(&[TryLock, TryLock], Bounds::ALL),
+        check::<P>(&[Lock, Lock, Lock], Bounds::stepping_back(2)),
+        check::<P>(&[Lock, Lock, TryLock], Bounds::stepping_back(2)),
+        check::<P>(&[LockTwice, Lock], Bounds::stepping_back(2)),
+        check::<P>(&[LockTwice, LockTwice, Lock], Bounds::stepping_back(2)),
+        check::<P>(&[Lock, Lock, Lock, Lock], Bounds::stepping_back(1)),
+        check::<P>(&[Lock, Lock, Lock, Lock], Bounds::stepping_back(2)),
+        check::<P>(&[Lock, Lock, Lock, TryLock], Bounds::stepping_back(2)),
     ]
 }
 
@@ -63,8 +64,8 @@ fn queued() -> Vec<Check> {
     use NestedOp::{First, Holding, Interrupted, Second};
     type P = QueuedStore;
     type K = Queued;
-    let mut checks = lock::<P>();
-    checks.extend(lock::<QueuedNoNode>());
+    let mut checks = lock::<Of<P>>();
+    checks.extend(lock::<Of<QueuedNoNode>>());
     let ops = [Holding, First, Second, Interrupted];
     checks.push(check::<NestedProgram<K, Host>>(&ops, Bounds::stepping_back(2)));
     checks
@@ -298,14 +299,14 @@ pub fn all() -> Vec<Suite> {
     ];
     const ID_TABLE: &[&str] = &["src/id_table/mod.rs", "src/id_table/segments.rs"];
     vec![
-        suite("ticket 16+16", &["src/lock/ticket.rs"], lock::<Ticket16>()),
-        suite("ticket 8+8", &["src/lock/ticket.rs"], lock::<Ticket8>()),
-        suite("ticket asm-loop", &["src/lock/ticket.rs"], lock::<TicketAsm>()),
-        suite("test-and-set", &["src/lock/test_and_set.rs"], lock::<Tas>()),
+        suite("ticket 16+16", &["src/lock/ticket.rs"], lock::<Of<Ticket16>>()),
+        suite("ticket 8+8", &["src/lock/ticket.rs"], lock::<Of<Ticket8>>()),
+        suite("ticket asm-loop", &["src/lock/ticket.rs"], lock::<Of<TicketAsm>>()),
+        suite("test-and-set", &["src/lock/test_and_set.rs"], lock::<Of<Tas>>()),
         suite("queued", QUEUED, queued()),
-        suite("queued cmpxchg-grab", QUEUED, lock::<QueuedCmpxchg>()),
-        suite("mcs", &["src/lock/mcs.rs", "src/lock/queue.rs"], lock::<McsOfFour>()),
-        suite("clh", &["src/lock/clh.rs", "src/lock/queue.rs"], lock::<ClhOfFour>()),
+        suite("queued cmpxchg-grab", QUEUED, lock::<Of<QueuedCmpxchg>>()),
+        suite("mcs", &["src/lock/mcs.rs", "src/lock/queue.rs"], lock::<Of<McsOfFour>>()),
+        suite("clh", &["src/lock/clh.rs", "src/lock/queue.rs"], lock::<Of<ClhOfFour>>()),
         suite("pv-ticket", &["src/lock/pv_ticket.rs"], parking::<PvTicketLock, PvTicketNoNode>()),
         suite(
             "pv-queued",

@@ -12,6 +12,7 @@ use lockyard_check::hooks::Scripted;
 use lockyard_check::mutation::survivors::Survivor;
 use lockyard_check::mutation::{Check, Report, Suite, Totals, run, suites};
 use lockyard_check::program::{LockOp, LockProgram};
+use lockyard_check::{own, source};
 
 fn suite(name: &str) -> Vec<Suite> {
     let suites: Vec<Suite> = suites::all().into_iter().filter(|suite| suite.name == name).collect();
@@ -80,6 +81,21 @@ fn a_reason_that_is_not_needed_is_an_error() {
     let gone =
         report.complaints.iter().any(|c| c.contains("does not exist") && c.contains("nowhere"));
     assert!(gone, "{:?}", report.complaints);
+}
+
+/// The crate of these tests stands for a user's crate.
+#[test]
+fn the_orderings_of_a_users_lock_are_weakened_too() {
+    let report = own::mutate::<TooStrong>(&[source!("src/controls.rs")]).unwrap();
+    let survivors: Vec<_> = report.survivors().collect();
+    assert_eq!(survivors.len(), 1, "{report}");
+    assert_eq!((survivors[0].order, survivors[0].weakened), ("AcqRel", Ordering::Acquire));
+    assert_eq!(report.totals(), Totals { sites: 3, killed: 2, explained: 0 });
+    // The file has another control, whose orderings a lock's programs do not reach.
+    let unreached = |complaint: &String| complaint.contains("controls.rs, `get_not_zero`: ");
+    assert!(report.complaints.iter().any(unreached), "{report}");
+    let missing = own::mutate::<TooStrong>(&["/nowhere.rs"]).unwrap_err();
+    assert!(missing.starts_with("/nowhere.rs: "), "{missing}");
 }
 
 #[test]
