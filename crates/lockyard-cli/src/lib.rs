@@ -60,7 +60,16 @@ pub fn main() -> ExitCode {
 }
 
 /// Runs the command as [`main`] does. Scripts can name the locks `own` beside the library's.
-/// [`own_lock`] makes one of a type. A wrong name among them is an error, with exit code 2.
+/// [`own_lock`] makes one of a type. A wrong name among them is an error, with exit code 2:
+///
+/// ```
+/// use lockyard::lock::Ticket;
+/// use std::process::ExitCode;
+///
+/// // The library has a lock of this name.
+/// let code = lockyard_cli::main_with(&[lockyard_cli::own_lock::<Ticket>("ticket")]);
+/// assert_eq!(format!("{code:?}"), format!("{:?}", ExitCode::from(2)));
+/// ```
 pub fn main_with(own: &[OwnLock]) -> ExitCode {
     // This process may be a task that `lockyard syscalls` has started. A task must have no second
     // thread, so check this before any thread starts.
