@@ -106,7 +106,7 @@ pub fn check_simulated<K: OwnLock>() -> Checks {
 /// of the holders' accesses, lost wake-ups, and accesses to the word after the last release. Stops
 /// at the first violation.
 ///
-/// A lock whose waiters only spin on its word takes seconds. One with queue nodes takes minutes.
+/// A lock whose waiters only spin on its word takes seconds. One with queue nodes takes longer.
 pub fn check_model<K: OwnLock>() -> Checks {
     let mut rows = Vec::new();
     for check in model_checks::<K>() {

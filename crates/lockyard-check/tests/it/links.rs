@@ -1,5 +1,6 @@
 //! Checks of the documents. Every relative link and anchor has a target, and every page is in the
-//! table of contents. The README and the glossary respect their maximum lengths.
+//! table of contents. The README and the glossary respect their maximum lengths. The guide to an
+//! own lock shows the code of its example.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use std::collections::{BTreeMap, BTreeSet};
@@ -208,6 +209,31 @@ fn every_page_is_in_the_table_of_contents_once() {
     assert!(not_there.is_empty(), "in SUMMARY.md only: {not_there:?}");
     let book = fs::read_to_string(docs.join("book.toml")).expect("it is there");
     assert!(book.contains("src = \".\""), "the pages are beside book.toml");
+}
+
+/// Returns the lines of the Rust code in a document.
+fn rust_lines(text: &str) -> Vec<&str> {
+    let mut is_rust = false;
+    let inside = |line: &&str| {
+        let is_fence = line.starts_with("```");
+        is_rust = if is_fence { *line == "```rust" } else { is_rust };
+        is_rust && !is_fence && !line.is_empty()
+    };
+    text.lines().filter(inside).collect()
+}
+
+#[test]
+fn the_guide_to_a_lock_of_your_own_shows_the_tested_example() {
+    let root = root();
+    let read = |path: &str| fs::read_to_string(root.join(path)).expect("it is there");
+    let files = ["src/lib.rs", "src/main.rs", "tests/check.rs"];
+    let example = files.map(|file| read(&format!("examples/own-lock/{file}"))).concat();
+    let example: BTreeSet<&str> = example.lines().collect();
+    let guide = read("docs/use/your-own-lock.md");
+    let shown = rust_lines(&guide);
+    assert!(shown.len() > 40, "{} lines are shown", shown.len());
+    let stale: Vec<_> = shown.into_iter().filter(|line| !example.contains(line)).collect();
+    assert!(stale.is_empty(), "not in the example: {stale:#?}");
 }
 
 #[test]
