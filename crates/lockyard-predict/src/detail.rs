@@ -49,6 +49,7 @@ pub fn detail(
         throughput: Some(prediction.throughput),
         range: Some(in_metric(prediction.range)),
         failed_compare_exchanges_per_success: Some(prediction.failed_per_success),
+        failed_compare_exchanges_per_operation: prediction.costs.failed_exchanges,
         rmws_per_ownership: Some(prediction.rmws_per_ownership),
         local_transfers_per_operation: Some(prediction.local_transfers),
         remote_transfers_per_operation: Some(prediction.remote_transfers),

@@ -149,23 +149,27 @@ fn local_work(nanoseconds: f64, work: Option<LocalWork>) -> (f64, f64) {
 fn works(steps: &[Step]) -> bool {
     steps.iter().any(|step| match step {
         Step::Work { .. } => true,
-        Step::Locked { steps, .. } => works(steps),
-        _ => false,
+        step => step.inner().is_some_and(works),
     })
 }
 
 /// Returns the steps with their stated local work multiplied by `factor`.
 fn with_work(steps: &[Step], factor: f64) -> Vec<Step> {
-    let changed = |step: &Step| {
-        let mut step = step.clone();
-        match &mut step {
-            Step::Work { nanoseconds, .. } => *nanoseconds *= factor,
-            Step::Locked { steps, .. } => *steps = with_work(steps, factor),
-            _ => {}
+    fn change(steps: &mut [Step], factor: f64) {
+        for step in steps {
+            match step {
+                Step::Work { nanoseconds, .. } => *nanoseconds *= factor,
+                step => {
+                    if let Some(steps) = step.inner_mut() {
+                        change(steps, factor);
+                    }
+                }
+            }
         }
-        step
-    };
-    steps.iter().map(changed).collect()
+    }
+    let mut steps = steps.to_vec();
+    change(&mut steps, factor);
+    steps
 }
 
 #[cfg(test)]

@@ -183,6 +183,7 @@ fn once(
         throughput: operations.iter().sum::<u64>() as f64 / (end - begin).as_secs_f64(),
         presence: Round::of(&stamps, (begin, end)),
         cpu_ns: ran.map(|ran| ran.as_nanos() as f64 / (all.reads + all.changes) as f64),
+        failed_exchanges: None,
         operations,
         pinned,
     };

@@ -26,7 +26,7 @@ use lockyard_results::outcome::SampleFigures;
 use lockyard_results::phase::Phase;
 use lockyard_results::row::Measured;
 use lockyard_results::statistics::{self, Oddity};
-use lockyard_scenarios::{Samples, Step, Variant};
+use lockyard_scenarios::{Samples, Variant};
 use lockyard_support::jobs;
 use std::sync::Arc;
 use std::time::Duration;
@@ -102,6 +102,9 @@ pub struct Result {
     /// CPU time per operation, all threads together, in nanoseconds: median over the rounds. `None`
     /// if the system does not count it.
     pub cpu_ns: Option<f64>,
+    /// Failed compare-exchanges of the script's steps per operation: mean over the rounds. `None`
+    /// if it has no such steps.
+    pub failed_exchanges: Option<f64>,
     /// CPU time by phase, if requested.
     pub attribution: Option<Attribution>,
     /// 95 % bootstrap interval of the median.
@@ -159,6 +162,7 @@ pub(crate) struct Sample {
     pub(crate) presence: Option<Round>,
     pub(crate) pinned: bool,
     pub(crate) cpu_ns: Option<f64>,
+    pub(crate) failed_exchanges: Option<f64>,
 }
 
 /// Observations of one cell in the passes after the rounds.
@@ -248,6 +252,7 @@ fn rounds(
                 throughput: run.throughput(),
                 presence: Round::of(&run.threads, run.window),
                 cpu_ns: run.cpu_ns(),
+                failed_exchanges: run.failed_exchanges,
                 operations: run.counted,
                 pinned: run.pinned,
             });
@@ -330,7 +335,7 @@ fn look(
         }
     }
     done();
-    if takes_a_lock(&task.variant.steps) {
+    if task.variant.takes_a_lock() {
         let holders = Arc::new(Holders::new(task.variant.objects.len()));
         let run = run::run(cell(task), times, Previous(holders))?;
         let mut all = Handovers::default();
@@ -344,10 +349,6 @@ fn look(
     }
     done();
     Ok(())
-}
-
-fn takes_a_lock(steps: &[Step]) -> bool {
-    steps.iter().any(|step| matches!(step, Step::Locked { .. }))
 }
 
 pub(crate) fn cell(task: &Task) -> HostCell<'_> {
@@ -382,6 +383,7 @@ pub(crate) fn summarise(samples: &[Sample], looked: Looked) -> Option<Result> {
         rounds: throughputs,
         pinned: samples.iter().all(|s| s.pinned),
         cpu_ns: statistics::median(&samples.iter().filter_map(|s| s.cpu_ns).collect::<Vec<_>>()),
+        failed_exchanges: mean(samples.iter().filter_map(|s| s.failed_exchanges)),
         attribution: None,
         presence: Presence::of(&presence),
         waits: looked.waits.as_ref().and_then(Waits::of),
@@ -392,6 +394,10 @@ pub(crate) fn summarise(samples: &[Sample], looked: Looked) -> Option<Result> {
             .and_then(|(_, throughput)| (median > 0.0).then(|| throughput / median)),
         counted: looked.counted,
     })
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
+    statistics::mean(&values.collect::<Vec<_>>())
 }
 
 #[cfg(test)]

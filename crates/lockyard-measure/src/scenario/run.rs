@@ -42,6 +42,9 @@ pub(crate) struct Run<F, S> {
     guests: usize,
     /// Operations of all threads, from start to end.
     pub(crate) operations: u64,
+    /// Failed compare-exchanges of the script's steps per operation, from start to end. `None` if
+    /// it has no such steps, or if nothing was done.
+    pub(crate) failed_exchanges: Option<f64>,
     /// Length of each sample in the window, and the operations of each thread in it. Empty if the
     /// window has no samples.
     pub(crate) samples: Vec<(Duration, Vec<u64>)>,
@@ -248,7 +251,7 @@ pub(crate) fn run<P: Probe>(
     }
     // All threads have stopped. Each sent its message after its last access.
     let counts = dog.counts();
-    let operations = counts.iter().sum();
+    let operations: u64 = counts.iter().sum();
     for (prepared, counts) in shared.prepared.iter().zip(counts.chunks(cell.threads)) {
         prepared.verify(counts.iter().sum()).map_err(|violation| {
             let (name, threads) = (&cell.variant.name, in_words(cell.threads));
@@ -257,5 +260,18 @@ pub(crate) fn run<P: Probe>(
     }
     guard::check(cell.placement, cell.threads, pinned, kept)?;
     let counted = before.iter().zip(after).map(|(before, after)| after - before).collect();
-    Ok(Run { counted, guests, operations, samples, window, pinned, threads, found, seen })
+    let failed: u64 = shared.prepared.iter().map(|objects| objects.exchanges().failed).sum();
+    let has_exchanges = cell.variant.compares_and_exchanges() && operations > 0;
+    Ok(Run {
+        counted,
+        guests,
+        operations,
+        failed_exchanges: has_exchanges.then(|| failed as f64 / operations as f64),
+        samples,
+        window,
+        pinned,
+        threads,
+        found,
+        seen,
+    })
 }

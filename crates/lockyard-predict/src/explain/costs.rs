@@ -38,6 +38,9 @@ pub struct Costs {
     pub work_varies: bool,
     /// `true` if a lock that was taken belongs to a lockref, where it shares a word with a count.
     pub locks_in_counts: bool,
+    /// Failed compare-exchanges of the script's steps per operation; `None` if it has no such
+    /// steps.
+    pub failed_exchanges: Option<f64>,
 }
 
 impl Costs {

@@ -35,6 +35,9 @@ impl Costs {
                 self.times_of(time)
             );
         }
+        if let Some(failed) = self.failed_exchanges {
+            text += &format!(" An operation has {failed:.2} failed compare-exchanges.");
+        }
         text + &self.of_ideal(cause)
     }
 

@@ -142,6 +142,8 @@ impl Stage for OnMachine {
     type Host = Simulated;
     const GIVES_BACK: bool = false;
     const OTHERS: bool = true;
+    // Each turn is simulated, so an endless loop would take minutes to reach the longest window.
+    const MOST_TURNS: u64 = 1 << 20;
 
     fn wait_for_others() {
         lockyard_sim::wait_for_others();

@@ -18,7 +18,7 @@ use lockyard_results::fairness::{self, Fairness, Waits};
 use lockyard_results::listing::Listing;
 use lockyard_results::outcome::CpuTime;
 use lockyard_results::statistics;
-use lockyard_scenarios::{Object, ObjectKind, Prepared, Starts};
+use lockyard_scenarios::{Exchanges, Object, ObjectKind, Prepared, Starts};
 use lockyard_sim::{CycleAttribution, RunEnd, RunStatistics, Simulation};
 use lockyard_support::threads as in_words;
 use std::rc::Rc;
@@ -192,6 +192,12 @@ impl<'a> Run<'a> {
         let window = self.window(begin, effort, &before.operations)?;
         let end = begin + machine.cycles(window.nanoseconds);
         sums.add(&mut self, &before, window, recording, end);
+        self.stop(end, sums)
+    }
+
+    /// Stops a run whose window ended at the cycle `end`, and verifies it.
+    fn stop(mut self, end: u64, sums: &mut Sums) -> Result<(), Failed> {
+        let machine = self.cell.machine;
         // Drain, and check the final state of everything.
         self.simulation.request_stop();
         let outcome = self.simulation.run_until(end + machine.cycles(drain_ns(self.cell)));
@@ -199,7 +205,9 @@ impl<'a> Run<'a> {
             return Err(Failed::outcome(outcome));
         }
         let operations = self.simulation.operations();
+        sums.operations_to_the_end += operations.iter().sum::<u64>();
         for (objects, operations) in self.objects.iter().zip(operations.chunks(self.cell.threads)) {
+            sums.own_exchanges.add(objects.exchanges());
             self.simulation
                 .setup(|| objects.verify(operations.iter().sum()))
                 .map_err(|error| Failed::Run(error.to_string()))?;
@@ -284,6 +292,10 @@ struct Sums<'a> {
     waits: Histogram<u64>,
     costs: Costs,
     operations: u64,
+    /// Compare-exchanges of the script's steps, from the start of each run to its end.
+    own_exchanges: Exchanges,
+    /// Operations from the start of each run to its end.
+    operations_to_the_end: u64,
     transfers: Transfers,
     locked: u64,
     fallbacks: Fallbacks,
@@ -309,6 +321,8 @@ impl<'a> Sums<'a> {
             waits: fairness::histogram(),
             costs: Costs::default(),
             operations: 0,
+            own_exchanges: Exchanges::default(),
+            operations_to_the_end: 0,
             transfers: Transfers::default(),
             locked: 0,
             fallbacks: Fallbacks::of(cell.variant),
@@ -414,6 +428,10 @@ impl<'a> Sums<'a> {
     fn describe_costs(&mut self) {
         self.costs.operations = self.operations;
         self.costs.guests = self.guests as u64;
+        self.costs.failed_exchanges =
+            self.cell.variant.compares_and_exchanges().then(|| {
+                self.own_exchanges.failed as f64 / self.operations_to_the_end.max(1) as f64
+            });
         self.costs.work_varies = self.cell.variant.work_varies;
         let locks = &self.costs.locks;
         let is_in_lockref = |object: &Object| {

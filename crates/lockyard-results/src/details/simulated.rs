@@ -27,6 +27,8 @@ pub struct SimulatedDetail {
     pub evidence: Option<EvidenceDetail>,
     /// Failed compare-exchanges per successful one.
     pub failed_compare_exchanges_per_success: Option<f64>,
+    /// Failed compare-exchanges of the script's steps per operation.
+    pub failed_compare_exchanges_per_operation: Option<f64>,
     /// Read-modify-writes per ownership of a line by a core.
     pub rmws_per_ownership: Option<f64>,
     /// Transfers of lines within a socket, per operation.

@@ -4,6 +4,7 @@
 //! `perform` runs them.
 
 mod calibration;
+mod conserved;
 mod figure;
 mod foreign;
 mod lock_kinds;
@@ -23,10 +24,13 @@ mod starts;
 mod step;
 mod table;
 mod table_kinds;
+mod value;
 mod variant;
 mod variant_pairs;
 
 pub use calibration::{Calibration, Gives};
+pub(crate) use conserved::ChainWords;
+pub use conserved::Conserved;
 pub use figure::{DIRECTION_PREFIX, Figure};
 pub(crate) use foreign::LockObject;
 pub use foreign::{Foreign, ForeignLock};
@@ -51,6 +55,8 @@ pub use step::{GetOperation, PutOperation, Step};
 pub(crate) use table::{Allowed, Setting, TableKind};
 pub use table::{KeyChoice, Table, TableOperation};
 pub(crate) use table_kinds::MOST_RECORDS;
+pub use value::{Condition, FirstValue, Operand, Place, Register, Sum, Value};
+pub(crate) use value::{REGISTERS, RegisterFile, TASK, first_registers};
 #[cfg(test)]
 pub(crate) use variant::LARGEST_FACTOR;
 pub use variant::Variant;

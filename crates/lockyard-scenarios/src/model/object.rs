@@ -37,7 +37,19 @@ pub enum ObjectKind {
         count: u32,
     },
     /// A 64-bit atomic word.
-    Word,
+    Word {
+        /// Initial value.
+        initial: u64,
+        /// Number by which each operation changes the value, if the script states it.
+        gains: Option<i64>,
+    },
+    /// An array of 64-bit atomic words, each in a line of its own.
+    Words {
+        /// Number of words.
+        count: u32,
+        /// Initial value of each word.
+        initial: u64,
+    },
     /// A non-atomic 64-bit word. If any step writes it, all accesses hold one common lock.
     Data,
     /// A table with its entries.

@@ -1,6 +1,7 @@
 //! The steps of an operation.
 
 use super::table::{KeyChoice, TableOperation};
+use super::value::{Condition, Place, Register, Value};
 use lockyard::platform::Activity;
 
 /// A way to take a reference.
@@ -101,6 +102,65 @@ pub enum Step {
         /// The entry. Unused if the operation inserts or removes one.
         key: KeyChoice,
     },
+    /// Loads a word into a register.
+    Load {
+        /// The word.
+        place: Place,
+        /// Register for its value.
+        into: Register,
+    },
+    /// Stores a value to a word.
+    Store {
+        /// The word.
+        place: Place,
+        /// The value.
+        value: Value,
+    },
+    /// Adds a value to a word atomically, and keeps the previous value.
+    FetchAdd {
+        /// The word.
+        place: Place,
+        /// Number that is added.
+        value: Value,
+        /// Register for the previous value.
+        into: Register,
+    },
+    /// Replaces a word's value atomically, if it is the expected one.
+    CompareExchange {
+        /// The word.
+        place: Place,
+        /// The expected value.
+        expect: Value,
+        /// The new value.
+        new: Value,
+        /// Register for the value that was found.
+        into: Option<Register>,
+        /// Register for 1 if the value was replaced, and 0 if it was not.
+        result: Register,
+    },
+    /// Puts a value into a register.
+    Set {
+        /// The register.
+        into: Register,
+        /// The value.
+        value: Value,
+    },
+    /// Performs a step if conditions hold. A compare-exchange that is not performed has failed.
+    When {
+        /// The conditions.
+        conditions: Vec<Condition>,
+        /// The step.
+        step: Box<Step>,
+    },
+    /// Performs steps again and again, until conditions hold after them.
+    Repeat {
+        /// The steps.
+        steps: Vec<Step>,
+        /// The conditions.
+        until: Vec<Condition>,
+        /// `true` if the loop is in no other one.
+        outermost: bool,
+    },
 }
 
 impl Step {
@@ -114,11 +174,30 @@ impl Step {
         }
     }
 
-    /// Returns the sum of `weight` over `steps`, including steps under locks.
+    /// Returns the steps inside this one: under a lock, in a loop, or with a condition.
+    pub fn inner(&self) -> Option<&[Step]> {
+        match self {
+            Step::Locked { steps, .. } | Step::Repeat { steps, .. } => Some(steps),
+            Step::When { step, .. } => Some(std::slice::from_ref(step)),
+            _ => None,
+        }
+    }
+
+    /// Returns the steps inside this one, to be changed.
+    pub fn inner_mut(&mut self) -> Option<&mut [Step]> {
+        match self {
+            Step::Locked { steps, .. } | Step::Repeat { steps, .. } => Some(steps),
+            Step::When { step, .. } => Some(std::slice::from_mut(step)),
+            _ => None,
+        }
+    }
+
+    /// Returns the sum of `weight` over `steps`, including steps inside others. A loop counts as
+    /// one turn.
     pub(crate) fn sum<N: std::iter::Sum>(steps: &[Step], weight: &impl Fn(&Step) -> N) -> N {
-        let of_one = |step: &Step| match step {
-            Step::Locked { steps, .. } => Step::sum(steps, weight),
-            step => weight(step),
+        let of_one = |step: &Step| match step.inner() {
+            Some(steps) => Step::sum(steps, weight),
+            None => weight(step),
         };
         steps.iter().map(of_one).sum()
     }

@@ -1,5 +1,6 @@
 //! Variants of a scenario.
 
+use super::conserved::Conserved;
 use super::foreign::ForeignLock;
 use super::object::{Object, ObjectKind};
 use super::region_parts::RegionPart;
@@ -7,6 +8,7 @@ use super::samples::Disturbance;
 use super::starts::Starts;
 use super::step::Step;
 use super::table::Table;
+use super::value::FirstValue;
 use lockyard::platform::Activity;
 
 /// Upper bound of the factors by which operations differ, if they do.
@@ -23,6 +25,10 @@ pub struct Variant {
     pub objects: Vec<Object>,
     /// The steps of one operation.
     pub steps: Vec<Step>,
+    /// First values of the tasks' registers.
+    pub first_values: Vec<FirstValue>,
+    /// Chains that must have the same elements after a run as before it.
+    pub conserved: Vec<Conserved>,
     /// Parts of regions that the steps name. Part 1 is the first element.
     pub parts: Vec<RegionPart>,
     /// Steps of additional tasks during a run with samples.
@@ -42,6 +48,22 @@ impl Variant {
     pub fn waits_for_others(&self) -> bool {
         let waits = |step: &Step| usize::from(matches!(step, Step::WaitForOthers { .. }));
         Step::sum(&self.steps, &waits) > 0
+    }
+
+    /// Returns `true` if a step takes a lock.
+    pub fn takes_a_lock(&self) -> bool {
+        fn takes(steps: &[Step]) -> bool {
+            steps
+                .iter()
+                .any(|step| matches!(step, Step::Locked { .. }) || step.inner().is_some_and(takes))
+        }
+        takes(&self.steps)
+    }
+
+    /// Returns `true` if a step is a compare-exchange of the script's own.
+    pub fn compares_and_exchanges(&self) -> bool {
+        let is = |step: &Step| usize::from(matches!(step, Step::CompareExchange { .. }));
+        Step::sum(&self.steps, &is) > 0
     }
 
     /// Returns `true` if a step has a share of the calibrated local work.
@@ -108,7 +130,8 @@ impl Variant {
             ObjectKind::Lock { lock } | ObjectKind::LockRef { lock, .. } => lock.is_fifo(),
             ObjectKind::Foreign { .. } => false,
             ObjectKind::Page { .. }
-            | ObjectKind::Word
+            | ObjectKind::Word { .. }
+            | ObjectKind::Words { .. }
             | ObjectKind::Data
             | ObjectKind::Table { .. } => true,
         })

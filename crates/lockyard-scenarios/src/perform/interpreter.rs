@@ -28,6 +28,7 @@ impl<S: Stage> Prepared<S> {
             S::operation_done();
             done(count);
         }
+        self.ended.add(task);
     }
 
     /// Performs exactly `count` operations.
@@ -53,6 +54,7 @@ impl<S: Stage> Prepared<S> {
             self.operation(&mut task);
             S::operation_done();
         }
+        self.ended.add(task);
     }
 
     /// Performs the steps of disturbance `number` once.
@@ -78,13 +80,20 @@ impl<S: Stage> Prepared<S> {
 
     /// Performs one operation.
     fn operation(&self, task: &mut Task) {
+        if task.is_faulty {
+            return self.idle();
+        }
         let factor = if self.work_varies { task.numbers.exponential() } else { 1.0 };
         self.perform(&self.steps, factor, task);
     }
 
-    /// Performs steps, with local work multiplied by `factor`.
-    fn perform(&self, steps: &[Step], factor: f64, task: &mut Task) {
+    /// Performs steps, with local work multiplied by `factor`. Stops after a step that no script
+    /// may do.
+    pub(super) fn perform(&self, steps: &[Step], factor: f64, task: &mut Task) {
         for step in steps {
+            if task.is_faulty {
+                return;
+            }
             match *step {
                 Step::Work { nanoseconds, activity } => {
                     S::work_in(activity, nanoseconds * factor);
@@ -145,6 +154,17 @@ impl<S: Stage> Prepared<S> {
                     // Relaxed: the addition publishes no other memory.
                     self.word(object).fetch_add(i64::from(value) as u64, Ordering::Relaxed);
                 }
+                Step::When { ref conditions, ref step } => {
+                    self.perform_when(conditions, step, factor, task);
+                }
+                Step::Repeat { ref steps, ref until, outermost } => {
+                    self.repeat((steps, until, outermost), factor, task);
+                }
+                Step::Load { .. }
+                | Step::Store { .. }
+                | Step::FetchAdd { .. }
+                | Step::CompareExchange { .. }
+                | Step::Set { .. } => self.perform_on_words(step, task),
             }
         }
     }

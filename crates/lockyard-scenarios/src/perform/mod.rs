@@ -1,5 +1,6 @@
 //! Performs scenarios: lays out the objects of a variant, and runs its steps on a stage.
 
+mod ended;
 mod interpreter;
 mod locks;
 mod objects;
@@ -10,8 +11,10 @@ mod stage;
 mod tables;
 mod task;
 mod verify;
+mod words;
 mod work_variation;
 
 pub use prepared::Prepared;
 pub use stage::Stage;
 pub use verify::Violation;
+pub use words::Exchanges;

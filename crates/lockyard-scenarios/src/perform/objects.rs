@@ -14,8 +14,52 @@ pub(super) enum Shared<H: HostWithSlots> {
     LockRef(Box<dyn LockRefObject>),
     Page(Box<dyn PageObject>),
     Word(NonNull<U64<H>>),
+    Words(Words<H>),
     Data(NonNull<Cell<H, u64>>),
     Table { table: Box<dyn TableObject>, entries: u64 },
+}
+
+/// An array of words, one in each line.
+pub(super) struct Words<H: HostWithSlots> {
+    first: NonNull<U64<H>>,
+    pub(super) count: u32,
+    /// Distance of two words in bytes.
+    stride: usize,
+}
+
+impl<H: HostWithSlots> Words<H> {
+    /// Returns a word of the array.
+    pub(super) fn get(&self, index: u64) -> Option<&U64<H>> {
+        if index >= u64::from(self.count) {
+            return None;
+        }
+        // SAFETY: `Shared::make` wrote this many words at this distance, and they live as long as
+        // `self` (`Prepared` frees the memory after its objects).
+        Some(unsafe { self.first.byte_add(self.stride * index as usize).as_ref() })
+    }
+}
+
+/// Returns the layout of the objects of one line, and the offset of each. Arrays of words have an
+/// element of each in each line.
+pub(super) fn line_layout<H: HostWithSlots>(
+    kinds: impl Iterator<Item = ObjectKind>,
+    line_bytes: usize,
+) -> Option<(Layout, Vec<usize>)> {
+    let mut line = Layout::from_size_align(0, line_bytes).ok()?;
+    let mut offsets = Vec::new();
+    let mut lines = 1;
+    for kind in kinds {
+        if let ObjectKind::Words { count, .. } = kind {
+            lines = count as usize;
+        }
+        let (extended, offset) = line.extend(Shared::<H>::layout_of(kind)).ok()?;
+        line = extended;
+        offsets.push(offset);
+    }
+    let line = line.pad_to_align();
+    // The distance of two elements is one line: the parser lets only as many arrays share one.
+    let all = Layout::from_size_align(line.size().checked_mul(lines)?, line.align()).ok()?;
+    Some((all, offsets))
 }
 
 /// An object in memory.
@@ -32,9 +76,11 @@ impl<H: HostWithSlots> Shared<H> {
     /// # Safety
     ///
     /// `memory` is large enough for the object, is used for nothing else, and outlives the object.
+    /// For an array of words, so is the same memory in each of the lines that follow.
     pub(super) unsafe fn make<S: Stage<Host = H>>(
         kind: ObjectKind,
         memory: NonNull<u8>,
+        line_bytes: usize,
     ) -> Option<Self> {
         Some(match kind {
             // SAFETY: the caller upholds the contract of this function.
@@ -55,11 +101,19 @@ impl<H: HostWithSlots> Shared<H> {
                 // size of its word.
                 Shared::Page(unsafe { page.make::<H>(count, memory) })
             }
-            ObjectKind::Word => {
+            ObjectKind::Word { initial, .. } => {
                 let word = memory.cast::<U64<H>>();
                 // SAFETY: the caller upholds the contract of this function.
-                unsafe { word.write(Word::new(0)) };
+                unsafe { word.write(Word::new(initial)) };
                 Shared::Word(word)
+            }
+            ObjectKind::Words { count, initial } => {
+                let first = memory.cast::<U64<H>>();
+                for index in 0..count as usize {
+                    // SAFETY: the caller provides memory for a word in each line.
+                    unsafe { first.byte_add(line_bytes * index).write(Word::new(initial)) };
+                }
+                Shared::Words(Words { first, count, stride: line_bytes })
             }
             ObjectKind::Data => {
                 let cell = memory.cast::<Cell<H, u64>>();
@@ -75,12 +129,14 @@ impl<H: HostWithSlots> Shared<H> {
         })
     }
 
-    /// Returns the size and alignment of an object.
+    /// Returns the size and alignment of an object, or of one element of an array.
     pub(super) fn layout_of(kind: ObjectKind) -> Layout {
         match kind {
             ObjectKind::Lock { lock } => lock.layout::<H>(),
             ObjectKind::Foreign { lock } => lock.layout(),
-            ObjectKind::LockRef { .. } | ObjectKind::Word => Layout::new::<U64<H>>(),
+            ObjectKind::LockRef { .. } | ObjectKind::Word { .. } | ObjectKind::Words { .. } => {
+                Layout::new::<U64<H>>()
+            }
             ObjectKind::Page { .. } => Layout::new::<U32<H>>(),
             ObjectKind::Data => Layout::new::<Cell<H, u64>>(),
             ObjectKind::Table { table } => table.layout::<H>(),
@@ -94,8 +150,18 @@ impl<H: HostWithSlots> Shared<H> {
             Shared::LockRef(lockref) => lockref.address(),
             Shared::Page(page) => page.address(),
             Shared::Word(word) => word.as_ptr() as usize,
+            Shared::Words(words) => words.first.as_ptr() as usize,
             Shared::Data(cell) => cell.as_ptr() as usize,
             Shared::Table { table, .. } => table.address(),
+        }
+    }
+
+    /// Returns the number of bytes from the object's first to its last.
+    pub(super) fn bytes(&self, kind: ObjectKind) -> usize {
+        let each = Self::layout_of(kind).size();
+        match self {
+            Shared::Words(words) => words.stride * (words.count as usize - 1) + each,
+            _ => each,
         }
     }
 }

@@ -1,14 +1,17 @@
 //! A variant of a script, laid out in memory and ready to be performed.
 
-use super::objects::{Placed, Shared};
+use super::ended::Ended;
+use super::objects::{Placed, Shared, line_layout};
 use super::stage::Stage;
 use super::task::{Begun, Task};
-use crate::model::{Step, TableOperation, Variant};
+use super::words::Exchanges;
+use crate::model::{Conserved, FirstValue, Object, Step, TableOperation, Variant};
 use lockyard::platform::Host;
 use std::alloc::Layout;
 use std::fmt;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
+use std::sync::OnceLock;
 
 /// A variant of a script, laid out in memory. Objects of one line are adjacent, and objects of
 /// different lines are in different lines. All tasks of a run share this value.
@@ -22,6 +25,11 @@ pub struct Prepared<S: Stage> {
     pub(super) work_varies: bool,
     seed: u64,
     begun: Begun,
+    pub(super) ended: Ended,
+    pub(super) first_values: Vec<FirstValue>,
+    pub(super) conserved: Vec<Conserved>,
+    /// The first step of the run that no script may do.
+    pub(super) fault: OnceLock<String>,
     pub(super) local_work: f64,
     blocks: Blocks<S>,
 }
@@ -70,16 +78,12 @@ impl<S: Stage> Prepared<S> {
         let mut blocks = Blocks { blocks: Vec::new(), _stage: PhantomData };
         let mut places = Vec::new();
         for line in 0..lines {
-            let mut block = Layout::from_size_align(0, line_bytes).ok()?;
-            for (index, object) in variant.objects.iter().enumerate() {
-                if object.line == line {
-                    let layout = Shared::<S::Host>::layout_of(object.kind);
-                    let (extended, offset) = block.extend(layout).ok()?;
-                    block = extended;
-                    places.push((index, line, offset));
-                }
-            }
-            let block = block.pad_to_align();
+            let in_line = |object: &&Object| object.line == line;
+            let kinds = variant.objects.iter().filter(in_line).map(|object| object.kind);
+            let (block, offsets) = line_layout::<S::Host>(kinds, line_bytes)?;
+            let indices = variant.objects.iter().enumerate();
+            let indices = indices.filter(|(_, object)| object.line == line).map(|(index, _)| index);
+            places.extend(indices.zip(offsets).map(|(index, offset)| (index, line, offset)));
             blocks.blocks.push((S::Host::allocate(block, node)?, block));
         }
         places.sort_unstable();
@@ -89,7 +93,7 @@ impl<S: Stage> Prepared<S> {
             let memory = unsafe { blocks.blocks[line].0.add(offset) };
             // SAFETY: the memory has the object's layout, and no other object is there. The blocks
             // outlive the objects (field order).
-            let shared = unsafe { Shared::make::<S>(object.kind, memory) }?;
+            let shared = unsafe { Shared::make::<S>(object.kind, memory, line_bytes) }?;
             Some(Placed { name: object.name.clone(), kind: object.kind, shared })
         });
         let objects = objects.collect::<Option<Vec<_>>>()?;
@@ -104,6 +108,10 @@ impl<S: Stage> Prepared<S> {
             work_varies: variant.work_varies,
             seed: 0,
             begun: Begun::default(),
+            ended: Ended::default(),
+            first_values: variant.first_values.clone(),
+            conserved: variant.conserved.clone(),
+            fault: OnceLock::new(),
             local_work,
             blocks,
         })
@@ -129,8 +137,7 @@ impl<S: Stage> Prepared<S> {
     /// Returns the name, the address and the size in bytes of each object.
     pub fn places(&self) -> impl Iterator<Item = (&str, usize, usize)> {
         self.objects.iter().map(|object| {
-            let size = Shared::<S::Host>::layout_of(object.kind).size();
-            (object.name.as_str(), object.shared.address(), size)
+            (object.name.as_str(), object.shared.address(), object.shared.bytes(object.kind))
         })
     }
 
@@ -144,7 +151,12 @@ impl<S: Stage> Prepared<S> {
 
     /// Begins a task, and returns its state.
     pub(super) fn begin_task(&self) -> Task {
-        self.begun.task(self.seed, self.inserts)
+        self.begun.task(self.seed, self.objects.len(), self.inserts, &self.first_values)
+    }
+
+    /// Returns the compare-exchanges of the steps of all tasks that have ended.
+    pub fn exchanges(&self) -> Exchanges {
+        self.ended.sums().exchanges
     }
 }
 

@@ -1,6 +1,8 @@
 //! Private state of each task of a run.
 
+use super::words::Exchanges;
 use super::work_variation::TaskNumbers;
+use crate::model::{FirstValue, Register, RegisterFile, first_registers};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// An entry that a task has inserted into a table and not removed.
@@ -19,9 +21,27 @@ pub(super) struct Task {
     pub(super) inserted: Vec<Inserted>,
     /// Number of insertions so far.
     pub(super) insertions: u32,
+    pub(super) registers: RegisterFile,
+    /// Compare-exchanges of the script's steps so far.
+    pub(super) exchanges: Exchanges,
+    /// Sum of the task's atomic changes of each object so far.
+    pub(super) changes: Vec<u64>,
+    /// `true` after a step that no script may do. The task then does nothing else.
+    pub(super) is_faulty: bool,
 }
 
 impl Task {
+    /// Puts a value into a register.
+    pub(super) fn set(&mut self, register: Register, value: u64) {
+        self.registers[usize::from(register.0)] = value;
+    }
+
+    /// Records an atomic change of an object by `difference`.
+    pub(super) fn changed(&mut self, object: usize, difference: u64) {
+        let sum = &mut self.changes[object];
+        *sum = sum.wrapping_add(difference);
+    }
+
     /// Returns the position of the entry that the task inserted last into a table, and the value
     /// with which the table finds it.
     pub(super) fn last_inserted(&self, table: usize) -> Option<(usize, Option<u64>)> {
@@ -35,12 +55,27 @@ impl Task {
 pub(super) struct Begun(AtomicU64);
 
 impl Begun {
-    /// Begins a task in a run with this seed. The task has up to `inserts` inserted entries at a
-    /// time.
-    pub(super) fn task(&self, seed: u64, inserts: usize) -> Task {
+    /// Begins a task in a run with this seed and number of objects. The task has up to `inserts`
+    /// inserted entries at a time, and begins with these values in its registers.
+    pub(super) fn task(
+        &self,
+        seed: u64,
+        objects: usize,
+        inserts: usize,
+        first: &[FirstValue],
+    ) -> Task {
         // Relaxed: tasks only need different numbers.
         let number = self.0.fetch_add(1, Ordering::Relaxed);
         let numbers = TaskNumbers::new(seed, number);
-        Task { number, numbers, inserted: Vec::with_capacity(inserts), insertions: 0 }
+        Task {
+            number,
+            numbers,
+            inserted: Vec::with_capacity(inserts),
+            insertions: 0,
+            registers: first_registers(first, number),
+            exchanges: Exchanges::default(),
+            changes: vec![0; objects],
+            is_faulty: false,
+        }
     }
 }

@@ -2,7 +2,9 @@
 //!
 //! Each file reads and checks one kind of entry. `script.rs` combines the entries.
 
+mod actions;
 mod calibration;
+mod conserved;
 mod data_locks;
 mod header;
 mod named_variants;
@@ -19,8 +21,10 @@ mod source;
 mod step_entry;
 mod steps;
 mod table_settings;
+mod values;
 mod variant_pairs;
 mod variants;
+mod word_steps;
 
 pub use script::MAX_FILE_BYTES;
 pub use source::ScriptError;

@@ -1,6 +1,8 @@
-//! Names to which entries of a script may refer: variants, objects, and parts of regions.
+//! Names to which entries of a script may refer: variants, objects, registers, and parts of
+//! regions.
 
 use super::source::{Result, Source};
+use super::values::Registers;
 use crate::model::{Object, RegionPart};
 use toml::Spanned;
 
@@ -11,6 +13,8 @@ pub(super) struct Names<'a> {
     pub(super) variants: &'a [String],
     /// The parts of regions that steps name.
     pub(super) parts: &'a [RegionPart],
+    /// The registers that steps name as their targets.
+    pub(super) registers: &'a Registers,
 }
 
 impl Names<'_> {

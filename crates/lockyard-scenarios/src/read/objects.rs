@@ -10,6 +10,9 @@ use toml::Spanned;
 /// Maximum initial number of references, chosen so that a run does not saturate a count.
 const MAX_COUNT: u32 = 1 << 20;
 
+/// Maximum number of words of an array. Each takes a line.
+const MAX_WORDS: u32 = 1 << 12;
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ObjectEntry {
@@ -19,6 +22,8 @@ pub(super) struct ObjectEntry {
     pause: Option<Spanned<bool>>,
     trywait: Option<Spanned<bool>>,
     count: Option<Spanned<u32>>,
+    initial: Option<Spanned<u64>>,
+    gains: Option<Spanned<i64>>,
     page: Option<Spanned<String>>,
     with: Option<Spanned<TableEntry>>,
     line: Option<Spanned<String>>,
@@ -42,6 +47,7 @@ enum Kind {
     Lock,
     LockRef,
     Word,
+    Words,
     Data,
     Page,
     Table,
@@ -53,7 +59,8 @@ impl Kind {
             ObjectKind::Lock { .. } | ObjectKind::Foreign { .. } => Kind::Lock,
             ObjectKind::LockRef { .. } => Kind::LockRef,
             ObjectKind::Page { .. } => Kind::Page,
-            ObjectKind::Word => Kind::Word,
+            ObjectKind::Word { .. } => Kind::Word,
+            ObjectKind::Words { .. } => Kind::Words,
             ObjectKind::Data => Kind::Data,
             ObjectKind::Table { .. } => Kind::Table,
         }
@@ -65,7 +72,9 @@ impl Kind {
             "with" => self == Kind::Table,
             "page" => self == Kind::Page,
             "lock" => matches!(self, Kind::Lock | Kind::LockRef),
-            "count" => matches!(self, Kind::LockRef | Kind::Page),
+            "count" => matches!(self, Kind::LockRef | Kind::Page | Kind::Words),
+            "initial" => matches!(self, Kind::Word | Kind::Words),
+            "gains" => self == Kind::Word,
             _ => self == Kind::LockRef,
         }
     }
@@ -101,9 +110,35 @@ pub(super) fn objects(source: &Source, entries: &[Spanned<ObjectEntry>]) -> Resu
             lines.push(line);
             lines.len() - 1
         });
-        objects.push(Object { name, kind, line });
+        let object = Object { name, kind, line };
+        if let Some(other) = objects.iter().find(|other| other.line == line) {
+            check_arrays(source, entry, &object, other)?;
+        }
+        objects.push(object);
     }
     Ok(objects)
+}
+
+/// Rejects an array of words in the line of anything but arrays of as many words.
+fn check_arrays(
+    source: &Source,
+    entry: &ObjectEntry,
+    object: &Object,
+    other: &Object,
+) -> Result<()> {
+    let words = |object: &Object| match object.kind {
+        ObjectKind::Words { count, .. } => Some(count),
+        _ => None,
+    };
+    if words(object) == words(other) {
+        return Ok(());
+    }
+    let message = format!(
+        "`{}` cannot share a line with `{}`: an array of words has a line for each, and shares them \
+         with arrays of as many words only",
+        object.name, other.name
+    );
+    Err(source.error(entry.line.as_ref().unwrap_or(&entry.name).span(), message))
 }
 
 impl ObjectEntry {
@@ -112,6 +147,7 @@ impl ObjectEntry {
             ("lock", Kind::Lock),
             ("lockref", Kind::LockRef),
             ("word", Kind::Word),
+            ("words", Kind::Words),
             ("data", Kind::Data),
             ("page", Kind::Page),
         ];
@@ -140,7 +176,16 @@ impl ObjectEntry {
                     count,
                 }
             }
-            Kind::Word => ObjectKind::Word,
+            Kind::Word => ObjectKind::Word {
+                initial: self.initial(),
+                gains: self.gains.as_ref().map(|found| *found.get_ref()),
+            },
+            Kind::Words => {
+                let lacks = "`count`, the number of its words";
+                let found = self.count.as_ref().ok_or_else(|| self.lacks(source, lacks))?;
+                let count = source.count("count", found, 1, MAX_WORDS)? as u32;
+                ObjectKind::Words { count, initial: self.initial() }
+            }
             Kind::Data => ObjectKind::Data,
         })
     }
@@ -154,6 +199,8 @@ impl ObjectEntry {
             ("pause", span(&self.pause)),
             ("trywait", span(&self.trywait)),
             ("count", span(&self.count)),
+            ("initial", span(&self.initial)),
+            ("gains", span(&self.gains)),
         ] {
             if let Some(span) = span
                 && !kind.has(field)
@@ -176,6 +223,11 @@ impl ObjectEntry {
             Some(found) => lock(source, found),
             None => Err(self.lacks(source, "`lock`, the kind of its lock")),
         }
+    }
+
+    /// Returns the initial value of a word. The default is 0.
+    fn initial(&self) -> u64 {
+        self.initial.as_ref().map_or(0, |found| *found.get_ref())
     }
 
     /// Reads the initial number of references, at least `least`. The default is 1.
@@ -210,7 +262,7 @@ pub(super) fn apply(source: &Source, set: &SetEntry, objects: &mut [Object]) -> 
             *table = table_settings::with(*table, source, with)?;
         }
         ObjectKind::Foreign { .. } => unreachable!("no script names one"),
-        ObjectKind::Word | ObjectKind::Data => {
+        ObjectKind::Word { .. } | ObjectKind::Words { .. } | ObjectKind::Data => {
             let message = format!(
                 "`{}` has no settings; only locks, lockrefs, pages and tables have them",
                 object.name
@@ -225,7 +277,7 @@ impl SetEntry {
     /// Rejects settings that an object does not have.
     fn check_fields(&self, source: &Source, object: &Object) -> Result<()> {
         let kind = Kind::of(object.kind);
-        let has_settings = !matches!(kind, Kind::Word | Kind::Data);
+        let has_settings = !matches!(kind, Kind::Word | Kind::Words | Kind::Data);
         for (field, span) in [
             ("with", span(&self.with)),
             ("page", span(&self.page)),

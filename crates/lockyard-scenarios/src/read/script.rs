@@ -1,6 +1,7 @@
 //! A script file: its sections, its limits, and the script that results.
 
 use super::calibration::CalibrationEntry;
+use super::conserved::{self, ConservedEntry};
 use super::header::{DoubtfulEntry, LeftOutEntry, MetricEntry};
 use super::names::Names;
 use super::objects::{self, ObjectEntry};
@@ -10,9 +11,10 @@ use super::published_run::{self, RunEntry};
 use super::samples::{self, DisturbanceEntry, SamplesEntry};
 use super::source::{Result, ScriptError, Source};
 use super::step_entry::{self, StepEntry};
+use super::values::{self, RegistersEntry};
 use super::variant_pairs::{self, PairEntry};
 use super::variants::{self, InCommon, VariantEntry};
-use super::{calibration, header, region_parts};
+use super::{calibration, header, region_parts, word_steps};
 use crate::model::{Calibration, LockKinds, Metric, Script};
 use serde::Deserialize;
 use std::path::Path;
@@ -59,6 +61,10 @@ struct File {
     objects: Vec<Spanned<ObjectEntry>>,
     #[serde(default)]
     steps: Vec<Spanned<StepEntry>>,
+    #[serde(default)]
+    registers: RegistersEntry,
+    #[serde(default)]
+    conserved: Vec<Spanned<ConservedEntry>>,
     variants: Spanned<Vec<Spanned<VariantEntry>>>,
     guests: Option<GuestsEntry>,
     #[serde(default)]
@@ -145,13 +151,16 @@ fn script(source: &Source, file: &File) -> Result<Script> {
     let samples = file.samples.as_ref().map(|s| samples::samples(source, s)).transpose()?;
     let disturbed = file.disturbances.iter().flat_map(|entry| entry.get_ref().steps());
     let parts = region_parts::parts(source, file.steps.iter().chain(disturbed))?;
-    let names = Names { variants: &variant_names, parts: &parts };
+    let registers = word_steps::registers(source, &file.registers, file.steps.iter())?;
+    let names = Names { variants: &variant_names, parts: &parts, registers: &registers };
     let in_common = InCommon {
         objects: &objects,
         names,
         steps: &file.steps,
         disturbances: &file.disturbances,
         samples,
+        first_values: &values::first_values(source, &file.registers, &registers)?,
+        conserved: &conserved::conserved(source, &file.conserved, &objects, names)?,
         work_varies: file.work_varies,
         starts: placement::starts(source, file.starts.as_ref())?,
         guests: placement::guests(source, file.guests.as_ref(), samples.is_some())?,

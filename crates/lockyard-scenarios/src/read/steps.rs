@@ -3,12 +3,14 @@
 //! Checks that locks nest, that objects are of the right kind, and that each operation removes all
 //! entries that it inserts into tables.
 
+use super::actions::{DO, Do};
 use super::data_locks;
 use super::names::Context;
 use super::objects;
 use super::region_parts;
 use super::source::{Result, Source};
 use super::step_entry::StepEntry;
+use super::word_steps::{self, WordStep};
 use crate::model::{
     GetOperation, KeyChoice, Object, ObjectKind, PutOperation, Step, Table, TableOperation,
 };
@@ -22,40 +24,6 @@ const MAX_WORK_NS: f64 = 1e7;
 /// Maximum `one_in` of a step.
 const MAX_ONE_IN: u32 = 1_000_000;
 
-/// The action of a step.
-#[derive(Clone, Copy, PartialEq)]
-enum Do {
-    Work,
-    Pause,
-    WaitForOthers,
-    Lock,
-    Unlock,
-    Get,
-    Put,
-    Read,
-    Write,
-    Add,
-    Table(TableOperation),
-}
-
-/// All actions, with the names that scripts use.
-const DO: [(&str, Do); 14] = [
-    ("work", Do::Work),
-    ("pause", Do::Pause),
-    ("wait-for-others", Do::WaitForOthers),
-    ("lock", Do::Lock),
-    ("unlock", Do::Unlock),
-    ("get", Do::Get),
-    ("put", Do::Put),
-    ("read", Do::Read),
-    ("write", Do::Write),
-    ("add", Do::Add),
-    ("look-up", Do::Table(TableOperation::LookUp)),
-    ("update", Do::Table(TableOperation::Update)),
-    ("insert", Do::Table(TableOperation::Insert)),
-    ("remove", Do::Table(TableOperation::Remove)),
-];
-
 const GET_OPERATIONS: [(&str, GetOperation); 3] = [
     ("get", GetOperation::Get),
     ("get-not-zero", GetOperation::GetNotZero),
@@ -68,36 +36,6 @@ const PUT_OPERATIONS: [(&str, PutOperation); 3] = [
     ("put-or-lock", PutOperation::PutOrLock),
 ];
 
-impl Do {
-    /// Rejects fields of an entry that its step does not have.
-    fn check_fields(self, source: &Source, entry: &StepEntry) -> Result<()> {
-        let work = self == Do::Work;
-        let has_region = matches!(self, Do::Work | Do::Lock);
-        let has_operation = matches!(self, Do::Get | Do::Put);
-        let has_key = self == Do::Read || matches!(self, Do::Table(table) if table.has_key());
-        let has_object = !matches!(self, Do::Work | Do::Pause | Do::WaitForOthers);
-        for (field, span, allowed) in [
-            ("share", entry.share.as_ref().map(Spanned::span), work),
-            ("ns", entry.ns.as_ref().map(Spanned::span), work),
-            ("region", entry.region.as_ref().map(Spanned::span), has_region),
-            ("name", entry.name.as_ref().map(Spanned::span), has_region),
-            ("value", entry.value.as_ref().map(Spanned::span), self == Do::Add),
-            ("one_in", entry.one_in.as_ref().map(Spanned::span), self == Do::WaitForOthers),
-            ("operation", entry.operation.as_ref().map(Spanned::span), has_operation),
-            ("key", entry.key.as_ref().map(Spanned::span), has_key),
-            ("object", entry.object.as_ref().map(Spanned::span), has_object),
-        ] {
-            if let Some(span) = span
-                && !allowed
-            {
-                let name = entry.r#do.get_ref();
-                return Err(source.error(span, format!("`{name}` steps have no `{field}`")));
-            }
-        }
-        Ok(())
-    }
-}
-
 /// Builds the steps of a variant. Checks that locks nest, and that data is accessed under its lock.
 pub(super) fn build(context: Context, entries: &[Spanned<StepEntry>]) -> Result<Vec<Step>> {
     let mut builder = Builder { context, open: Vec::new(), inserted: Vec::new() };
@@ -106,14 +44,21 @@ pub(super) fn build(context: Context, entries: &[Spanned<StepEntry>]) -> Result<
     Ok(steps)
 }
 
-/// A lock that is held.
+/// A lock that is held, or a loop that has begun.
 struct Open {
-    object: usize,
+    what: Opened,
     at: Range<usize>,
-    /// Kind of waiting for the lock.
-    wait: Activity,
-    /// Steps before the lock was taken.
+    /// Steps before the lock was taken, or the loop began.
     before: Vec<Step>,
+}
+
+enum Opened {
+    Lock {
+        object: usize,
+        /// Kind of waiting for the lock.
+        wait: Activity,
+    },
+    Loop,
 }
 
 /// An entry that was inserted into a table and not removed.
@@ -147,7 +92,7 @@ impl Used<'_> {
 /// Builds the steps of one variant.
 struct Builder<'a> {
     context: Context<'a>,
-    /// Locks that are held, the innermost last.
+    /// Locks that are held and loops that have begun, the innermost last.
     open: Vec<Open>,
     inserted: Vec<Inserted>,
 }
@@ -168,8 +113,13 @@ impl Builder<'_> {
                 self.add(entry, &mut steps)?;
             }
         }
-        if let Some(Open { object, at, .. }) = self.open.pop() {
-            let message = format!("`{}` is locked and never unlocked", self.objects()[object].name);
+        if let Some(Open { what, at, .. }) = self.open.pop() {
+            let message = match what {
+                Opened::Lock { object, .. } => {
+                    format!("`{}` is locked and never unlocked", self.objects()[object].name)
+                }
+                Opened::Loop => "`repeat` begins a loop that no `until` ends".to_owned(),
+            };
             return Err(self.source().error(at, message));
         }
         if let Some(Inserted { table, at }) = self.inserted.pop() {
@@ -204,12 +154,93 @@ impl Builder<'_> {
         let entry = spanned.get_ref();
         let what = self.source().choose("step", &entry.r#do, &DO)?;
         what.check_fields(self.source(), entry)?;
+        if self.is_in_loop() {
+            self.check_in_loop(what, entry)?;
+        }
+        let before = steps.len();
         match what {
             Do::Work => steps.push(self.work(spanned)?),
             Do::Pause => steps.push(Step::Pause),
             Do::WaitForOthers => steps.push(self.wait_for_others(entry)?),
-            _ => return self.add_with_object(spanned, what, steps),
+            Do::Word(WordStep::Set) => {
+                steps.push(word_steps::build(self.context, spanned, WordStep::Set, 0)?);
+            }
+            Do::Repeat => {
+                let before = std::mem::take(steps);
+                self.open.push(Open { what: Opened::Loop, at: spanned.span(), before });
+                return Ok(());
+            }
+            Do::Until => return self.until(spanned, steps),
+            _ => self.add_with_object(spanned, what, steps)?,
         }
+        if let Some(when) = &entry.when {
+            let conditions = word_steps::conditions(self.context, when)?;
+            let step = steps.remove(before);
+            steps.push(Step::When { conditions, step: Box::new(step) });
+        }
+        Ok(())
+    }
+
+    fn is_in_loop(&self) -> bool {
+        self.open.iter().any(|open| matches!(open.what, Opened::Loop))
+    }
+
+    /// Rejects steps in a loop that the lab counts by operations.
+    fn check_in_loop(&self, what: Do, entry: &StepEntry) -> Result<()> {
+        let source = self.source();
+        if let Some(share) = entry.share.as_ref().filter(|_| what == Do::Work) {
+            let message = "work in a loop has no `share`, because the number of turns is not \
+                           known; use `ns`";
+            return Err(source.error(share.span(), message));
+        }
+        if what.may_be_repeated() || matches!(what, Do::Repeat | Do::Until | Do::Unlock) {
+            return Ok(());
+        }
+        let allowed = DO.iter().filter(|(_, what)| what.may_be_repeated());
+        let allowed: Vec<&str> = allowed.map(|(name, _)| *name).collect();
+        let message = format!(
+            "a loop has no `{}` steps, because the lab checks how often an operation does them; \
+             allowed: {}, repeat, until",
+            entry.r#do.get_ref(),
+            allowed.join(", ")
+        );
+        Err(source.error(entry.r#do.span(), message))
+    }
+
+    /// Ends the loop that began last.
+    fn until(&mut self, spanned: &Spanned<StepEntry>, steps: &mut Vec<Step>) -> Result<()> {
+        let source = self.context.source;
+        let error = |message: String| Err(source.error(spanned.span(), message));
+        let before = match self.open.pop() {
+            Some(Open { what: Opened::Loop, before, .. }) => before,
+            Some(Open { what: Opened::Lock { object, .. }, .. }) => {
+                let name = &self.objects()[object].name;
+                return error(format!(
+                    "`until` ends a loop, but `{name}` was locked last; locks and loops nest"
+                ));
+            }
+            None => return error("`until` ends a loop that no `repeat` began".to_owned()),
+        };
+        let Some(when) = &spanned.get_ref().when else {
+            return error("`until` steps need `when`, the conditions that end the loop".to_owned());
+        };
+        let until = word_steps::conditions(self.context, when)?;
+        let inner = std::mem::replace(steps, before);
+        let looks = |step: &Step| {
+            usize::from(matches!(
+                step,
+                Step::Load { .. } | Step::FetchAdd { .. } | Step::CompareExchange { .. }
+            ))
+        };
+        if Step::sum(&inner, &looks) == 0 {
+            return error(
+                "the loop looks at no word, so it ends at once or never; allowed in it: load, \
+                 fetch-add or compare-exchange, at least one"
+                    .to_owned(),
+            );
+        }
+        let outermost = !self.is_in_loop();
+        steps.push(Step::Repeat { steps: inner, until, outermost });
         Ok(())
     }
 
@@ -243,7 +274,7 @@ impl Builder<'_> {
             let message = format!("`{}` has no `key`; only tables have one", found.get_ref());
             return Err(source.error(key.span(), message));
         }
-        let is_word = kind == ObjectKind::Word;
+        let is_word = matches!(kind, ObjectKind::Word { .. });
         let is_word_or_data = is_word || kind == ObjectKind::Data;
         match what {
             Do::Lock => self.lock(&used, entry, steps)?,
@@ -262,19 +293,33 @@ impl Builder<'_> {
             }
             Do::Add => {
                 used.needs(source, is_word, "a word")?;
-                let value = entry.value.as_ref().map_or(1, |v| *v.get_ref());
+                let value = self.added(entry)?;
                 steps.push(Step::Add { object, value });
             }
+            Do::Word(step) => steps.push(word_steps::build(self.context, spanned, step, object)?),
             Do::Table(_) => used.needs(source, false, "a table")?,
-            Do::Work | Do::Pause | Do::WaitForOthers => unreachable!("they use no object"),
+            Do::Work | Do::Pause | Do::WaitForOthers | Do::Repeat | Do::Until => {
+                unreachable!("they use no object")
+            }
         }
         Ok(())
+    }
+
+    /// Reads the number that an addition adds.
+    fn added(&self, entry: &StepEntry) -> Result<i32> {
+        let Some(found) = &entry.value else { return Ok(1) };
+        let number = found.get_ref().as_integer().and_then(|number| i32::try_from(number).ok());
+        number.ok_or_else(|| {
+            let text = lockyard_support::printable(&found.get_ref().to_string());
+            let message = format!("`value` is {text}; allowed: {} to {}", i32::MIN, i32::MAX);
+            self.source().error(found.span(), message)
+        })
     }
 
     fn work(&self, spanned: &Spanned<StepEntry>) -> Result<Step> {
         let entry = spanned.get_ref();
         let source = self.source();
-        let usual = if self.open.is_empty() { Region::System } else { Region::LockHold };
+        let usual = if self.held().next().is_none() { Region::System } else { Region::LockHold };
         let region = region_parts::region(source, entry)?.unwrap_or(usual);
         let parts = self.context.names.parts;
         let activity = region_parts::named(entry, parts).unwrap_or_else(|| region.into());
@@ -311,7 +356,7 @@ impl Builder<'_> {
             return Err(source.error(used.found.span(), format!("`{name}` is locked already")));
         }
         if self.keeps_a_node(used.object) {
-            let held = self.open.iter().filter(|held| self.keeps_a_node(held.object)).count();
+            let held = self.held().filter(|&held| self.keeps_a_node(held)).count();
             if held == NEST_LEVELS as usize {
                 let message = format!(
                     "`{name}` would be the fifth MCS or CLH lock held; a thread has nodes for \
@@ -324,20 +369,26 @@ impl Builder<'_> {
         let parts = self.context.names.parts;
         let wait = region_parts::named(entry, parts).unwrap_or_else(|| region.into());
         let before = std::mem::take(steps);
-        self.open.push(Open { object: used.object, at: used.found.span(), wait, before });
+        let what = Opened::Lock { object: used.object, wait };
+        self.open.push(Open { what, at: used.found.span(), before });
         Ok(())
     }
 
     fn unlock(&mut self, used: &Used, steps: &mut Vec<Step>) -> Result<()> {
         let name = used.found.get_ref();
         let message = match self.open.pop() {
-            Some(Open { object, wait, before, .. }) if object == used.object => {
+            Some(Open { what: Opened::Lock { object, wait }, before, .. })
+                if object == used.object =>
+            {
                 let inner = std::mem::replace(steps, before);
                 steps.push(Step::Locked { object, wait, steps: inner });
                 return Ok(());
             }
-            Some(held) => {
-                let last = &self.objects()[held.object].name;
+            Some(Open { what: Opened::Loop, .. }) => {
+                format!("`{name}` is unlocked in a loop; locks and loops nest")
+            }
+            Some(Open { what: Opened::Lock { object, .. }, .. }) => {
+                let last = &self.objects()[object].name;
                 format!("`{name}` is unlocked, but `{last}` was locked last; locks nest")
             }
             None => format!("`{name}` is unlocked, but not locked"),
@@ -387,8 +438,16 @@ impl Builder<'_> {
         }
     }
 
+    /// Returns the locks that are held.
+    fn held(&self) -> impl Iterator<Item = usize> {
+        self.open.iter().filter_map(|open| match open.what {
+            Opened::Lock { object, .. } => Some(object),
+            Opened::Loop => None,
+        })
+    }
+
     fn is_held(&self, object: usize) -> bool {
-        self.open.iter().any(|held| held.object == object)
+        self.held().any(|held| held == object)
     }
 
     fn keeps_a_node(&self, object: usize) -> bool {
@@ -456,8 +515,11 @@ fn scale_shares(steps: &mut [Step], total: f64) {
     for step in steps {
         match step {
             Step::CalibratedWork { share, .. } => *share /= total,
-            Step::Locked { steps, .. } => scale_shares(steps, total),
-            _ => {}
+            step => {
+                if let Some(steps) = step.inner_mut() {
+                    scale_shares(steps, total);
+                }
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use super::samples::{self, DisturbanceEntry};
 use super::source::{Result, Source};
 use super::step_entry::StepEntry;
 use super::steps;
-use crate::model::{Object, Samples, Starts, Variant};
+use crate::model::{Conserved, FirstValue, Object, Samples, Starts, Variant};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -28,6 +28,8 @@ pub(super) struct InCommon<'a> {
     pub(super) steps: &'a [Spanned<StepEntry>],
     pub(super) disturbances: &'a [Spanned<DisturbanceEntry>],
     pub(super) samples: Option<Samples>,
+    pub(super) first_values: &'a [FirstValue],
+    pub(super) conserved: &'a [Conserved],
     pub(super) work_varies: bool,
     pub(super) starts: Starts,
     pub(super) guests: Option<usize>,
@@ -66,6 +68,8 @@ pub(super) fn variant(
         title: source.text_or("title", entry.title.as_ref(), || entry.name.get_ref().clone())?,
         objects,
         steps,
+        first_values: in_common.first_values.to_vec(),
+        conserved: in_common.conserved.to_vec(),
         parts: names.parts.to_vec(),
         disturbances,
         guests: in_common.guests,

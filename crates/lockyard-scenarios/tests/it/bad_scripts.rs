@@ -19,7 +19,7 @@ fn wrong_steps_are_named() {
         (
             "{ do = \"zzz\" }",
             "there is no step `zzz`; allowed: work, pause, wait-for-others, lock, unlock, get, \
-             put, read, write, add",
+             put, read, write, add, load, store, fetch-add, compare-exchange, set, repeat, until",
         ),
         ("{ do = \"work\", ns = -5.0 }", "`ns` is -5; allowed: above 0, at most 10000000"),
         ("{ do = \"work\", ns = nan }", "`ns` is NaN; allowed: above 0, at most 10000000"),
@@ -74,7 +74,7 @@ fn wrong_steps_are_named() {
         ("{ do = \"pause\", onyl = [] }", "unknown field `onyl`"),
         (
             "{ do = \"add\", object = \"word\", value = 5000000000 }",
-            "invalid value: integer `5000000000`",
+            "`value` is 5000000000; allowed: -2147483648 to 2147483647",
         ),
     ];
     for (steps, expected) in cases {

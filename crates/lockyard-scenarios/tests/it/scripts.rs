@@ -18,6 +18,7 @@ fn flat(steps: &[Step]) -> Vec<&'static str> {
             Step::Write { .. } => vec!["write"],
             Step::Add { .. } => vec!["add"],
             Step::Table { operation, .. } => vec![operation.name()],
+            step => unreachable!("no shipped script has {step:?}"),
         })
         .collect()
 }

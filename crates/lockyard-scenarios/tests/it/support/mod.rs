@@ -4,7 +4,7 @@
 pub(crate) mod scripts;
 
 use lockyard::Native;
-use lockyard_scenarios::{Prepared, Script, Stage};
+use lockyard_scenarios::{Exchanges, Prepared, Script, Stage, Variant};
 use lockyard_sim::{Machine, RunEnd, Simulated, Simulation};
 use std::rc::Rc;
 
@@ -24,6 +24,7 @@ struct OnMachine;
 impl Stage for OnMachine {
     type Host = Simulated;
     const GIVES_BACK: bool = false;
+    const MOST_TURNS: u64 = 10_000;
     fn work(nanoseconds: f64) {
         lockyard_sim::work(nanoseconds);
     }
@@ -48,6 +49,7 @@ pub(crate) struct Tasks {
 pub(crate) struct Run {
     pub(crate) cycles: u64,
     pub(crate) hash: u64,
+    pub(crate) exchanges: Exchanges,
 }
 
 /// Simulates tasks that perform a variant. `place` returns the core of each task.
@@ -60,7 +62,19 @@ pub(crate) fn simulated(
 ) -> Run {
     let variant = script.variant(variant).expect("it has it");
     let machine = Machine::shipped("westmere-ex-4s10c").expect("it is shipped");
-    let mut simulation = Simulation::new(&machine, seed);
+    simulated_on(&machine, variant, tasks, seed, place).unwrap_or_else(|e| panic!("{e}"))
+}
+
+/// Simulates tasks that perform a variant on a machine. `place` returns the hardware thread of each
+/// task. The error is what is wrong after the run.
+pub(crate) fn simulated_on(
+    machine: &Machine,
+    variant: &Variant,
+    tasks: Tasks,
+    seed: u64,
+    place: impl Fn(usize) -> usize,
+) -> Result<Run, String> {
+    let mut simulation = Simulation::new(machine, seed);
     let prepared = simulation
         .setup(|| Prepared::<OnMachine>::new(variant, machine.line_bytes(), Some(0), 0.0))
         .expect("it fits into the arena")
@@ -74,6 +88,7 @@ pub(crate) fn simulated(
     assert!(matches!(outcome, RunEnd::Finished), "{outcome}");
     simulation
         .setup(|| prepared.verify(tasks.count as u64 * tasks.operations))
-        .unwrap_or_else(|e| panic!("{e}"));
-    Run { cycles: simulation.now(), hash: simulation.hash() }
+        .map_err(|violation| violation.to_string())?;
+    let exchanges = prepared.exchanges();
+    Ok(Run { cycles: simulation.now(), hash: simulation.hash(), exchanges })
 }

@@ -1,0 +1,151 @@
+//! Steps on words and registers, from which scripts make algorithms without locks.
+//!
+//! Each access is one operation of the platform, so that a simulated machine charges its line. The
+//! registers are private to the task and cost nothing there.
+
+use super::objects::Shared;
+use super::prepared::Prepared;
+use super::stage::Stage;
+use super::task::Task;
+use crate::model::{Condition, Place, Step, Value};
+use lockyard::platform::{Host, Ordering, U64, Word};
+
+/// Compare-exchanges of a script's own steps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Exchanges {
+    /// Number of those that replaced the value.
+    pub succeeded: u64,
+    /// Number of those that found another value than they expected.
+    pub failed: u64,
+}
+
+impl Exchanges {
+    /// Adds the compare-exchanges of `other`.
+    pub fn add(&mut self, other: Exchanges) {
+        self.succeeded += other.succeeded;
+        self.failed += other.failed;
+    }
+}
+
+impl<S: Stage> Prepared<S> {
+    /// Performs a step on words or registers. Marks the task as faulty if the step names an element
+    /// that an array does not have.
+    pub(super) fn perform_on_words(&self, step: &Step, task: &mut Task) {
+        match *step {
+            Step::Load { place, into } => {
+                let Some(word) = self.word_at(place, task) else { return };
+                // Acquire: pairs with the release of the store or compare-exchange that wrote the
+                // value.
+                task.set(into, word.load(Ordering::Acquire));
+            }
+            Step::Store { place, value } => {
+                let Some(word) = self.word_at(place, task) else { return };
+                // Release: pairs with the acquire of a task that loads the value.
+                word.store(value.of(&task.registers), Ordering::Release);
+            }
+            Step::FetchAdd { place, value, into } => {
+                let Some(word) = self.word_at(place, task) else { return };
+                let value = value.of(&task.registers);
+                // Both: pairs with the same addition of other tasks, as for a ticket.
+                task.set(into, word.fetch_add(value, Ordering::AcqRel));
+                task.changed(place.object, value);
+            }
+            Step::CompareExchange { place, expect, new, into, result } => {
+                let Some(word) = self.word_at(place, task) else { return };
+                let (expected, new) = (expect.of(&task.registers), new.of(&task.registers));
+                // Release: pairs with the acquire of a task that finds the new value. Acquire:
+                // pairs with the release that wrote the value found.
+                let order = (Ordering::AcqRel, Ordering::Acquire);
+                let found = word.compare_exchange(expected, new, order.0, order.1);
+                if found.is_ok() {
+                    task.exchanges.succeeded += 1;
+                    task.changed(place.object, new.wrapping_sub(expected));
+                } else {
+                    task.exchanges.failed += 1;
+                }
+                task.set(result, u64::from(found.is_ok()));
+                if let Some(into) = into {
+                    task.set(into, found.unwrap_or_else(|actual| actual));
+                }
+            }
+            Step::Set { into, value } => task.set(into, value.of(&task.registers)),
+            _ => unreachable!("the interpreter performs all other steps"),
+        }
+    }
+
+    /// Performs a step if its conditions hold.
+    pub(super) fn perform_when(
+        &self,
+        conditions: &[Condition],
+        step: &Step,
+        factor: f64,
+        task: &mut Task,
+    ) {
+        if Condition::all_hold(conditions, &task.registers) {
+            self.perform(std::slice::from_ref(step), factor, task);
+        } else if let Step::CompareExchange { result, .. } = *step {
+            task.set(result, 0);
+        }
+    }
+
+    /// Performs steps until conditions hold. The time of an outermost loop counts as a wait.
+    pub(super) fn repeat(
+        &self,
+        (steps, until, outermost): (&[Step], &[Condition], bool),
+        factor: f64,
+        task: &mut Task,
+    ) {
+        if outermost {
+            S::wait_begins();
+        }
+        for turn in 0.. {
+            self.perform(steps, factor, task);
+            if task.is_faulty || Condition::all_hold(until, &task.registers) {
+                break;
+            }
+            if turn == S::MOST_TURNS {
+                self.fault(task, || {
+                    format!(
+                        "a loop did not end after {turn} turns of one operation: no step made its \
+                         `until` true"
+                    )
+                });
+                break;
+            }
+        }
+        if outermost {
+            S::wait_ends();
+        }
+    }
+
+    /// Passes the time of an operation of a faulty task, which does nothing else any more.
+    pub(super) fn idle(&self) {
+        S::Host::relax();
+    }
+
+    /// Marks a task as faulty. `verify` reports the first fault of a run.
+    fn fault(&self, task: &mut Task, what: impl FnOnce() -> String) {
+        task.is_faulty = true;
+        self.fault.get_or_init(what);
+    }
+
+    /// Returns the word at a place, or marks the task as faulty if there is none.
+    fn word_at(&self, place: Place, task: &mut Task) -> Option<&U64<S::Host>> {
+        let index = place.at.map_or(0, |at| Value::Whole(at).of(&task.registers));
+        match &self.objects[place.object].shared {
+            // SAFETY: the word was written in `Shared::make` and lives as long as `self`.
+            Shared::Word(word) => Some(unsafe { word.as_ref() }),
+            Shared::Words(words) => {
+                let word = words.get(index);
+                if word.is_none() {
+                    let name = &self.objects[place.object].name;
+                    self.fault(task, || {
+                        format!("`{name}` has {} words, and a step used word {index}", words.count)
+                    });
+                }
+                word
+            }
+            _ => unreachable!("checked by the parser"),
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Steps on words and registers: their fields, and the registers that they name.
+
+use super::names::Context;
+use super::source::{Result, ScriptError, Source};
+use super::step_entry::StepEntry;
+use super::values::{Reader, Registers, RegistersEntry, SUCCEEDED};
+use crate::model::{Condition, ObjectKind, Operand, Place, Register, Step, Sum, Value};
+use toml::Spanned;
+
+/// A step on words and registers.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum WordStep {
+    Load,
+    Store,
+    FetchAdd,
+    CompareExchange,
+    Set,
+}
+
+impl WordStep {
+    /// Returns `true` if the step has a field. `when` and `object` are not asked for.
+    pub(super) fn has(self, field: &str) -> bool {
+        use WordStep::{CompareExchange, FetchAdd, Load, Set, Store};
+        match field {
+            "into" => self != Store,
+            "value" => matches!(self, Store | FetchAdd | Set),
+            "expect" | "new" | "result" => self == CompareExchange,
+            "at" => matches!(self, Load | Store | FetchAdd | CompareExchange),
+            _ => false,
+        }
+    }
+}
+
+/// Returns all registers that the steps of any variant name as a target.
+pub(super) fn registers<'e>(
+    source: &Source,
+    first: &RegistersEntry,
+    steps: impl Iterator<Item = &'e Spanned<StepEntry>>,
+) -> Result<Registers> {
+    let mut registers = Registers::new();
+    for name in first.keys() {
+        registers.add(source, name)?;
+    }
+    for step in steps {
+        let entry = step.get_ref();
+        for found in [&entry.into, &entry.result].into_iter().flatten() {
+            registers.add(source, found)?;
+        }
+        if entry.r#do.get_ref() == "compare-exchange" && entry.result.is_none() {
+            registers.add(source, &Spanned::new(step.span(), SUCCEEDED.to_owned()))?;
+        }
+    }
+    Ok(registers)
+}
+
+/// One entry that is being read.
+#[derive(Clone, Copy)]
+struct Reading<'a> {
+    context: Context<'a>,
+    entry: &'a Spanned<StepEntry>,
+}
+
+/// Builds a step on words and registers. `object` is its object, if it has one.
+pub(super) fn build(
+    context: Context,
+    entry: &Spanned<StepEntry>,
+    what: WordStep,
+    object: usize,
+) -> Result<Step> {
+    let reading = Reading { context, entry };
+    let fields = entry.get_ref();
+    let place = if what == WordStep::Set { None } else { Some(reading.place(object)?) };
+    let place = place.unwrap_or(Place { object, at: None });
+    Ok(match what {
+        WordStep::Load => Step::Load { place, into: reading.into()? },
+        WordStep::Store => Step::Store { place, value: reading.value("value", &fields.value)? },
+        WordStep::FetchAdd => {
+            let one = Value::Whole(Sum { first: Operand::Number(1), then: None });
+            let value = fields.value.as_ref().map(|found| reading.reader("value").value(found));
+            Step::FetchAdd { place, value: value.unwrap_or(Ok(one))?, into: reading.into()? }
+        }
+        WordStep::CompareExchange => Step::CompareExchange {
+            place,
+            expect: reading.value("expect", &fields.expect)?,
+            new: reading.value("new", &fields.new)?,
+            into: fields.into.as_ref().map(|found| reading.register(found)).transpose()?,
+            result: match &fields.result {
+                Some(found) => reading.register(found)?,
+                None => context.names.registers.succeeded(context.source, entry.span())?,
+            },
+        },
+        WordStep::Set => {
+            Step::Set { into: reading.into()?, value: reading.value("value", &fields.value)? }
+        }
+    })
+}
+
+/// Reads the conditions of a field `when`.
+pub(super) fn conditions(context: Context, when: &Spanned<toml::Value>) -> Result<Vec<Condition>> {
+    let Context { source, names, .. } = context;
+    Reader { source, registers: names.registers, field: "when" }.conditions(when)
+}
+
+impl<'a> Reading<'a> {
+    fn reader(self, field: &'a str) -> Reader<'a> {
+        Reader { source: self.context.source, registers: self.context.names.registers, field }
+    }
+
+    fn register(self, found: &Spanned<String>) -> Result<Register> {
+        self.context.names.registers.named(self.context.source, found)
+    }
+
+    fn lacks(self, field: &str) -> ScriptError {
+        let step = self.entry.get_ref().r#do.get_ref();
+        let message = format!("`{step}` steps need `{field}`");
+        self.context.source.error(self.entry.span(), message)
+    }
+
+    fn into(self) -> Result<Register> {
+        let found = self.entry.get_ref().into.as_ref().ok_or_else(|| self.lacks("into"))?;
+        self.register(found)
+    }
+
+    fn value(self, field: &'a str, found: &Option<Spanned<toml::Value>>) -> Result<Value> {
+        let found = found.as_ref().ok_or_else(|| self.lacks(field))?;
+        self.reader(field).value(found)
+    }
+
+    /// Reads the word, or the element of an array, on which the step works.
+    fn place(self, object: usize) -> Result<Place> {
+        let (source, entry) = (self.context.source, self.entry.get_ref());
+        let name = &self.context.objects[object].name;
+        let count = match self.context.objects[object].kind {
+            ObjectKind::Word { .. } => None,
+            ObjectKind::Words { count, .. } => Some(count),
+            _ => {
+                let step = entry.r#do.get_ref();
+                let message =
+                    format!("`{step}` steps need a word or an array of words; `{name}` is neither");
+                let at = entry.object.as_ref().map_or(self.entry.span(), Spanned::span);
+                return Err(source.error(at, message));
+            }
+        };
+        match (count, &entry.at) {
+            (None, None) => Ok(Place { object, at: None }),
+            (None, Some(at)) => {
+                let message = format!("`{name}` is one word and has no `at`; only arrays have one");
+                Err(source.error(at.span(), message))
+            }
+            (Some(_), None) => {
+                let message = format!("`{name}` is an array of words; `at` must say which one");
+                Err(source.error(self.entry.span(), message))
+            }
+            (Some(count), Some(found)) => {
+                let at = self.reader("at").whole(found)?;
+                if let Sum { first: Operand::Number(index), then: None } = at
+                    && index >= u64::from(count)
+                {
+                    let message = format!("`at` is {index}; allowed: 0 to {}", count - 1);
+                    return Err(source.error(found.span(), message));
+                }
+                Ok(Place { object, at: Some(at) })
+            }
+        }
+    }
+}
