@@ -256,6 +256,7 @@ fn notes(
         || tasks.iter().zip(&measured.results).filter_map(|(t, r)| Some((t, r.as_ref()?)));
     let cells: Vec<(&Task, &Measurement)> = results().collect();
     notes.extend(warnings::unfair(&cells));
+    notes.extend(retries(request, &cells));
     let places = placement.cpus(cpus);
     for (task, result) in cells {
         let s = if task.threads == 1 { "" } else { "s" };
@@ -305,6 +306,28 @@ fn notes(
     }
     notes.extend(notes_on_passes(request, measured));
     notes
+}
+
+/// Returns a note for each variant whose steps compare and exchange.
+fn retries(request: &MeasureRequest, cells: &[(&Task, &Measurement)]) -> Vec<String> {
+    let of_variant = |variant: &Variant| {
+        let of = cells.iter().filter(|(task, _)| task.variant.name == variant.name);
+        let each = |(task, result): &(&Task, &Measurement)| {
+            let s = if task.threads == 1 { "" } else { "s" };
+            result
+                .failed_exchanges
+                .map(|failed| format!("{failed:.3} on {} thread{s}", task.threads))
+        };
+        let each: Vec<String> = of.filter_map(each).collect();
+        (!each.is_empty()).then(|| {
+            format!(
+                "Failed compare-exchanges an operation of {}: {}.",
+                variant.name,
+                each.join(", ")
+            )
+        })
+    };
+    request.script.variants.iter().filter_map(of_variant).collect()
 }
 
 /// Returns notes on quantities that are measured in separate passes.

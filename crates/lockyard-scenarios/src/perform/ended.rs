@@ -1,7 +1,7 @@
 //! What tasks leave behind when they end: the registers, and sums over their operations.
 
+use super::exchanges::Exchanges;
 use super::task::Task;
-use super::words::Exchanges;
 use crate::model::RegisterFile;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -1,6 +1,7 @@
 //! Performs scenarios: lays out the objects of a variant, and runs its steps on a stage.
 
 mod ended;
+mod exchanges;
 mod interpreter;
 mod locks;
 mod objects;
@@ -14,7 +15,7 @@ mod verify;
 mod words;
 mod work_variation;
 
+pub use exchanges::Exchanges;
 pub use prepared::Prepared;
 pub use stage::Stage;
 pub use verify::Violation;
-pub use words::Exchanges;

@@ -1,10 +1,10 @@
 //! A variant of a script, laid out in memory and ready to be performed.
 
 use super::ended::Ended;
+use super::exchanges::Exchanges;
 use super::objects::{Placed, Shared, line_layout};
 use super::stage::Stage;
 use super::task::{Begun, Task};
-use super::words::Exchanges;
 use crate::model::{Conserved, FirstValue, Object, Step, TableOperation, Variant};
 use lockyard::platform::Host;
 use std::alloc::Layout;

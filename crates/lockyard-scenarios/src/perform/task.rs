@@ -1,6 +1,6 @@
 //! Private state of each task of a run.
 
-use super::words::Exchanges;
+use super::exchanges::Exchanges;
 use super::work_variation::TaskNumbers;
 use crate::model::{FirstValue, Register, RegisterFile, first_registers};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -10,23 +10,6 @@ use super::task::Task;
 use crate::model::{Condition, Place, Step, Value};
 use lockyard::platform::{Host, Ordering, U64, Word};
 
-/// Compare-exchanges of a script's own steps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Exchanges {
-    /// Number of those that replaced the value.
-    pub succeeded: u64,
-    /// Number of those that found another value than they expected.
-    pub failed: u64,
-}
-
-impl Exchanges {
-    /// Adds the compare-exchanges of `other`.
-    pub fn add(&mut self, other: Exchanges) {
-        self.succeeded += other.succeeded;
-        self.failed += other.failed;
-    }
-}
-
 impl<S: Stage> Prepared<S> {
     /// Performs a step on words or registers. Marks the task as faulty if the step names an element
     /// that an array does not have.
