@@ -20,7 +20,8 @@ use lockyard_scenarios::LockKinds;
 pub(crate) fn run(options: &Measure, locks: &LockKinds) -> Result<(), Failure> {
     call_path::no_scenario(&options.scenario)?;
     let mut script = names::scenario(&options.scenario, locks)?;
-    let variants = peers::choose(&mut script, &options.variants, options.peers.as_deref())?;
+    let list = options.peers.as_deref();
+    let variants = peers::choose(&mut script, &options.variants, list, &options.locks)?;
     let threads = thread_list(&options.threads)?;
     check_most("--threads", "threads", &threads, MOST_THREADS)?;
     if options.fit {

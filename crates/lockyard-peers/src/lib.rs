@@ -5,10 +5,13 @@
 //! code. The simulated machine cannot run them: it runs only code written for its platform. Neither
 //! the simulated machine nor the library depends on this crate.
 //!
+//! [`loaded`] has locks from shared objects, as other compilers make them.
+//!
 //! [`tables`] has alternatives to lockyard's tables, caches, counters and reclamation (`lockyard
 //! measure-tables`).
 
 mod bare;
+pub mod loaded;
 mod peer;
 #[cfg(target_os = "linux")]
 mod pthread;

@@ -13,6 +13,7 @@
 //! The tests of this crate run every row.
 
 use crate::bare::BareLock;
+use crate::loaded::loaded;
 use crate::peer::Peer;
 #[cfg(target_os = "linux")]
 use crate::pthread::{PthreadMutex, PthreadSpin};
@@ -234,7 +235,8 @@ pub const PEERS: &[Peer] = &[
     },
 ];
 
-/// Finds the peer with this name.
+/// Finds the peer with this name, in the table or among the [loaded](crate::loaded) ones.
 pub fn find(name: &str) -> Option<&'static Peer> {
-    PEERS.iter().find(|peer| peer.name == name)
+    let is = |peer: &&Peer| peer.name == name;
+    PEERS.iter().find(is).or_else(|| loaded().into_iter().find(|peer| peer.name == name))
 }

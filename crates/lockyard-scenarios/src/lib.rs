@@ -18,10 +18,10 @@ pub use lockyard::platform::{Activity, Region};
 pub use model::{
     CPU_SHARE_PREFIX, Calibration, Condition, Conserved, DIRECTION_PREFIX, Disturbance, Doubtful,
     Figure, FirstValue, Foreign, ForeignLock, GetOperation, Gives, KeyChoice, LeftOut, Length,
-    LockKind, LockKinds, Metric, Object, ObjectKind, OfTasks, OnHost, Operand, Order, OwnLock,
-    PageKind, Place, Profile, PublishedRun, PutOperation, Rate, RegionPart, Register,
-    SAMPLE_COUNT_PREFIX, SampleTotal, Samples, Script, Starts, Step, Sum, Symbol, Table,
-    TableOperation, Value, Variant, VariantPair, VariantSamples,
+    LoadedLock, LockFunction, LockKind, LockKinds, Metric, Object, ObjectKind, OfTasks, OnHost,
+    Operand, Order, OwnLock, PageKind, Place, Profile, PublishedRun, PutOperation, Rate,
+    RegionPart, Register, SAMPLE_COUNT_PREFIX, SampleTotal, Samples, Script, Starts, Step, Sum,
+    Symbol, Table, TableOperation, Value, Variant, VariantPair, VariantSamples,
 };
 pub use perform::{Exchanges, Prepared, Stage, Violation};
 pub use read::{MAX_FILE_BYTES, ScriptError};

@@ -27,6 +27,10 @@ pub(crate) struct Measure {
         default_missing_value = lockyard_measure::peers::ALL
     )]
     pub(crate) peers: Option<String>,
+    /// Also measure the lock of a shared object, e.g. ./mine.so; repeatable (see
+    /// examples/own-lock-c/mine.c)
+    #[arg(long = "lock", value_name = "FILE")]
+    pub(crate) locks: Vec<String>,
     #[command(flatten)]
     pub(crate) rounds: Rounds,
     /// Placement: fill, siblings-last, spread, unpinned, or CPUs such as 0,2 [default: as the

@@ -14,6 +14,7 @@ mod faults;
 mod formats;
 mod help;
 mod interrupted;
+mod lock_files;
 mod lock_free;
 mod looked;
 mod measure;

@@ -155,7 +155,7 @@ fn a_script_whose_variant_is_called_as_a_peer_is_told_so() {
         .expect("there is room");
     let path = path.to_str().expect("it is text");
     let why = refusal(&["measure", path, "--threads", "1", "--peers"]);
-    assert!(why.contains("has a variant `spin` of its own; rename it, or name the peers"), "{why}");
+    assert!(why.contains("has a variant `spin` already; rename it, or name the peers"), "{why}");
     // Under that name the scenario's own lock is measured, not the peer's.
     let arguments = ["measure", path, "--threads", "1", "--variant", "spin", "--peers=bare"];
     let document = json(&[&arguments[..], &BRIEF[..]].concat());

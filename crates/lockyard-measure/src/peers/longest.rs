@@ -238,7 +238,7 @@ mod tests {
 
     fn script() -> Script {
         let mut script = Script::shipped("spin-loop/same-node/embedded").unwrap();
-        add(&mut script, &parse("all").unwrap()).unwrap();
+        add(&mut script, "--peers", &parse("all").unwrap()).unwrap();
         script
     }
 

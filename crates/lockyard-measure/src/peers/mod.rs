@@ -1,15 +1,17 @@
-//! Peers as variants of a scenario: other projects' locks from `lockyard-peers` replace the
-//! scenario's lock. Also their descriptions in results.
+//! Peers as variants of a scenario: other projects' locks from `lockyard-peers`, and those of
+//! shared objects, replace the scenario's lock. Also their descriptions in results.
 //!
 //! A peer becomes an ordinary variant of the script. The same interpreter measures it in the same
 //! rounds, with the same checks. Simulated machines cannot run peers.
 
 pub mod longest;
 
+use lockyard_peers::loaded::{load, loaded};
 use lockyard_peers::{PEERS, Peer, find};
 use lockyard_results::row::Row;
 use lockyard_scenarios::{ObjectKind, Script, Variant};
 use lockyard_support::{InputError, hint, printable};
+use std::path::Path;
 
 /// Name that selects all peers.
 pub const ALL: &str = "all";
@@ -39,25 +41,35 @@ pub fn parse(list: &str) -> Result<Vec<&'static Peer>, InputError> {
     Ok(PEERS.iter().filter(|peer| wanted.contains(&peer.name)).collect())
 }
 
-/// Adds the peers of `list` to the script, and returns the variants to measure. These are the named
-/// variants of `script` (all if none is named) and the peers.
+/// Adds the peers of `list` and the locks of the shared objects `files` to the script, and returns
+/// the variants to measure. These are the named variants of `script` (all if none is named), the
+/// peers, and the files' locks.
 ///
 /// # Errors
 ///
-/// Same as for [`parse`] and [`add`]. Also if a peer is named as a variant.
+/// Same as for [`parse`] and [`add`]. Also if a peer is named as a variant, or a file has no lock.
 pub fn choose(
     script: &mut Script,
     variants: &[String],
     list: Option<&str>,
+    files: &[String],
 ) -> Result<Vec<String>, InputError> {
-    let Some(list) = list else { return Ok(variants.to_vec()) };
+    if list.is_none() && files.is_empty() {
+        return Ok(variants.to_vec());
+    }
     // Look these up before adding the peers, because peers are selected only through their own
     // option.
     let own = self::variants(script, variants)?;
     let mut chosen: Vec<String> = own.iter().map(|variant| variant.name.clone()).collect();
-    let peers = parse(list)?;
-    add(script, &peers)?;
+    let peers = list.map(parse).transpose()?.unwrap_or_default();
+    add(script, "--peers", &peers)?;
     chosen.extend(peers.iter().map(|peer| peer.name.to_owned()));
+    for file in files {
+        let file = Path::new(file);
+        let peer = load(file).map_err(|what| InputError(format!("--lock: {what}")))?;
+        add(script, "--lock", &[peer])?;
+        chosen.push(peer.name.to_owned());
+    }
     Ok(chosen)
 }
 
@@ -75,25 +87,28 @@ pub fn variants<'s>(script: &'s Script, names: &[String]) -> Result<Vec<&'s Vari
 }
 
 /// Adds `peers` to the variants of `script`. Each peer runs the steps of the first variant, with
-/// the peer's lock instead.
+/// the peer's lock instead. `option` names them in errors.
 ///
 /// # Errors
 ///
 /// If the first variant has no lock with its own word, or if a variant has the same name as a peer.
-pub fn add(script: &mut Script, peers: &[&'static Peer]) -> Result<(), InputError> {
+pub fn add(script: &mut Script, option: &str, peers: &[&'static Peer]) -> Result<(), InputError> {
     let first = script.variants[0].clone();
     for peer in peers {
         let name = &script.name;
         if script.variant(peer.name).is_some() {
+            let instead = match option {
+                "--lock" => "give the lock another name by `const char lockyard_lock_name[]`",
+                _ => "rename it, or name the peers to be measured: --peers=NAME,NAME",
+            };
             return Err(InputError(format!(
-                "--peers: scenario `{name}` has a variant `{}` of its own; \
-                 rename it, or name the peers to be measured: --peers=NAME,NAME",
+                "{option}: scenario `{name}` has a variant `{}` already; {instead}",
                 peer.name
             )));
         }
         let Some(variant) = first.with_foreign_lock(peer.name, peer.what, peer.lock) else {
             return Err(InputError(format!(
-                "--peers: scenario `{name}` has no lock that a peer could replace; allowed: \
+                "{option}: scenario `{name}` has no lock that a peer could replace; allowed: \
                  scenarios with an object of kind `lock`, such as {}",
                 with_locks().join(", ")
             )));
@@ -140,6 +155,7 @@ pub fn notes(script: &Script, rows: &[Row]) -> Vec<String> {
     };
     let each: Vec<String> = PEERS
         .iter()
+        .chain(loaded())
         .filter(measured)
         .map(|peer| format!("{} ({}): {}", peer.name, peer.from, peer.what))
         .collect();

@@ -4,26 +4,17 @@
 //! the library's locks. The crate `lockyard-peers` has the table of foreign locks. This crate has
 //! none.
 //!
+//! A foreign lock is a type of Rust, or functions that were loaded while the program runs.
+//!
 //! Only a real host can run foreign locks. On a simulated machine, threads are coroutines. A thread
 //! that waits outside the platform's `wait_until` would wait for ever.
 
+use super::loaded::{LoadedAt, LoadedLock};
+use super::lock_object::LockObject;
 use std::alloc::Layout;
 use std::fmt;
 use std::mem::MaybeUninit;
 use std::ptr::NonNull;
-
-/// A lock as the interpreter sees it.
-///
-/// The trait hides the kind of lock. Each step is one indirect call, at the same place for every
-/// kind.
-pub(crate) trait LockObject {
-    /// Runs `body` with the lock held.
-    fn locked(&self, body: &mut dyn FnMut());
-    /// Returns `true` if a task holds the lock.
-    fn is_held(&self) -> bool;
-    /// Address of the lock.
-    fn address(&self) -> usize;
-}
 
 /// A description of a foreign lock. A marker type implements it, because a crate can implement
 /// another crate's trait only for its own types.
@@ -55,13 +46,33 @@ pub unsafe trait Foreign: 'static {
 pub struct ForeignLock {
     name: &'static str,
     layout: Layout,
-    make: unsafe fn(NonNull<u8>) -> Option<Box<dyn LockObject>>,
+    make: Make,
+}
+
+/// Way to make a lock.
+#[derive(Clone, Copy)]
+enum Make {
+    Of(unsafe fn(NonNull<u8>) -> Option<Box<dyn LockObject>>),
+    Loaded(LoadedLock),
 }
 
 impl ForeignLock {
     /// Returns the lock that `F` describes. Each lock needs a different name.
     pub const fn of<F: Foreign>(name: &'static str) -> ForeignLock {
-        ForeignLock { name, layout: Layout::new::<F::Lock>(), make: make::<F> }
+        ForeignLock { name, layout: Layout::new::<F::Lock>(), make: Make::Of(make::<F>) }
+    }
+
+    /// Returns the lock that loaded functions provide. Each lock needs a different name.
+    ///
+    /// # Safety
+    ///
+    /// The functions do what [`LoadedLock`] says on memory of this layout, and stay loaded.
+    pub const unsafe fn loaded(
+        name: &'static str,
+        layout: Layout,
+        functions: LoadedLock,
+    ) -> ForeignLock {
+        ForeignLock { name, layout, make: Make::Loaded(functions) }
     }
 
     /// Name of the lock.
@@ -80,8 +91,15 @@ impl ForeignLock {
     ///
     /// `memory` is valid for the layout, and outlives the returned object.
     pub(crate) unsafe fn make(&self, memory: NonNull<u8>) -> Option<Box<dyn LockObject>> {
-        // SAFETY: the caller upholds the contract of `make`.
-        unsafe { (self.make)(memory) }
+        match self.make {
+            // SAFETY: the caller upholds the contract of `make`.
+            Make::Of(make) => unsafe { make(memory) },
+            Make::Loaded(lock) => {
+                // SAFETY: the caller upholds the contract; the functions are for this layout.
+                let made = unsafe { LoadedAt::make(lock, memory, self.layout) };
+                Some(Box::new(made))
+            }
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 //! for which its crate has made an [`OnHost`], also on a simulated machine. (A [foreign
 //! lock](super::foreign) waits in its own way, and runs on a real host only.)
 
-use super::foreign::LockObject;
+use super::lock_object::LockObject;
 use super::step::{GetOperation, PutOperation};
 use lockyard::platform::HostWithSlots;
 use std::alloc::Layout;

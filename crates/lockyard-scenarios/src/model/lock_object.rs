@@ -1,0 +1,14 @@
+//! The interface that hides kinds of locks from the interpreter.
+
+/// A lock as the interpreter sees it.
+///
+/// The trait hides the kind of lock. Each step is one indirect call, at the same place for every
+/// kind.
+pub(crate) trait LockObject {
+    /// Runs `body` with the lock held.
+    fn locked(&self, body: &mut dyn FnMut());
+    /// Returns `true` if a task holds the lock.
+    fn is_held(&self) -> bool;
+    /// Address of the lock.
+    fn address(&self) -> usize;
+}
