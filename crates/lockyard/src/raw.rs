@@ -141,7 +141,8 @@ impl<K: LaneLock<H>, H: Host, C: Context> RawSpinLock<K, H, C> {
     #[inline(always)]
     pub unsafe fn release(&self, held: Held<Self>) {
         // SAFETY: `held` is not `Clone`, so the acquisition that made it has not been given back.
-        // The caller promises that the acquisition was of this lock.
+        // Callers of `from_token` and `held_by_caller` promise the same. The caller promises that
+        // the acquisition was of this lock.
         unsafe { K::unlock(self.lane(), held.token) };
         C::leave(held.context);
     }
@@ -224,10 +225,10 @@ impl<K: LaneLock<H>, H: Host, C: Context> fmt::Debug for RawSpinLock<K, H, C> {
 }
 
 // SAFETY: exclusion and ordering follow from `LaneLock`. `Held` is the state of one acquisition: it
-// is not `Clone`, and only an acquisition makes one. Forgetting it leaves the lock held, which is
-// safe. No operation unwinds while the lock is held. The algorithms do not panic (a broken
-// invariant calls `Host::fatal`, which does not unwind). `Context::enter` runs before the lock is
-// taken, and `leave` after it was released.
+// is not `Clone`, and only an acquisition makes one, or unsafe code that promises one for each.
+// Forgetting it leaves the lock held, which is safe. No operation unwinds while the lock is held.
+// The algorithms do not panic (a broken invariant calls `Host::fatal`, which does not unwind).
+// `Context::enter` runs before the lock is taken, and `leave` after it was released.
 unsafe impl<K, H, C> RawMutex for RawSpinLock<K, H, C>
 where
     K: LaneLock<H, Width: ConstWidth<H::Atomics>>,

@@ -12,36 +12,44 @@ use crate::platform::Int;
 ///
 /// [`PvQueued`](super::PvQueued), [`Mcs`](super::Mcs) and [`Clh`](super::Clh) are not such: their
 /// tokens name queue nodes.
-pub trait TokenInLane: Algorithm {
+///
+/// # Safety
+///
+/// While a thread holds the lock, [`token_of_holder`](Self::token_of_holder) returns from every
+/// value of the lane what the acquisition returned.
+pub unsafe trait TokenInLane: Algorithm {
     /// Returns the holder's token. `bits` is the lane, read by the holder.
     fn token_of_holder<B: Int>(bits: B) -> Self::Token;
 }
 
-impl<P: adaptive::Patience> TokenInLane for Adaptive<P> {
+// SAFETY: the token is `()`.
+unsafe impl<P: adaptive::Patience> TokenInLane for Adaptive<P> {
     #[inline(always)]
     fn token_of_holder<B: Int>(_bits: B) {}
 }
 
-impl<G: queued::Grab> TokenInLane for Queued<G> {
+// SAFETY: the token is `()`.
+unsafe impl<G: queued::Grab> TokenInLane for Queued<G> {
     #[inline(always)]
     fn token_of_holder<B: Int>(_bits: B) {}
 }
 
-impl TokenInLane for TestAndSet {
+// SAFETY: the token is `()`.
+unsafe impl TokenInLane for TestAndSet {
     #[inline(always)]
     fn token_of_holder<B: Int>(_bits: B) {}
 }
 
-/// The holder's ticket is the owner's, and only the holder changes that.
-impl<P: Poll, W: Width> TokenInLane for Ticket<P, W> {
+// SAFETY: the holder's ticket is the owner's, and only the holder changes that.
+unsafe impl<P: Poll, W: Width> TokenInLane for Ticket<P, W> {
     #[inline(always)]
     fn token_of_holder<B: Int>(bits: B) -> u16 {
         lower(bits).to_u64() as u16
     }
 }
 
-/// As with [`Ticket`].
-impl<P: Hooks> TokenInLane for PvTicket<P> {
+// SAFETY: as for `Ticket`. The flag beside the owner is not part of the ticket.
+unsafe impl<P: Hooks> TokenInLane for PvTicket<P> {
     #[inline(always)]
     fn token_of_holder<B: Int>(bits: B) -> u16 {
         if P::PARK { pv_ticket::owner(bits) as u16 } else { <Ticket>::token_of_holder(bits) }
