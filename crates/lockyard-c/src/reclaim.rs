@@ -69,6 +69,12 @@ pub extern "C" fn ly_reclaim_create() -> *mut ly_reclaim_t {
 /// `domain` is from `ly_reclaim_create`. No thread is in it or uses it any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_reclaim_destroy(domain: *mut ly_reclaim_t) {
+    if !domain.is_null() {
+        // SAFETY: the caller's promise.
+        let ending: &Domain = unsafe { of(domain, "ly_reclaim_destroy") };
+        // A `free` function may retire further objects, any number of times.
+        while ending.pending() > 0 && ending.try_synchronize(1).is_ok() && ending.collect() > 0 {}
+    }
     // SAFETY: the caller's promise.
     unsafe { off_heap(domain) };
 }

@@ -118,6 +118,13 @@ static node_t *new_node(long value) {
   return node;
 }
 
+/* Retires another as it is freed. */
+static void free_link(ly_reclaim_head_t *head) {
+  node_t *node = (node_t *)(void *)((char *)head - offsetof(node_t, head));
+  if (node->value > 1) ly_reclaim_retire(domain, &new_node(node->value - 1)->head, free_link);
+  free_node(head);
+}
+
 static void *reclaim_body(void *argument) {
   ly_reclaim_guard_t guard, inner;
   for (long i = 0; i < ROUNDS; i++) {
@@ -157,8 +164,9 @@ static void reclamation(void) {
   CHECK(!ly_reclaim_try_synchronize(domain, 3));
   ly_reclaim_leave(&guard);
   ly_reclaim_retire(domain, &newest->head, free_node);
+  ly_reclaim_retire(domain, &new_node(9)->head, free_link);
   ly_reclaim_destroy(domain);
-  CHECK(freed == (THREADS / 2) * ROUNDS + 1);
+  CHECK(freed == (THREADS / 2) * ROUNDS + 1 + 9);
   ly_reclaim_destroy(NULL);
 }
 
