@@ -73,8 +73,8 @@ pub unsafe extern "C" fn ly_stats_destroy(stats: *mut ly_stats_t) {
 pub unsafe extern "C" fn ly_stats_update(stats: *mut ly_stats_t, counts: *const ly_counts_t) {
     const NAME: &str = "ly_stats_update";
     check_pointer(counts, NAME);
-    // SAFETY: the caller's promise.
-    let ly_counts_t { packets, bytes, last_used, flags, .. } = unsafe { counts.read() };
+    // SAFETY: the caller's promise. C need not set `unused_`, so nothing reads it.
+    let &ly_counts_t { packets, bytes, last_used, flags, unused_: _ } = unsafe { &*counts };
     // SAFETY: the caller's promise.
     unsafe { of(stats, NAME) }.update(&Counts { packets, bytes, last_used, flags });
 }
