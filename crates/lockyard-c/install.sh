@@ -22,7 +22,12 @@ fail() {
     exit 2
 }
 
-here=$(cd "$(dirname "$0")" && pwd)
+# Escapes text for the right side of `s|||`.
+escaped() {
+    printf '%s\n' "$1" | sed 's/[\\&|]/\\&/g'
+}
+
+here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
 prefix=/usr/local libdir='' includedir='' profile=release from=''
 while [ $# -gt 0 ]; do
     case $1 in
@@ -60,7 +65,15 @@ if [ -z "$from" ]; then
     command -v cargo >/dev/null || fail "cargo is not installed (https://rustup.rs)"
     set -- build --locked -p lockyard-c --manifest-path "$here/Cargo.toml"
     [ "$profile" = debug ] || set -- "$@" --release
-    cargo "$@"
+    # In the folder of the package, which decides the toolchain.
+    case ${CARGO_TARGET_DIR:-/} in
+    /*) ;;
+    *)
+        CARGO_TARGET_DIR=$PWD/$CARGO_TARGET_DIR
+        export CARGO_TARGET_DIR
+        ;;
+    esac
+    (CDPATH='' cd -- "$here" && cargo "$@")
     from=${CARGO_TARGET_DIR:-$here/../../target}/$profile
 fi
 for file in "$from/liblockyard_c.so" "$from/liblockyard_c.a"; do
@@ -76,7 +89,8 @@ ln -sf "liblockyard.so.$version" "$lib/liblockyard.so.$abi"
 ln -sf "liblockyard.so.$abi" "$lib/liblockyard.so"
 install -m 644 "$from/liblockyard_c.a" "$lib/liblockyard.a"
 install -m 644 "$here/include/lockyard.h" "$include/lockyard.h"
-sed -e "s|@PREFIX@|$prefix|" -e "s|@LIBDIR@|$libdir|" -e "s|@INCLUDEDIR@|$includedir|" \
-    -e "s|@VERSION@|$version|" "$here/lockyard.pc.in" >"$lib/pkgconfig/lockyard.pc"
+sed -e "s|@PREFIX@|$(escaped "$prefix")|" -e "s|@LIBDIR@|$(escaped "$libdir")|" \
+    -e "s|@INCLUDEDIR@|$(escaped "$includedir")|" -e "s|@VERSION@|$version|" \
+    "$here/lockyard.pc.in" >"$lib/pkgconfig/lockyard.pc"
 chmod 644 "$lib/pkgconfig/lockyard.pc"
 printf 'lockyard %s is in %s and %s\n' "$version" "$lib" "$include"

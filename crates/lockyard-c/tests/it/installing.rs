@@ -13,23 +13,24 @@ use std::process::Command;
 #[test]
 fn destdir_is_before_the_paths_and_not_in_the_pc_file() {
     let root = folder("destdir");
+    // The `&` has a meaning in sed.
     let output = run(install()
-        .args(["--prefix", "/opt/ly", "--libdir", "/opt/ly/lib64"])
+        .args(["--prefix", "/opt/l&y", "--libdir", "/opt/l&y/lib64"])
         .env("DESTDIR", &root));
     assert!(output.status.success(), "{}", said(&output));
-    let lib = root.join("opt/ly/lib64");
+    let lib = root.join("opt/l&y/lib64");
     let link = |name: &str| fs::read_link(lib.join(name)).expect("a link");
     let version = env!("CARGO_PKG_VERSION");
     assert_eq!(link("liblockyard.so"), Path::new("liblockyard.so.0"));
     assert_eq!(link("liblockyard.so.0").to_str(), Some(&*format!("liblockyard.so.{version}")));
     assert!(
-        lib.join("liblockyard.a").is_file() && root.join("opt/ly/include/lockyard.h").is_file()
+        lib.join("liblockyard.a").is_file() && root.join("opt/l&y/include/lockyard.h").is_file()
     );
     let pc = fs::read_to_string(lib.join("pkgconfig/lockyard.pc")).expect("lockyard.pc");
     for line in [
-        "prefix=/opt/ly",
-        "libdir=/opt/ly/lib64",
-        "includedir=/opt/ly/include",
+        "prefix=/opt/l&y",
+        "libdir=/opt/l&y/lib64",
+        "includedir=/opt/l&y/include",
         &format!("Version: {version}"),
         "Libs: -L${libdir} -llockyard",
         &format!("Libs.private: {}", PRIVATE.join(" ")),
