@@ -2,7 +2,7 @@
 #include "check.h"
 
 /* Bounded by operations. A spinlock in order nearly stops with more threads than CPUs. */
-enum { ROUNDS = 3000, ROUNDS_IN_ORDER = 500 };
+enum { ROUNDS = 3000, ROUNDS_IN_ORDER = 150 };
 
 /* Data that the lock protects, without atomics: a sanitizer sees a lock that does not exclude. */
 #define TORTURE(kind, init, rounds)                                             \
