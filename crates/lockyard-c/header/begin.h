@@ -31,10 +31,11 @@
  * was inside it. All others stay as they were, and must not be used: a child that does not exec
  * makes new ones. Guards of the parent's other threads never leave, so their domain frees nothing.
  *
- * Signals. A handler must not take a mutex, nor wait, allocate or free. It may take a spinlock if
- * the interrupted code does not hold it, and if the thread has used a queued lock, a domain or a
- * table before (a first use may allocate). It may call ly_..._get, _put and their like,
- * ly_reclaim_enter and _leave under the same condition, and ly_reclaim_retire_later.
+ * Signals. A handler must not take a mutex, nor allocate or free. It may take a spinlock if the
+ * interrupted code neither holds it nor waits for it, and if the thread has entered a domain before
+ * (a first wait may allocate). The same is true of a lockref, whose functions may take its lock. A
+ * handler may use a pageref. It may call ly_reclaim_enter and _leave in a thread that has entered
+ * this domain before, and then ly_reclaim_retire_later.
  *
  * Thread exit. A thread may use locks in destructors of thread-specific data. If its slot has been
  * given back by then, it yields instead of sleeping or queueing. A thread must not end while it

@@ -40,8 +40,13 @@ static void handler(int signal) {
 }
 
 static void signals(void) {
-  ly_qspin_lock(&qspin); /* The thread has used a queued lock before. */
-  ly_qspin_unlock(&qspin);
+  /* The thread has entered a domain before. */
+  ly_reclaim_t *domain = ly_reclaim_create();
+  CHECK(domain != NULL);
+  ly_reclaim_guard_t guard;
+  ly_reclaim_enter(domain, &guard);
+  ly_reclaim_leave(&guard);
+  ly_reclaim_destroy(domain);
   CHECK(signal(SIGUSR1, handler) != SIG_ERR);
   for (int i = 0; i < 100; i++) {
     ly_mutex_lock(&mutex);
