@@ -1,4 +1,8 @@
 
+#if UINTPTR_MAX != UINT64_MAX
+#error "lockyard is for 64-bit systems"
+#endif
+
 /* The version of this header; ly_version is that of the library. */
 #define LY_VERSION "@VERSION@"
 

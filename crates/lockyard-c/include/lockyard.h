@@ -58,6 +58,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#if UINTPTR_MAX != UINT64_MAX
+#error "lockyard is for 64-bit systems"
+#endif
+
 /* The version of this header; ly_version is that of the library. */
 #define LY_VERSION "0.1.0"
 
@@ -865,7 +869,8 @@ LY_MUST_USE bool ly_lockref_get_not_dead(struct ly_lockref_t *lockref) LY_NOEXCE
 /**
  * Drops a reference without taking the lock, and returns how many are left. Returns
  * `LY_LOCKREF_REFUSED` and drops nothing if the lock was held, if there was much contention, if
- * there was no reference, or if the object is dead. Cost without contention: one compare-exchange.
+ * there was no reference, or if the object is dead. Returns a number above 2^30 if the count is
+ * saturated. Cost without contention: one compare-exchange.
  *
  * Requires: `lockref` is initialised, and the caller has a reference.
  */

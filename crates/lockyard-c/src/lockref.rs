@@ -107,7 +107,8 @@ pub unsafe extern "C" fn ly_lockref_get_not_dead(lockref: *mut ly_lockref_t) -> 
 
 /// Drops a reference without taking the lock, and returns how many are left. Returns
 /// `LY_LOCKREF_REFUSED` and drops nothing if the lock was held, if there was much contention, if
-/// there was no reference, or if the object is dead. Cost without contention: one compare-exchange.
+/// there was no reference, or if the object is dead. Returns a number above 2^30 if the count is
+/// saturated. Cost without contention: one compare-exchange.
 ///
 /// # Safety
 ///
