@@ -92,44 +92,62 @@ static inline bool ly_tsan_cond_timedwait(ly_cond_t *cond, ly_mutex_t *mutex,
   return notified;
 }
 
+/*
+ * The sanitizer's release of a mutex replaces what other threads released at the address of the
+ * mutex meanwhile. So the count has an address of its own. A lock acquires what puts released, and
+ * gets acquire what an unlock released.
+ */
+static inline void *ly_tsan_count_(void *lockref) LY_NOEXCEPT {
+#ifdef __cplusplus
+  return static_cast<char *>(lockref) + 4;
+#else
+  return (char *)lockref + 4;
+#endif
+}
 static inline void ly_tsan_lockref_lock(ly_lockref_t *lockref) LY_NOEXCEPT {
   __tsan_mutex_pre_lock(lockref, 0);
   ly_lockref_lock(lockref);
   __tsan_mutex_post_lock(lockref, 0, 0);
+  __tsan_acquire(ly_tsan_count_(lockref));
 }
 static inline bool ly_tsan_lockref_trylock(ly_lockref_t *lockref) LY_NOEXCEPT {
   __tsan_mutex_pre_lock(lockref, __tsan_mutex_try_lock);
-  return ly_tsan_tried_(lockref, ly_lockref_trylock(lockref));
+  bool taken = ly_tsan_tried_(lockref, ly_lockref_trylock(lockref));
+  if (taken) __tsan_acquire(ly_tsan_count_(lockref));
+  return taken;
 }
 static inline void ly_tsan_lockref_unlock(ly_lockref_t *lockref) LY_NOEXCEPT {
+  __tsan_release(ly_tsan_count_(lockref));
   __tsan_mutex_pre_unlock(lockref, 0);
   ly_lockref_unlock(lockref);
   __tsan_mutex_post_unlock(lockref, 0);
 }
 static inline bool ly_tsan_lockref_get_not_zero(ly_lockref_t *lockref) LY_NOEXCEPT {
   bool got = ly_lockref_get_not_zero(lockref);
-  if (got) __tsan_acquire(lockref);
+  if (got) __tsan_acquire(ly_tsan_count_(lockref));
   return got;
 }
 static inline bool ly_tsan_lockref_get_not_dead(ly_lockref_t *lockref) LY_NOEXCEPT {
   bool got = ly_lockref_get_not_dead(lockref);
-  if (got) __tsan_acquire(lockref);
+  if (got) __tsan_acquire(ly_tsan_count_(lockref));
   return got;
 }
 static inline int64_t ly_tsan_lockref_put_return(ly_lockref_t *lockref) LY_NOEXCEPT {
-  __tsan_release(lockref);
+  __tsan_release(ly_tsan_count_(lockref));
   int64_t left = ly_lockref_put_return(lockref);
-  if (left == 0) __tsan_acquire(lockref);
+  if (left == 0) __tsan_acquire(ly_tsan_count_(lockref));
   return left;
 }
 static inline bool ly_tsan_lockref_put_not_zero(ly_lockref_t *lockref) LY_NOEXCEPT {
-  __tsan_release(lockref);
+  __tsan_release(ly_tsan_count_(lockref));
   return ly_lockref_put_not_zero(lockref);
 }
 static inline bool ly_tsan_lockref_put_or_lock(ly_lockref_t *lockref) LY_NOEXCEPT {
-  __tsan_release(lockref);
+  __tsan_release(ly_tsan_count_(lockref));
   __tsan_mutex_pre_lock(lockref, __tsan_mutex_try_lock);
-  return !ly_tsan_tried_(lockref, !ly_lockref_put_or_lock(lockref));
+  bool taken = ly_tsan_tried_(lockref, !ly_lockref_put_or_lock(lockref));
+  if (taken) __tsan_acquire(ly_tsan_count_(lockref));
+  return !taken;
 }
 
 static inline bool ly_tsan_pageref_get_not_zero(ly_pageref_t *pageref) LY_NOEXCEPT {
@@ -155,7 +173,10 @@ static inline void ly_tsan_pageref_unfreeze(ly_pageref_t *pageref,
   ly_pageref_unfreeze(pageref, references);
 }
 
-/* Tables and domains: each call, and each function that they call, orders one address. */
+/*
+ * Tables and domains: each call, and each function that they call, orders one address. A call does
+ * so on both sides, because the sanitizer sees what the library itself allocates and frees.
+ */
 static inline void ly_tsan_hook_(void *address, bool is_after) LY_NOEXCEPT {
   if (is_after) {
     __tsan_release(address);
@@ -163,20 +184,23 @@ static inline void ly_tsan_hook_(void *address, bool is_after) LY_NOEXCEPT {
     __tsan_acquire(address);
   }
 }
-static inline void ly_tsan_before_(void) LY_NOEXCEPT { __tsan_release(ly_hook_(ly_tsan_hook_)); }
-static inline void ly_tsan_after_(void) LY_NOEXCEPT { __tsan_acquire(ly_hook_(ly_tsan_hook_)); }
+static inline void ly_tsan_both_(void) LY_NOEXCEPT {
+  void *address = ly_hook_(ly_tsan_hook_);
+  __tsan_acquire(address);
+  __tsan_release(address);
+}
 
 #define LY_TSAN_0_(name, parameters, arguments)                                             \
   static inline void ly_tsan_##name parameters LY_NOEXCEPT {                                \
-    ly_tsan_before_();                                                                      \
+    ly_tsan_both_();                                                                        \
     ly_##name arguments;                                                                    \
-    ly_tsan_after_();                                                                       \
+    ly_tsan_both_();                                                                        \
   }
 #define LY_TSAN_1_(type, name, parameters, arguments)                                       \
   static inline type ly_tsan_##name parameters LY_NOEXCEPT {                                \
-    ly_tsan_before_();                                                                      \
+    ly_tsan_both_();                                                                        \
     type result = ly_##name arguments;                                                      \
-    ly_tsan_after_();                                                                       \
+    ly_tsan_both_();                                                                        \
     return result;                                                                          \
   }
 

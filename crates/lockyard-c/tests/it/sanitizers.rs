@@ -79,6 +79,7 @@ fn the_thread_sanitizer_finds_races_beside_the_locks() {
             ("late", Some("data race")),
             ("referenced", Some("data race")),
             ("inverted", Some("lock-order-inversion")),
+            ("dropped", None),
         ] {
             let output = run_bounded(&program, &[kind]);
             let said = said(&output);
