@@ -26,7 +26,7 @@ pub(crate) fn parse(locks: &LockKinds) -> Result<Arguments, Failure> {
             Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
                 Failure::Run(format!("standard output cannot be written: {error}"))
             }
-            _ => error.exit(),
+            _ => std::process::exit(error.exit_code()),
         },
         _ => Failure::Input(Place::of(std::env::args_os().skip(1)).explain(&error)),
     })
