@@ -6,10 +6,11 @@ use crate::program::{
     ChoiceOp, ChoiceProgram, CountOp, CountProgram, LockOp, LockProgram, Program,
 };
 use lockyard::lock::adaptive::Patience;
+use lockyard::lock::parking_like::HandOvers;
 use lockyard::lock::pv::Hooks;
 use lockyard::lock::{
-    Adaptive, Clh, CmpxchgGrab, Mcs, PvQueued, PvTicket, Queued, TestAndSet, ThreeStates, Ticket,
-    TicketAsmLoop,
+    Adaptive, Clh, CmpxchgGrab, Mcs, ParkingLike, PvQueued, PvTicket, Queued, TestAndSet,
+    ThreeStates, Ticket, TicketAsmLoop,
 };
 use lockyard::platform::{HostWithSlots, Portable};
 use std::time::Duration;
@@ -48,6 +49,13 @@ impl Patience for Napping {
     const FIRST_GAP: u32 = 1;
     const LONGEST_GAP: u32 = 1;
     const PLAIN_RELEASE: bool = true;
+}
+
+/// Each release hands over to a sleeper, if there is one.
+#[derive(Debug)]
+pub struct AlwaysHandsOver;
+impl HandOvers for AlwaysHandsOver {
+    const ALWAYS: bool = true;
 }
 
 /// A primitive with the program that exercises it.
@@ -163,6 +171,15 @@ primitive!(
     /// The mutex on a host where one thread has a slot and the others have none.
     MutexNoNode, "mutex, one slot", LockOp,
     |H| LockProgram<Adaptive<Exact>, FewSlots<H, 1>>, LOCKS
+);
+primitive!(
+    /// The mutex as `parking_lot`'s.
+    MutexParking, "parking mutex", LockOp, |H| LockProgram<ParkingLike, H>, LOCKS
+);
+primitive!(
+    /// The same, and each release hands over.
+    MutexParkingFair, "parking mutex, handed over", LockOp,
+    |H| LockProgram<ParkingLike<AlwaysHandsOver>, H>, LOCKS
 );
 primitive!(
     /// The mutex of three states.

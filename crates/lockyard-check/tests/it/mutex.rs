@@ -15,7 +15,8 @@ use lockyard_check::explore::Bounds;
 use lockyard_check::hooks::Scripted;
 use lockyard_check::matrix::{check_pairs, must_hold};
 use lockyard_check::primitives::{
-    Exact, MutexExact, MutexNapping, MutexNoNode, MutexThreeStates, Primitive,
+    Exact, MutexExact, MutexNapping, MutexNoNode, MutexParking, MutexParkingFair, MutexThreeStates,
+    Primitive,
 };
 use lockyard_check::program::LockOp::{self, Lock, LockTwice, TryLock};
 use lockyard_check::program::{CondOp, CondProgram, FairOp, FairProgram, SHORT};
@@ -100,6 +101,13 @@ fn fair_releases_and_timed_waits_hold() {
 #[test]
 fn a_mutex_of_three_states_wakes_every_sleeper() {
     holds::<MutexThreeStates>(Bounds::stepping_back(3), 2);
+}
+
+/// Its queue is that of the mutex, and the holder is the only thread that removes sleepers.
+#[test]
+fn a_mutex_as_that_of_parking_lot_wakes_every_sleeper() {
+    holds::<MutexParking>(Bounds::stepping_back(3), 2);
+    holds::<MutexParkingFair>(Bounds::stepping_back(3), 2);
 }
 
 /// Every notification reaches a waiter, and a wait that gives up leaves the ring.

@@ -62,6 +62,9 @@ named_kinds! {
         Adaptive = "mutex";
         /// A mutex of three states that polls 100 times before it sleeps, as Rust's `std` on Linux.
         StdLike = "futex-mutex";
+        /// A mutex whose waiters yield and then sleep, and that is handed over in turns, as
+        /// `parking_lot`'s.
+        ParkingLike = "parking-mutex";
         /// A mutex of three states that sleeps at once, as a plain `pthread_mutex_t` on Linux.
         PthreadLike = "pthread-like-mutex";
         /// The test-and-set lock.
@@ -90,8 +93,8 @@ impl LockKind {
 
     /// Returns `true` if the lock serves in order of arrival.
     pub fn is_fifo(self) -> bool {
-        use LockKind::{Adaptive, PthreadLike, PvQueued, StdLike, TestAndSet};
-        let passes = [TestAndSet, PvQueued, Adaptive, StdLike, PthreadLike];
+        use LockKind::{Adaptive, ParkingLike, PthreadLike, PvQueued, StdLike, TestAndSet};
+        let passes = [TestAndSet, PvQueued, Adaptive, StdLike, ParkingLike, PthreadLike];
         match self {
             LockKind::Own(own) => own.is_fifo(),
             _ => !self.is_control() && !passes.contains(&self),

@@ -9,8 +9,8 @@ use crate::model::{
 use lockyard::lock::pv::Hooks;
 use lockyard::lock::three_states::{PthreadLike, StdLike};
 use lockyard::lock::{
-    Adaptive, Clh, CmpxchgGrab, LaneLock, Mcs, PvQueued, PvTicket, Queued, TestAndSet, ThreeStates,
-    Ticket, TicketAsmLoop,
+    Adaptive, Clh, CmpxchgGrab, LaneLock, Mcs, ParkingLike, PvQueued, PvTicket, Queued, TestAndSet,
+    ThreeStates, Ticket, TicketAsmLoop,
 };
 use lockyard::lockref::policy::{NoTrywait, Pause, PauseNoTrywait, Policy, Standard};
 use lockyard::lockref::{Count, LockRef};
@@ -155,6 +155,7 @@ impl LockKind {
             LockKind::PvTicketGuest => OnHost::of::<PvTicket<GuestKernel>, H>(),
             LockKind::Adaptive => OnHost::of::<Adaptive, H>(),
             LockKind::StdLike => OnHost::of::<ThreeStates<StdLike>, H>(),
+            LockKind::ParkingLike => OnHost::of::<ParkingLike, H>(),
             LockKind::PthreadLike => OnHost::of::<ThreeStates<PthreadLike>, H>(),
             LockKind::TestAndSet => OnHost::of::<TestAndSet, H>(),
             LockKind::Broken => OnHost::of::<DoesNotExclude, H>(),

@@ -90,7 +90,10 @@ fn page(source: &Source, found: &Spanned<String>) -> Result<PageKind> {
 }
 
 fn lock(source: &Source, found: &Spanned<String>) -> Result<LockKind> {
-    let table: Vec<_> = source.locks.all().map(|kind| (kind.name(), kind)).collect();
+    let names = source.locks.all().map(|kind| (kind.name(), kind));
+    // A second name. As the kind's own it would be a variant of `examples/every-lock.toml`, where a
+    // peer has that name.
+    let table: Vec<_> = names.chain([("pthread-mutex", LockKind::PthreadLike)]).collect();
     source.choose("lock", found, &table)
 }
 

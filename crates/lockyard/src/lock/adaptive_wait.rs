@@ -340,7 +340,10 @@ fn poll<P: Patience, H: HostWithSlots, L: Lane>(lane: L, mark: u64) -> bool {
 }
 
 /// Waits without a place in the queue: yields, and takes the lock when it is free.
-fn wait_yielding<H: HostWithSlots, L: Lane>(lane: L, deadline: Option<Deadline<H>>) -> bool {
+pub(super) fn wait_yielding<H: HostWithSlots, L: Lane>(
+    lane: L,
+    deadline: Option<Deadline<H>>,
+) -> bool {
     // Acquire: pairs with the release of the last holder.
     let try_lock = || (lane.swap_lowest_byte(1, Ordering::Acquire) == 0).then_some(());
     if let Some(deadline) = deadline {

@@ -116,8 +116,12 @@ fn wake_oldest<H: HostWithSlots, L: Lane>(lane: L, clear: u64) {
 }
 
 /// Removes the oldest sleeper and applies `change` to the word, which gives the queue lock back.
-/// After that, the lock's memory is not touched.
-fn remove_oldest<H: HostWithSlots, L: Lane>(lane: L, change: impl Fn(u64) -> u64) -> Name {
+/// After that, the lock's memory is not touched. The caller has the queue lock, or is the only
+/// thread that may remove sleepers.
+pub(super) fn remove_oldest<H: HostWithSlots, L: Lane>(
+    lane: L,
+    change: impl Fn(u64) -> u64,
+) -> Name {
     let mut removed = None;
     loop {
         // Acquire: pairs with the releases of the threads that have joined, also those that joined
@@ -150,7 +154,7 @@ fn remove_oldest<H: HostWithSlots, L: Lane>(lane: L, change: impl Fn(u64) -> u64
 }
 
 /// Tells a thread that has left the queue what it may do. Its node is its own again after that.
-fn call<H: HostWithSlots>(name: Name, what: u32) {
+pub(super) fn call<H: HostWithSlots>(name: Name, what: u32) {
     let ready = &name.node::<H>().ready;
     // Release: pairs with the acquire load of the thread that is called.
     if ready.swap(what, Ordering::Release) == ASLEEP {

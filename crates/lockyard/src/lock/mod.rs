@@ -15,6 +15,7 @@
 //! | [`PvTicket`] | FIFO | add; add | fixed to a parked waiter, and a wake-up |
 //! | [`PvQueued`] | FIFO, bounded stealing | compare-exchange; add | fixed, and a wake-up |
 //! | [`Adaptive`] | on demand, after 1 ms | exchange; store | fixed, and a wake-up at most |
+//! | [`ParkingLike`] | in turns of 0.5 ms | two compare-exchanges | fixed, and a wake-up |
 //! | [`ThreeStates`] | none | compare-exchange; exchange | fixed, and a wake-up |
 //! | [`TestAndSet`] | none | `bts`; store | *n* reads and up to *n* exclusive transfers |
 //!
@@ -29,6 +30,7 @@ mod deadline;
 mod held_node;
 mod holder;
 pub mod mcs;
+pub mod parking_like;
 mod patience;
 pub mod pv;
 pub mod pv_queued;
@@ -47,6 +49,7 @@ pub use clh::Clh;
 pub(crate) use deadline::Deadline;
 pub use holder::TokenInLane;
 pub use mcs::Mcs;
+pub use parking_like::ParkingLike;
 pub use pv_queued::PvQueued;
 pub use pv_ticket::PvTicket;
 pub use queued::{CmpxchgGrab, Queued, StoreGrab};

@@ -7,8 +7,9 @@ use crate::support::counting::{Counting, Counts};
 use crate::support::watchdog::watched;
 use lock_api::{RawMutex as _, RawMutexFair as _, RawMutexTimed as _};
 use lockyard::lock::adaptive::Patience;
+use lockyard::lock::parking_like::HandOvers;
 use lockyard::lock::three_states::{PthreadLike, StdLike};
-use lockyard::lock::{Adaptive, FairLock, LaneLock, ThreeStates, TimedLock};
+use lockyard::lock::{Adaptive, FairLock, LaneLock, ParkingLike, ThreeStates, TimedLock};
 use lockyard::platform::{Event, Host, Instant, NEST_LEVELS, Native};
 use lockyard::{Condvar, Mutex, MutexGuard, RawMutex, RawSpinLock, on};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -94,7 +95,7 @@ fn a_mutex_excludes_many_more_threads_than_there_are_cpus() {
 }
 
 #[test]
-fn a_mutex_of_three_states_excludes_and_wakes() {
+fn the_mutexes_for_comparison_exclude_and_wake() {
     fn counts<K: LaneLock<Native>>() {
         let (lock, total) = (RawSpinLock::<K>::new(), AtomicU64::new(0));
         thread::scope(|scope| {
@@ -117,9 +118,18 @@ fn a_mutex_of_three_states_excludes_and_wakes() {
         assert!(!lock.is_held());
     }
     watched(|| {
+        counts::<ParkingLike>();
+        counts::<ParkingLike<AlwaysHandsOver>>();
         counts::<ThreeStates<StdLike>>();
         counts::<ThreeStates<PthreadLike>>();
     });
+}
+
+/// Each release hands over to a sleeper, if there is one.
+#[derive(Debug)]
+struct AlwaysHandsOver;
+impl HandOvers for AlwaysHandsOver {
+    const ALWAYS: bool = true;
 }
 
 /// Waits until `count` threads sleep.

@@ -3,7 +3,8 @@
 
 use lockyard::comparators::TicketLockAsmLoop;
 use lockyard::lock::{
-    Adaptive, LaneLock, PvQueued, PvTicket, TestAndSet, ThreeStates, Ticket, TicketAsmLoop,
+    Adaptive, LaneLock, ParkingLike, PvQueued, PvTicket, TestAndSet, ThreeStates, Ticket,
+    TicketAsmLoop,
 };
 use lockyard::lockref::policy::{NoTrywait, Pause, PauseNoTrywait, Policy, Standard};
 use lockyard::lockref::{Count, LockRef, MAX_COUNT};
@@ -68,6 +69,8 @@ fn excludes<K: LaneLock<H>, H: lockyard::platform::Host>() {
 fn every_lock_excludes_with_parts_in_assembly_and_portable() {
     excludes::<Adaptive, Native>();
     excludes::<Adaptive, Portable<Native>>();
+    excludes::<ParkingLike, Native>();
+    excludes::<ParkingLike, Portable<Native>>();
     excludes::<ThreeStates, Native>();
     excludes::<ThreeStates, Portable<Native>>();
     excludes::<PvTicket, Native>();
@@ -166,6 +169,7 @@ fn conserves<K: LaneLock<H>, P: Policy, H: lockyard::platform::Host>() {
 #[test]
 fn a_lockref_loses_no_reference_with_any_lock_and_policy() {
     conserves::<Adaptive, Standard, Native>();
+    conserves::<ParkingLike, Standard, Native>();
     conserves::<ThreeStates, Standard, Native>();
     conserves::<PvTicket, Standard, Native>();
     conserves::<PvQueued, Standard, Native>();
@@ -201,6 +205,7 @@ fn leaves_the_count_alone<K: LaneLock<Native>>() {
 #[test]
 fn the_lock_of_a_lockref_leaves_the_count_alone() {
     leaves_the_count_alone::<Adaptive>();
+    leaves_the_count_alone::<ParkingLike>();
     leaves_the_count_alone::<ThreeStates>();
     leaves_the_count_alone::<PvTicket>();
     leaves_the_count_alone::<PvQueued>();
