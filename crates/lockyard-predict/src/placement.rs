@@ -60,11 +60,8 @@ impl MachinePlacement {
         }
     }
 
-    /// Returns the hardware threads of `threads` tasks in the run with this seed.
-    ///
-    /// # Panics
-    ///
-    /// If there are more threads than places.
+    /// Returns the hardware threads of `threads` tasks in the run with this seed. If there are more
+    /// tasks than places, they share these.
     pub fn places(&self, machine: &Machine, threads: usize, seed: u64) -> Vec<usize> {
         let (cores, siblings) = (machine.cores(), machine.threads_per_core());
         let place = |core: usize, sibling: usize| sibling * cores + core;
@@ -91,8 +88,7 @@ impl MachinePlacement {
                 })
                 .collect(),
         };
-        assert!(threads <= all.len(), "no room for {threads} tasks");
-        all[..threads].to_vec()
+        all.into_iter().cycle().take(threads).collect()
     }
 
     /// Returns the placement as text for results.
@@ -125,13 +121,25 @@ fn shuffled(count: usize, seed: u64) -> Vec<usize> {
     order
 }
 
+/// Maximum number of tasks of a guest on one hardware thread.
+pub(crate) const SHARED_BY: usize = 64;
+
 /// Rejects numbers of threads that a machine does not have.
 ///
 /// # Errors
 ///
 /// If the machine has fewer hardware threads, or the number is 0.
 pub fn check_threads(machine: &Machine, threads: usize) -> Result<(), InputError> {
-    let all = machine.hardware_threads();
+    check_shared(machine, threads, 1)
+}
+
+/// Rejects numbers of threads that are more than `shared_by` on each hardware thread.
+pub(crate) fn check_shared(
+    machine: &Machine,
+    threads: usize,
+    shared_by: usize,
+) -> Result<(), InputError> {
+    let all = machine.hardware_threads() * shared_by;
     if threads == 0 || threads > all {
         return Err(InputError(format!(
             "{} on machine `{}`; allowed: 1 to {all}",
@@ -172,6 +180,16 @@ mod tests {
         assert!(unpinned.iter().all(|&place| place < 48), "no sibling while a core is idle");
         assert_ne!(unpinned, MachinePlacement::Order(Order::Unpinned).places(&machine, 48, 2));
         assert_eq!(unpinned, places(Order::Unpinned, 48), "the same seed, the same places");
+    }
+
+    #[test]
+    fn more_tasks_than_places_share_them_in_turn() {
+        let machine = machine();
+        let list = MachinePlacement::List(vec![24, 0]);
+        assert_eq!(list.places(&machine, 5, 1), [24, 0, 24, 0, 24]);
+        assert!(check_shared(&machine, 97, SHARED_BY).is_ok());
+        let error = check_shared(&machine, 96 * SHARED_BY + 1, SHARED_BY).unwrap_err().to_string();
+        assert!(error.ends_with("allowed: 1 to 6144"), "{error}");
     }
 
     #[test]

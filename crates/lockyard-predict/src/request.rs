@@ -6,7 +6,7 @@ use crate::evidence::Kind;
 use crate::explain::Costs;
 use crate::failure::Failure;
 use crate::interval;
-use crate::placement::{MachinePlacement, check_threads};
+use crate::placement::{MachinePlacement, SHARED_BY, check_shared};
 use crate::sensitivity::{self, Sensitivity};
 use crate::simulate::{
     self, CellSpec, Prediction, RunPlan, SimulationEffort, SimulationError, identify, simulate,
@@ -148,11 +148,14 @@ pub fn run(
     Ok(found)
 }
 
-/// Refuses numbers of threads for which the machine or the placement has no room.
+/// Refuses numbers of threads for which the machine or the placement has no room. Tasks of guests
+/// share hardware threads, so there may be more of them.
 fn check_room(request: &PredictRequest, placement: &MachinePlacement) -> Result<(), InputError> {
+    let shares = request.script.variants.iter().all(|variant| variant.guests.is_some());
+    let shared_by = if shares { SHARED_BY } else { 1 };
     for &threads in &request.threads {
-        check_threads(&request.machine, threads)?;
-        let room = placement.room(&request.machine);
+        check_shared(&request.machine, threads, shared_by)?;
+        let room = placement.room(&request.machine) * shared_by;
         if threads > room {
             let what = placement.describe();
             return Err(InputError(format!(
