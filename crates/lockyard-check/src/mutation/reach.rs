@@ -40,11 +40,10 @@ const ELSEWHERE: &[(&str, &str, usize, &str)] = &[
 
 /// Files whose orderings no suite weakens yet. Models check them (`tests/it/mutex.rs`). Two
 /// weakenings in `adaptive_wait.rs` survived the checks that are fast enough for a suite.
-const NO_SUITE_YET: [&str; 6] = [
+const NO_SUITE_YET: [&str; 5] = [
     "lock/adaptive.rs",
     "lock/adaptive_wait.rs",
     "lock/adaptive_word.rs",
-    "lock/parking_like.rs",
     "lock/three_states.rs",
     "src/condvar.rs",
 ];

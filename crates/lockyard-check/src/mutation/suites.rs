@@ -7,8 +7,9 @@ use crate::few_slots::FewSlots;
 use crate::hooks::Scripted;
 use crate::matrix::pairs;
 use crate::primitives::{
-    ClhOfFour, McsOfFour, Primitive, PvQueuedLock, PvQueuedNoNode, PvTicketLock, PvTicketNoNode,
-    QueuedCmpxchg, QueuedNoNode, QueuedStore, Tas, Ticket8, Ticket16, TicketAsm,
+    ClhOfFour, McsOfFour, MutexParking, MutexParkingFair, Primitive, PvQueuedLock, PvQueuedNoNode,
+    PvTicketLock, PvTicketNoNode, QueuedCmpxchg, QueuedNoNode, QueuedStore, Tas, Ticket8, Ticket16,
+    TicketAsm,
 };
 use crate::program::{
     BufferOp, BufferProgram, ConnOp, ConnProgram, CountOp, CountProgram, FairOp, FairProgram, IdOp,
@@ -87,6 +88,25 @@ fn parking<P: Primitive<Op = LockOp>, N: Primitive<Op = LockOp>>() -> Vec<Check>
         check::<Of<P>>(&[LockTwice, Lock, Lock], Bounds::stepping_back(1)),
         check::<Of<P>>(&[Lock, Lock, Lock, Lock], Bounds::stepping_back(1)),
     ]
+}
+
+/// Returns the checks of the mutex as `parking_lot`'s, with releases that wake and releases that
+/// hand over.
+fn parking_mutex() -> Vec<Check> {
+    use LockOp::{Lock, LockTwice, TryLock};
+    fn of<P: Primitive<Op = LockOp>>() -> Vec<Check> {
+        vec![
+            check::<Of<P>>(&[Lock, Lock], Bounds::stepping_back(3)),
+            check::<Of<P>>(&[Lock, TryLock], Bounds::stepping_back(3)),
+            check::<Of<P>>(&[TryLock, TryLock], Bounds::ALL),
+            check::<Of<P>>(&[LockTwice, Lock], Bounds::stepping_back(2)),
+            check::<Of<P>>(&[Lock, Lock, Lock], Bounds::stepping_back(2)),
+            check::<Of<P>>(&[Lock, Lock, TryLock], Bounds::stepping_back(2)),
+        ]
+    }
+    let mut checks = of::<MutexParking>();
+    checks.extend(of::<MutexParkingFair>());
+    checks
 }
 
 /// Returns the check that runs a program on a host with a clock.
@@ -313,6 +333,7 @@ pub fn all() -> Vec<Suite> {
             &["src/lock/pv_queued.rs", "src/lock/pv_timed.rs", "src/lock/queue.rs"],
             pv_queued(),
         ),
+        suite("parking mutex", &["src/lock/parking_like.rs"], parking_mutex()),
         suite("lockref(queued)", LOCKREF, lockref::<Queued, Standard>()),
         suite("lockref(queued) no-trywait", LOCKREF, lockref::<Queued, NoTrywait>()),
         suite("page-ref xadd", PAGE, page!(Xadd, true, [Get, Put, Freeze, FreezeToTwo], added)),
