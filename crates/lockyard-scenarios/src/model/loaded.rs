@@ -12,8 +12,8 @@ pub type LockFunction = unsafe extern "C" fn(*mut c_void);
 /// The functions of a loaded lock.
 ///
 /// Between the return of `lock` and the call of `unlock` by the same thread, no other call of
-/// `lock` with this address returns. The thread sees all writes of those before it. The lock does
-/// not move.
+/// `lock` with this address returns. The thread sees all writes of those before it. All threads may
+/// call `lock` and `unlock`, also at the same time. The lock does not move.
 #[derive(Clone, Copy, Debug)]
 pub struct LoadedLock {
     /// Makes a free lock of memory that is 0. Without it, such memory is a free lock.

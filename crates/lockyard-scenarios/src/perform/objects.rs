@@ -39,12 +39,13 @@ impl<H: HostWithSlots> Words<H> {
     }
 }
 
-/// Returns the layout of the objects of one line, and the offset of each. Arrays of words have an
-/// element of each in each line.
+/// Returns the layout of the objects of one line, the offset of each, and the distance of an
+/// array's words. Arrays of words have an element of each in each line. If these do not fit into
+/// `line_bytes`, the distance is that of several lines.
 pub(super) fn line_layout<H: HostWithSlots>(
     kinds: impl Iterator<Item = ObjectKind>,
     line_bytes: usize,
-) -> Option<(Layout, Vec<usize>)> {
+) -> Option<(Layout, Vec<usize>, usize)> {
     let mut line = Layout::from_size_align(0, line_bytes).ok()?;
     let mut offsets = Vec::new();
     let mut lines = 1;
@@ -57,9 +58,9 @@ pub(super) fn line_layout<H: HostWithSlots>(
         offsets.push(offset);
     }
     let line = line.pad_to_align();
-    // The distance of two elements is one line: the parser lets only as many arrays share one.
+    // The parser lets only arrays of as many words share a line.
     let all = Layout::from_size_align(line.size().checked_mul(lines)?, line.align()).ok()?;
-    Some((all, offsets))
+    Some((all, offsets, line.size()))
 }
 
 /// An object in memory.
@@ -76,11 +77,11 @@ impl<H: HostWithSlots> Shared<H> {
     /// # Safety
     ///
     /// `memory` is large enough for the object, is used for nothing else, and outlives the object.
-    /// For an array of words, so is the same memory in each of the lines that follow.
+    /// For an array of words, so is the memory at each multiple of `stride` bytes after it.
     pub(super) unsafe fn make<S: Stage<Host = H>>(
         kind: ObjectKind,
         memory: NonNull<u8>,
-        line_bytes: usize,
+        stride: usize,
     ) -> Option<Self> {
         Some(match kind {
             // SAFETY: the caller upholds the contract of this function.
@@ -110,10 +111,10 @@ impl<H: HostWithSlots> Shared<H> {
             ObjectKind::Words { count, initial } => {
                 let first = memory.cast::<U64<H>>();
                 for index in 0..count as usize {
-                    // SAFETY: the caller provides memory for a word in each line.
-                    unsafe { first.byte_add(line_bytes * index).write(Word::new(initial)) };
+                    // SAFETY: the caller provides memory for a word at each multiple of the stride.
+                    unsafe { first.byte_add(stride * index).write(Word::new(initial)) };
                 }
-                Shared::Words(Words { first, count, stride: line_bytes })
+                Shared::Words(Words { first, count, stride })
             }
             ObjectKind::Data => {
                 let cell = memory.cast::<Cell<H, u64>>();

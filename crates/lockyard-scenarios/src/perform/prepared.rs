@@ -52,7 +52,8 @@ impl<S: Stage> Drop for Blocks<S> {
 }
 
 // SAFETY: the objects behind the pointers are words, cells, primitives and foreign locks, which are
-// `Send` and `Sync` themselves. Data is written only under a lock, which the parser checks.
+// `Send` and `Sync` themselves. For loaded locks, the caller of `ForeignLock::loaded` promises the
+// same. Data is written only under a lock, which the parser checks.
 unsafe impl<S: Stage> Send for Prepared<S> {}
 // SAFETY: as above.
 unsafe impl<S: Stage> Sync for Prepared<S> {}
@@ -80,20 +81,22 @@ impl<S: Stage> Prepared<S> {
         for line in 0..lines {
             let in_line = |object: &&Object| object.line == line;
             let kinds = variant.objects.iter().filter(in_line).map(|object| object.kind);
-            let (block, offsets) = line_layout::<S::Host>(kinds, line_bytes)?;
+            let (block, offsets, stride) = line_layout::<S::Host>(kinds, line_bytes)?;
             let indices = variant.objects.iter().enumerate();
             let indices = indices.filter(|(_, object)| object.line == line).map(|(index, _)| index);
-            places.extend(indices.zip(offsets).map(|(index, offset)| (index, line, offset)));
+            let places_of =
+                indices.zip(offsets).map(|(index, offset)| (index, line, offset, stride));
+            places.extend(places_of);
             blocks.blocks.push((S::Host::allocate(block, node)?, block));
         }
         places.sort_unstable();
-        let objects = places.into_iter().map(|(index, line, offset)| {
+        let objects = places.into_iter().map(|(index, line, offset, stride)| {
             let object = &variant.objects[index];
             // SAFETY: the offset is within the block, by the layouts above.
             let memory = unsafe { blocks.blocks[line].0.add(offset) };
             // SAFETY: the memory has the object's layout, and no other object is there. The blocks
             // outlive the objects (field order).
-            let shared = unsafe { Shared::make::<S>(object.kind, memory, line_bytes) }?;
+            let shared = unsafe { Shared::make::<S>(object.kind, memory, stride) }?;
             Some(Placed { name: object.name.clone(), kind: object.kind, shared })
         });
         let objects = objects.collect::<Option<Vec<_>>>()?;

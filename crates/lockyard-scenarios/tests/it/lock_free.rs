@@ -203,3 +203,20 @@ variants = [{ name = "v" }]
     assert_eq!(perform(variant, 1, 10), Ok(alone));
     assert_eq!(simulate(variant, 3, 10), Ok(alone));
 }
+
+#[test]
+fn arrays_that_do_not_fit_into_one_line_do_not_overlap() {
+    // The ninth word of 8 bytes begins the second line of 64.
+    let array = |n: usize| {
+        format!("{{ name = \"a{n}\", kind = \"words\", count = 3, initial = {n}, line = \"all\" }}")
+    };
+    let arrays: Vec<String> = (0..9).map(array).collect();
+    let text = format!(
+        "name = \"x\"\nobjects = [{}]\nsteps = [{{ do = \"pause\" }}]\n\
+         variants = [{{ name = \"v\" }}]\n",
+        arrays.join(", ")
+    );
+    let variant = &script(&text).variants[0];
+    assert_eq!(perform(variant, 1, 1), Ok(Exchanges::default()));
+    assert_eq!(simulate(variant, 1, 1), Ok(Exchanges::default()));
+}
