@@ -83,6 +83,7 @@ impl<S: Stage> Prepared<S> {
         if task.is_faulty {
             return self.idle();
         }
+        task.turns = 0;
         let factor = if self.work_varies { task.numbers.exponential() } else { 1.0 };
         self.perform(&self.steps, factor, task);
     }

@@ -20,8 +20,8 @@ pub trait Stage: 'static {
     /// all memory of a run together sets this to `false`.
     const GIVES_BACK: bool = true;
 
-    /// Number of turns after which a loop of a script counts as endless. The default is no limit,
-    /// for stages that run under a watchdog.
+    /// Number of turns of all loops in one operation after which a loop counts as endless. The
+    /// default is no limit, for stages that run under a watchdog.
     const MOST_TURNS: u64 = u64::MAX;
 
     /// Interrupts all other tasks in the running task's guest, and waits until every one has

@@ -26,6 +26,8 @@ pub(super) struct Task {
     pub(super) exchanges: Exchanges,
     /// Sum of the task's atomic changes of each object so far.
     pub(super) changes: Vec<u64>,
+    /// Number of turns of loops so far in this operation.
+    pub(super) turns: u64,
     /// `true` after a step that no script may do. The task then does nothing else.
     pub(super) is_faulty: bool,
 }
@@ -75,6 +77,7 @@ impl Begun {
             registers: first_registers(first, number),
             exchanges: Exchanges::default(),
             changes: vec![0; objects],
+            turns: 0,
             is_faulty: false,
         }
     }

@@ -81,16 +81,19 @@ impl<S: Stage> Prepared<S> {
         if outermost {
             S::wait_begins();
         }
-        for turn in 0.. {
+        loop {
             self.perform(steps, factor, task);
             if task.is_faulty || Condition::all_hold(until, &task.registers) {
                 break;
             }
-            if turn == S::MOST_TURNS {
+            // Of all loops, so that one that ends does not hide an endless one around it.
+            task.turns += 1;
+            if task.turns == S::MOST_TURNS {
                 self.fault(task, || {
                     format!(
-                        "a loop did not end after {turn} turns of one operation: no step made its \
-                         `until` true"
+                        "a loop did not end after {} turns of one operation: no step made its \
+                         `until` true",
+                        S::MOST_TURNS
                     )
                 });
                 break;
