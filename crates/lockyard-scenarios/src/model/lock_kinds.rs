@@ -34,11 +34,13 @@ impl LockKinds {
             let message = format!("{} locks of your own; at most {MAX_OWN} are allowed", own.len());
             return Err(InputError(message));
         }
+        let second = || LockKind::SECOND_NAMES.iter().map(|&(name, _)| name);
         for (index, lock) in own.iter().enumerate() {
             let name = lock.name();
+            let mut of_library = LockKind::ALL.iter().map(|kind| kind.name()).chain(second());
             let reason = if !is_name(name) {
                 format!("its name must be {NAME_RULE}")
-            } else if LockKind::ALL.iter().any(|kind| kind.name() == name) {
+            } else if of_library.any(|taken| taken == name) {
                 "the library has a lock of this name; choose another".to_owned()
             } else if own[..index].contains(lock) {
                 "two of your locks have this name; choose another".to_owned()

@@ -83,6 +83,11 @@ named_kinds! {
 }
 
 impl LockKind {
+    /// Second names of kinds. As the kind's own name, it would be that of a variant of
+    /// `examples/every-lock.toml`, where a peer has it.
+    pub(crate) const SECOND_NAMES: &[(&str, LockKind)] =
+        &[("pthread-mutex", LockKind::PthreadLike)];
+
     /// Returns `true` if the lock is wrong on purpose.
     pub fn is_control(self) -> bool {
         matches!(

@@ -91,9 +91,7 @@ fn page(source: &Source, found: &Spanned<String>) -> Result<PageKind> {
 
 fn lock(source: &Source, found: &Spanned<String>) -> Result<LockKind> {
     let names = source.locks.all().map(|kind| (kind.name(), kind));
-    // A second name. As the kind's own it would be a variant of `examples/every-lock.toml`, where a
-    // peer has that name.
-    let table: Vec<_> = names.chain([("pthread-mutex", LockKind::PthreadLike)]).collect();
+    let table: Vec<_> = names.chain(LockKind::SECOND_NAMES.iter().copied()).collect();
     source.choose("lock", found, &table)
 }
 
@@ -137,8 +135,8 @@ fn check_arrays(
         return Ok(());
     }
     let message = format!(
-        "`{}` cannot share a line with `{}`: an array of words has a line for each, and shares them \
-         with arrays of as many words only",
+        "`{}` cannot share a line with `{}`: an array of words has a line for each, and shares \
+         them with arrays of as many words only",
         object.name, other.name
     );
     Err(source.error(entry.line.as_ref().unwrap_or(&entry.name).span(), message))

@@ -105,6 +105,10 @@ fn wrong_names_are_refused_in_one_line() {
         "your own lock `ticket`: the library has a lock of this name; choose another"
     );
     assert_eq!(
+        refused(&["pthread-mutex"]),
+        "your own lock `pthread-mutex`: the library has a lock of this name; choose another"
+    );
+    assert_eq!(
         refused(&["mine", "mine"]),
         "your own lock `mine`: two of your locks have this name; choose another"
     );
