@@ -13,6 +13,7 @@
 //! loaded until the process ends, because a stalled run leaves its threads behind.
 
 use crate::peer::Peer;
+use crate::table::PEERS;
 use lockyard_scenarios::{ForeignLock, LoadedLock, LockFunction};
 use std::alloc::Layout;
 use std::path::Path;
@@ -39,7 +40,8 @@ pub fn loaded() -> Vec<&'static Peer> {
 ///
 /// # Errors
 ///
-/// One line, if the file is not there, is no shared object, or has no lock.
+/// One line, if the file is not there, is no shared object, or has no lock, or if a peer has the
+/// lock's name.
 pub fn load(path: &Path) -> Result<&'static Peer, String> {
     let described = describe(path).map_err(|what| format!("{}: {what}", path.display()))?;
     let Described { name, layout, functions } = described;
@@ -123,6 +125,13 @@ fn describe(path: &Path) -> Result<Described, String> {
             "`{}` is no name for a lock; allowed: 1 to {MAX_NAME} characters of a-z A-Z 0-9 - _ . \
              +, as `const char lockyard_lock_name[]` or as the name of the file",
             name.escape_debug()
+        ));
+    }
+    // Results tell peers apart by their names.
+    if PEERS.iter().any(|peer| peer.name == name) {
+        return Err(format!(
+            "a peer has the name `{name}`; give the lock another one by `const char \
+             lockyard_lock_name[]`"
         ));
     }
     Ok(Described { name, layout, functions })

@@ -137,6 +137,12 @@ fn a_file_without_a_lock_is_refused_in_one_line() {
             "`c ticket` is no name for a lock; allowed: 1 to 64",
         ),
         (
+            "peer",
+            "\"c-ticket\"",
+            "\"std-mutex\"",
+            "a peer has the name `std-mutex`; give the lock another one",
+        ),
+        (
             "taken",
             "\"c-ticket\"",
             "\"ticket\"",
