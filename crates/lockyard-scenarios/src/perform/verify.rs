@@ -22,8 +22,8 @@ impl std::error::Error for Violation {}
 
 impl<S: Stage> Prepared<S> {
     /// Checks that locks are free, that counts are as expected, that no update of protected data
-    /// was lost, and that chains have all of their elements. All tasks must have finished, with `operations` operations in total. The
-    /// check adds no shared traffic to the run.
+    /// was lost, and that chains have all of their elements. All tasks must have finished, with
+    /// `operations` operations in total. The check adds no shared traffic to the run.
     ///
     /// # Errors
     ///

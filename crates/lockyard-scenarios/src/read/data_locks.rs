@@ -22,7 +22,11 @@ fn accesses(
                 accesses(steps, object, held, see);
                 held.pop();
             }
-            _ => {}
+            step => {
+                if let Some(steps) = step.inner() {
+                    accesses(steps, object, held, see);
+                }
+            }
         }
     }
 }

@@ -147,7 +147,8 @@ impl Reader<'_> {
     fn operand(self, text: &str, at: Range<usize>) -> Result<Operand> {
         if text.starts_with(|c: char| c.is_ascii_digit()) {
             return text.parse().map(Operand::Number).map_err(|_| {
-                let message = format!("`{}` is no number", lockyard_support::printable(text));
+                let text = lockyard_support::printable(text);
+                let message = format!("`{text}` is no number; allowed: 0 to {}", u64::MAX);
                 self.source.error(at, message)
             });
         }
