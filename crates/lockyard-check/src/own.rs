@@ -1,5 +1,5 @@
-//! Checks of a lock of a user's crate, for that crate's tests. The programs are those that check the
-//! library's locks.
+//! Checks of a lock of a user's crate, for that crate's tests. The programs are those that check
+//! the library's locks.
 //!
 //! ```
 //! # use lockyard::lock::Ticket as Mine;

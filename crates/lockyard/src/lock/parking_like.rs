@@ -56,7 +56,7 @@ pub trait HandOvers: Debug + 'static {
     const ALWAYS: bool = false;
 }
 
-/// Hands over about every half millisecond.
+/// Hands over about every half millisecond. On a host without a clock, never.
 #[derive(Debug)]
 pub struct InTurns;
 impl HandOvers for InTurns {}
