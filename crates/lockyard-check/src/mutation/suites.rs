@@ -7,9 +7,9 @@ use crate::few_slots::FewSlots;
 use crate::hooks::Scripted;
 use crate::matrix::pairs;
 use crate::primitives::{
-    ClhOfFour, McsOfFour, MutexParking, MutexParkingFair, Primitive, PvQueuedLock, PvQueuedNoNode,
-    PvTicketLock, PvTicketNoNode, QueuedCmpxchg, QueuedNoNode, QueuedStore, Tas, Ticket8, Ticket16,
-    TicketAsm,
+    ClhOfFour, McsOfFour, MutexParking, MutexParkingFair, MutexThreeStates, Primitive,
+    PvQueuedLock, PvQueuedNoNode, PvTicketLock, PvTicketNoNode, QueuedCmpxchg, QueuedNoNode,
+    QueuedStore, Tas, Ticket8, Ticket16, TicketAsm,
 };
 use crate::program::{
     BufferOp, BufferProgram, ConnOp, ConnProgram, CountOp, CountProgram, FairOp, FairProgram, IdOp,
@@ -90,22 +90,24 @@ fn parking<P: Primitive<Op = LockOp>, N: Primitive<Op = LockOp>>() -> Vec<Check>
     ]
 }
 
+/// Returns the checks of a mutex for comparison.
+fn mutex<P: Primitive<Op = LockOp>>() -> Vec<Check> {
+    use LockOp::{Lock, LockTwice, TryLock};
+    vec![
+        check::<Of<P>>(&[Lock, Lock], Bounds::stepping_back(3)),
+        check::<Of<P>>(&[Lock, TryLock], Bounds::stepping_back(3)),
+        check::<Of<P>>(&[TryLock, TryLock], Bounds::ALL),
+        check::<Of<P>>(&[LockTwice, Lock], Bounds::stepping_back(2)),
+        check::<Of<P>>(&[Lock, Lock, Lock], Bounds::stepping_back(2)),
+        check::<Of<P>>(&[Lock, Lock, TryLock], Bounds::stepping_back(2)),
+    ]
+}
+
 /// Returns the checks of the mutex as `parking_lot`'s, with releases that wake and releases that
 /// hand over.
 fn parking_mutex() -> Vec<Check> {
-    use LockOp::{Lock, LockTwice, TryLock};
-    fn of<P: Primitive<Op = LockOp>>() -> Vec<Check> {
-        vec![
-            check::<Of<P>>(&[Lock, Lock], Bounds::stepping_back(3)),
-            check::<Of<P>>(&[Lock, TryLock], Bounds::stepping_back(3)),
-            check::<Of<P>>(&[TryLock, TryLock], Bounds::ALL),
-            check::<Of<P>>(&[LockTwice, Lock], Bounds::stepping_back(2)),
-            check::<Of<P>>(&[Lock, Lock, Lock], Bounds::stepping_back(2)),
-            check::<Of<P>>(&[Lock, Lock, TryLock], Bounds::stepping_back(2)),
-        ]
-    }
-    let mut checks = of::<MutexParking>();
-    checks.extend(of::<MutexParkingFair>());
+    let mut checks = mutex::<MutexParking>();
+    checks.extend(mutex::<MutexParkingFair>());
     checks
 }
 
@@ -334,6 +336,7 @@ pub fn all() -> Vec<Suite> {
             pv_queued(),
         ),
         suite("parking mutex", &["src/lock/parking_like.rs"], parking_mutex()),
+        suite("mutex of 3 states", &["src/lock/three_states.rs"], mutex::<MutexThreeStates>()),
         suite("lockref(queued)", LOCKREF, lockref::<Queued, Standard>()),
         suite("lockref(queued) no-trywait", LOCKREF, lockref::<Queued, NoTrywait>()),
         suite("page-ref xadd", PAGE, page!(Xadd, true, [Get, Put, Freeze, FreezeToTwo], added)),
