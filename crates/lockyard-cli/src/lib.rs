@@ -11,8 +11,8 @@
 //! }
 //! ```
 //!
-//! Exit codes: 0 for success, 1 for failure, 2 for bad usage or bad input. After a signal the code
-//! is 128 plus the signal's number (`signals.rs`).
+//! Exit codes: 0 for success, 1 for failure, 2 for bad usage or bad input; `profile` has its
+//! program's. After a signal the code is 128 plus the signal's number (`signals.rs`).
 
 mod ab;
 mod arguments;
@@ -31,6 +31,7 @@ mod new_file;
 mod output;
 mod own_lock;
 mod predict;
+mod profile;
 mod progress;
 mod report;
 mod reproduce;
@@ -88,11 +89,11 @@ pub fn main_with(own: &[OwnLock]) -> ExitCode {
     });
     let interrupted = signals::caught();
     let code = match done {
-        Ok(()) => {
+        Ok(code) => {
             if let Some((signal, _)) = interrupted {
                 complain(&format!("lockyard: interrupted ({signal}): all work was already done"));
             }
-            ExitCode::SUCCESS
+            code
         }
         Err(Failure::Input(message)) => {
             complain(&format!("lockyard: {message}"));
@@ -112,9 +113,9 @@ pub fn main_with(own: &[OwnLock]) -> ExitCode {
     interrupted.map_or(code, |(_, code)| ExitCode::from(code))
 }
 
-fn perform(arguments: &Arguments, locks: &LockKinds) -> Result<(), Failure> {
+fn perform(arguments: &Arguments, locks: &LockKinds) -> Result<ExitCode, Failure> {
     signals::begin(arguments.command.as_ref().is_some_and(Command::has_rows_to_keep));
-    match &arguments.command {
+    let done = match &arguments.command {
         None => output::write(&arguments::overview(locks)),
         Some(Command::Reproduce(options)) => reproduce::run(options),
         Some(Command::Predict(options)) => predict::run(options, locks),
@@ -122,10 +123,12 @@ fn perform(arguments: &Arguments, locks: &LockKinds) -> Result<(), Failure> {
         Some(Command::MeasureTables(options)) => measure_tables::run(options),
         Some(Command::Syscalls(options)) => syscalls::run(options),
         Some(Command::LockCallPath(options)) => call_path::run(options),
+        Some(Command::Profile(options)) => return profile::run(options),
         Some(Command::Compare(options)) => compare::run(options),
         Some(Command::Machines(options)) => machines::run(options),
         Some(Command::Scenarios(options)) => scenarios::run(options, locks),
         Some(Command::Completions(options)) => shell::completions(options),
         Some(Command::Man(options)) => shell::man(options),
-    }
+    };
+    done.map(|()| ExitCode::SUCCESS)
 }

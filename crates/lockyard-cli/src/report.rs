@@ -182,6 +182,13 @@ impl Reports {
         first(self.files.iter().map(one))
     }
 
+    /// Writes the page of a profile.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn write_profile(&self, profile: &serde_json::Value) -> Result<(), Failure> {
+        let mut files = self.files.iter();
+        files.try_for_each(|wanted| wanted.write(&page::profile(profile), false))
+    }
+
     /// Writes the page of a comparison.
     pub(crate) fn write_comparison(&self, comparison: &Comparison) -> Result<(), Failure> {
         let version = env!("CARGO_PKG_VERSION");

@@ -53,6 +53,19 @@ pub(crate) fn end_work() {
     ENDED.store(true, Ordering::Relaxed);
 }
 
+/// Returns the number of the signal that arrived.
+#[cfg(target_os = "linux")]
+pub(crate) fn number() -> Option<i32> {
+    Some(CAUGHT.load(Ordering::Relaxed)).filter(|signal| *signal != 0)
+}
+
+/// Records that the signal was meant for a program that has ended since. The command goes on, and
+/// its exit code is the program's.
+#[cfg(target_os = "linux")]
+pub(crate) fn passed_on() {
+    CAUGHT.store(0, Ordering::Relaxed);
+}
+
 /// Returns the name of the signal that arrived, and the exit code for it.
 pub(crate) fn caught() -> Option<(&'static str, u8)> {
     let signal = CAUGHT.load(Ordering::Relaxed);
@@ -72,6 +85,8 @@ fn end() -> ! {
     temporary::remove_all();
     #[cfg(target_os = "linux")]
     lockyard_measure::syscalls::remove_all();
+    #[cfg(target_os = "linux")]
+    crate::profile::remove_all();
     exit(caught().map_or(1, |(_, code)| i32::from(code)));
 }
 

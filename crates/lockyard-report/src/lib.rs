@@ -7,7 +7,7 @@
 //!
 //! | module | content |
 //! | --- | --- |
-//! | [`page`] | pages of results and of comparisons |
+//! | [`page`] | pages of results, of comparisons and of profiles |
 //! | [`picture`] | curves alone, as a file |
 //! | `charts` | one file for each kind of chart |
 //! | `svg` | writer of SVG: axes, marks, legends, bars, colours |

@@ -9,6 +9,7 @@ mod machines;
 mod measure;
 mod measure_tables;
 mod predict;
+mod profile;
 mod report;
 mod reproduce;
 mod rounds;
@@ -25,6 +26,7 @@ pub(crate) use machines::{Calibrate, Machines, MachinesCommand};
 pub(crate) use measure::Measure;
 pub(crate) use measure_tables::MeasureTables;
 pub(crate) use predict::Predict;
+pub(crate) use profile::{Profile, ProfileFormat};
 pub(crate) use report::{Pages, ReportFile};
 pub(crate) use reproduce::Reproduce;
 pub(crate) use scenarios::{NewScenario, Scenarios, ScenariosCommand};
@@ -69,6 +71,8 @@ pub(crate) enum Command {
     Syscalls(SyscallsOptions),
     /// Measure the cost of calling an uncontended lock
     LockCallPath(CallPath),
+    /// Run a program, and report which of its locks are hot, where, and why
+    Profile(Profile),
     /// Compare two results, or programs; exit with code 1 if B is slower
     Compare(Compare),
     /// List the simulated machines; show, check or calibrate one

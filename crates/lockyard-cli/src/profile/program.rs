@@ -1,0 +1,88 @@
+//! A profiled program while it runs. Its input and output are those of the command, and so is its
+//! process group: a key that interrupts the command interrupts the program too.
+
+use crate::signals;
+use lockyard_support::jobs;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitStatus};
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
+
+/// Interval of the checks for a signal.
+const LOOKS: Duration = Duration::from_millis(20);
+
+/// End of a program.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ended {
+    pub(super) status: ExitStatus,
+    /// Processor time of the program and of its children that it waited for, in seconds.
+    pub(super) cpu_seconds: f64,
+}
+
+/// Starts a program, and waits for its end. Signals to the command are passed on.
+///
+/// # Errors
+///
+/// The program cannot be started, or not be waited for.
+pub(super) fn run(mut command: Command) -> io::Result<Ended> {
+    let child = command.spawn()?;
+    let id = child.id() as libc::pid_t;
+    let (sender, receiver) = channel();
+    let waiter = std::thread::Builder::new().spawn(move || {
+        // This fails if the receiver is gone, because the command is about to end.
+        let _ = sender.send(wait(id));
+    });
+    if waiter.is_err() {
+        return wait(id);
+    }
+    let mut was_told = false;
+    loop {
+        match receiver.recv_timeout(LOOKS) {
+            Ok(ended) => return ended,
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(io::Error::other("the waiting thread has ended"));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if !was_told && jobs::interrupted() {
+            was_told = true;
+            // The program may take its time to end. A second signal ends the command at once.
+            signals::end_work();
+            if let Some(signal) = signals::number()
+                && !(signal == libc::SIGINT && is_in_foreground())
+            {
+                // SAFETY: the call has no preconditions. The process has not been reaped.
+                unsafe { libc::kill(id, signal) };
+            }
+        }
+    }
+}
+
+fn wait(id: libc::pid_t) -> io::Result<Ended> {
+    let mut status = 0;
+    // SAFETY: zeros are a valid value of this structure of numbers.
+    let mut used: libc::rusage = unsafe { std::mem::zeroed() };
+    loop {
+        // SAFETY: the call writes to live variables, and the process is this one's child.
+        let done = unsafe { libc::wait4(id, &raw mut status, 0, &raw mut used) };
+        if done == id {
+            let seconds = |time: libc::timeval| time.tv_sec as f64 + time.tv_usec as f64 / 1e6;
+            let cpu_seconds = seconds(used.ru_utime) + seconds(used.ru_stime);
+            return Ok(Ended { status: ExitStatus::from_raw(status), cpu_seconds });
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+/// Returns true if this process is in the foreground of a terminal, which sends the interrupt of a
+/// key to the program too.
+fn is_in_foreground() -> bool {
+    use std::os::fd::AsRawFd;
+    let Ok(terminal) = std::fs::File::open("/dev/tty") else { return false };
+    // SAFETY: the calls have no preconditions, and the descriptor is open.
+    unsafe { libc::tcgetpgrp(terminal.as_raw_fd()) == libc::getpgrp() }
+}

@@ -1,0 +1,109 @@
+//! However a program ends, its records are there, and its exit code is the command's.
+
+use crate::support::{fresh, json_of, lock, locks, process, profile};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::Stdio;
+
+#[test]
+fn records_survive_a_crash_a_kill_and_an_exit_at_once() {
+    let Some(program) = locks() else { return };
+    for (name, code, end) in [
+        ("abort", 134, "killed by signal 6 (SIGABRT)"),
+        ("kill", 137, "killed by signal 9 (SIGKILL)"),
+        ("exit", 3, "exit code 3"),
+    ] {
+        let (output, profile) = json_of(&program, &[name]);
+        assert_eq!(output.status.code(), Some(code), "{name}");
+        assert_eq!(profile["end"], end, "{name}");
+        let process = process(&profile);
+        assert_eq!(lock(process, "first_lock")["acquisitions"], 1000, "{name}");
+        assert_eq!(process["held_at_the_end"].as_array().map(Vec::len), Some(1), "{name}");
+    }
+}
+
+#[test]
+fn a_fork_has_records_of_its_own() {
+    let Some(program) = locks() else { return };
+    let (_, profile) = json_of(&program, &["forked"]);
+    let processes = profile["processes"].as_array().expect("a list");
+    let counts: Vec<_> = processes
+        .iter()
+        .map(|process| {
+            (process["forked"].clone(), lock(process, "first_lock")["acquisitions"].clone())
+        })
+        .collect();
+    assert_eq!(counts, [(true.into(), 20.into()), (false.into(), 15.into())]);
+}
+
+#[test]
+fn the_output_of_the_program_is_its_own() {
+    let Some(program) = locks() else { return };
+    let output = profile(&[], &program, &["output"]).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(5));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "of the program\n");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(said.starts_with("error of the program\n\n"), "{said}");
+    assert!(said.contains("#1 mutex first_lock, 0x") && said.contains("times (locks.c:"), "{said}");
+    assert!(said.lines().all(|line| line.chars().count() <= 80), "{said}");
+    let out = fresh("out.txt");
+    let options = ["--out", out.to_str().expect("it is text")];
+    let output = profile(&options, &program, &["output"]).output().expect("it runs");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "error of the program\n");
+    assert!(std::fs::read_to_string(&out).expect("it is there").contains("first_lock"));
+    // An existing file stays, and then the program does not run.
+    let output = profile(&options, &program, &["output"]).output().expect("it runs");
+    assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0));
+}
+
+#[test]
+fn a_page_has_the_locks() {
+    let Some(program) = locks() else { return };
+    let page = fresh("page.html");
+    let options = ["--report", page.to_str().expect("it is text")];
+    let output =
+        profile(&options, &program, &["counts", "3", "2", "100"]).output().expect("it runs");
+    assert_eq!(output.status.code(), Some(0));
+    let text = std::fs::read_to_string(&page).expect("it is there");
+    assert!(text.contains("locks+80") && text.contains("times (locks.c:"), "{text}");
+}
+
+#[test]
+fn a_signal_to_the_command_reaches_the_program() {
+    let Some(program) = locks() else { return };
+    let mut command = profile(&[], &program, &["wait"]);
+    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
+    let mut line = String::new();
+    let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
+    output.read_line(&mut line).expect("it prints");
+    assert_eq!(line, "ready\n");
+    // SAFETY: the call has no preconditions, and the process has not been reaped.
+    unsafe { libc::kill(child.id() as i32, libc::SIGTERM) };
+    let done = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(143), "{said}");
+    let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(words.contains("killed by signal 15 (SIGTERM)"), "{said}");
+    assert!(said.contains("first_lock"), "{said}");
+}
+
+#[test]
+fn without_room_records_are_lost_and_the_program_goes_on() {
+    let Some(program) = locks() else { return };
+    let script = format!("ulimit -f 700; exec {} counts 10000 1 1", program.display());
+    let (output, profile) = json_of(Path::new("/bin/sh"), &["-c", &script]);
+    assert_eq!(output.status.code(), Some(0));
+    let lost = profile["recording"]["lost"].as_u64().expect("a number");
+    let kept = process(&profile)["acquisitions"].as_u64().expect("a number");
+    assert!(lost > 0 && kept > 0 && lost + kept == 10_000, "{lost} lost, {kept} kept");
+}
+
+#[test]
+fn nothing_is_left_behind() {
+    let Some(program) = locks() else { return };
+    let folder = fresh("tmp");
+    std::fs::create_dir(&folder).expect("there is room");
+    let mut command = profile(&[], &program, &["output"]);
+    command.env("TMPDIR", &folder).output().expect("it runs");
+    assert_eq!(std::fs::read_dir(&folder).expect("it is there").count(), 0);
+}

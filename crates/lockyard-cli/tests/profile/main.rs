@@ -1,0 +1,11 @@
+//! `lockyard profile` over programs whose lock calls are known: counts are exact, whatever the
+//! locks are and however the program ends.
+//!
+//! A test binary of its own, because it needs the system's compilers.
+
+#![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
+
+mod counts;
+mod ends;
+mod refused;
+mod support;

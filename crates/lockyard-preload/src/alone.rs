@@ -1,0 +1,25 @@
+//! What a library without the standard library needs.
+
+use core::arch::global_asm;
+use core::panic::PanicInfo;
+
+#[link(name = "c")]
+unsafe extern "C" {}
+
+/// Ends the process. No code here panics.
+#[panic_handler]
+fn panic(_: &PanicInfo) -> ! {
+    crate::system::exit()
+}
+
+// The unwind information of `core` names this function. It is hidden, so that a program's own one
+// stays in its place, and is never called, because nothing here unwinds.
+global_asm!(
+    ".pushsection .text.rust_eh_personality,\"ax\",@progbits",
+    ".globl rust_eh_personality",
+    ".hidden rust_eh_personality",
+    ".type rust_eh_personality, @function",
+    "rust_eh_personality:",
+    "ud2",
+    ".popsection",
+);

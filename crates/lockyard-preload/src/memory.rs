@@ -1,0 +1,207 @@
+//! The file and its mapping: room that is given out once and never returned.
+//!
+//! The whole mapping is reserved at the start, far beyond the end of the file, so that it never
+//! moves. Room on the disk is reserved before it is used: a full disk costs records, not the
+//! program.
+
+use crate::system;
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, Ordering};
+use lockyard_records::{Cpu, Header, MAX_BYTES};
+
+/// Beginning of the mapping; null while nothing is recorded.
+static BASE: AtomicPtr<u8> = AtomicPtr::new(null_mut());
+
+/// Size of the mapping.
+static ROOM: AtomicU64 = AtomicU64::new(0);
+
+/// Descriptor of the file, and its identity: the program may have closed it and opened another.
+static FILE: AtomicI32 = AtomicI32::new(-1);
+static DEVICE: AtomicU64 = AtomicU64::new(0);
+static INODE: AtomicU64 = AtomicU64::new(0);
+
+/// Longest path of a file.
+pub(crate) const LONGEST: usize = 1024;
+
+/// Path of the file, ended by a zero. It is written before there are threads, or in a new process.
+static mut PATH: [u8; LONGEST] = [0; LONGEST];
+
+/// Places of the CPUs; null if they are not known.
+pub(crate) static TOPOLOGY: AtomicPtr<Cpu> = AtomicPtr::new(null_mut());
+
+/// Size of the file at the start.
+const FIRST_BYTES: u64 = 256 << 10;
+
+/// Maximum growth at a time, unless more is needed at once.
+const STEP: u64 = 16 << 20;
+
+/// Returns the beginning of the mapping, or null.
+#[inline(always)]
+pub(crate) fn base() -> *mut u8 {
+    // Relaxed: the pointer is set before there are threads, or in a new process.
+    BASE.load(Ordering::Relaxed)
+}
+
+/// Returns the header.
+///
+/// # Safety
+///
+/// There is a mapping.
+#[inline(always)]
+pub(crate) unsafe fn header() -> *mut Header {
+    base().cast()
+}
+
+/// Returns what lies at an offset.
+#[inline(always)]
+pub(crate) fn at<T>(offset: u64) -> *mut T {
+    base().wrapping_add(offset as usize).cast()
+}
+
+/// Returns the offset of something in the mapping.
+#[inline(always)]
+pub(crate) fn offset_of<T>(pointer: *const T) -> u64 {
+    (pointer.addr() - base().addr()) as u64
+}
+
+/// Adds to a counter that all threads share.
+///
+/// # Safety
+///
+/// The counter is a live word.
+pub(crate) unsafe fn count(counter: *mut u64) {
+    // SAFETY: the caller's. All accesses to the counters are atomic.
+    unsafe { AtomicU64::from_ptr(counter) }.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Stops recording. The mapping stays.
+pub(crate) fn forget() {
+    BASE.store(null_mut(), Ordering::Relaxed);
+    FILE.store(-1, Ordering::Relaxed);
+}
+
+/// Maps a new file, and reserves its first bytes for the header. Returns false if that fails.
+///
+/// # Safety
+///
+/// There is one thread.
+pub(crate) unsafe fn create(file: i32, path: &[u8]) -> bool {
+    if !system::lengthen(file, 0, FIRST_BYTES) {
+        return false;
+    }
+    let Some([device, inode]) = system::identity(file) else { return false };
+    // A process may have a limit for its address space.
+    for room in [MAX_BYTES, MAX_BYTES >> 3, MAX_BYTES >> 6] {
+        let base = system::map(file, room, true);
+        if base.is_null() {
+            continue;
+        }
+        let header: *mut Header = base.cast();
+        // SAFETY: the file is new, so its beginning is this thread's alone, and is all zeros, which
+        // is a valid header.
+        unsafe {
+            (*header).size = FIRST_BYTES;
+            (*header).end = size_of::<Header>().next_multiple_of(64) as u64;
+        }
+        // SAFETY: there is one thread, and the path has room.
+        unsafe {
+            let to: *mut u8 = (&raw mut PATH).cast();
+            to.copy_from_nonoverlapping(path.as_ptr(), path.len().min(LONGEST - 1));
+        }
+        DEVICE.store(device, Ordering::Relaxed);
+        INODE.store(inode, Ordering::Relaxed);
+        FILE.store(file, Ordering::Relaxed);
+        ROOM.store(room, Ordering::Relaxed);
+        BASE.store(base, Ordering::Relaxed);
+        return true;
+    }
+    false
+}
+
+/// Returns new memory, all zeros, or null if there is none. `align` is at most 64.
+///
+/// # Safety
+///
+/// There is a mapping.
+#[cold]
+pub(crate) unsafe fn allocate(bytes: usize, align: usize) -> *mut u8 {
+    // SAFETY: the caller's. Both words are accessed by atomic operations only.
+    let (end, size) = unsafe {
+        let header = header();
+        (AtomicU64::from_ptr(&raw mut (*header).end), AtomicU64::from_ptr(&raw mut (*header).size))
+    };
+    loop {
+        let begin = end.load(Ordering::Relaxed);
+        let from = begin.next_multiple_of(align as u64);
+        let to = from + bytes as u64;
+        // Acquire: pairs with the release in `grow`, after which the room is there.
+        if to > size.load(Ordering::Acquire) {
+            // SAFETY: the caller's.
+            if !unsafe { grow(to) } {
+                return null_mut();
+            }
+            continue;
+        }
+        // Relaxed: the room is given to one thread, which publishes what it writes there.
+        if end.compare_exchange(begin, to, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+            return at(from);
+        }
+    }
+}
+
+/// Makes the file longer. Returns false if that is impossible.
+///
+/// # Safety
+///
+/// There is a mapping.
+unsafe fn grow(least: u64) -> bool {
+    // SAFETY: the caller's. Both words are accessed by atomic operations only.
+    let (growing, size) = unsafe {
+        let header = header();
+        (
+            AtomicU64::from_ptr(&raw mut (*header).growing),
+            AtomicU64::from_ptr(&raw mut (*header).size),
+        )
+    };
+    // Acquire and release: one thread at a time makes the file longer. The others spin: the call
+    // takes microseconds, and they cannot sleep without the C library.
+    while growing.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        core::hint::spin_loop();
+    }
+    let now = size.load(Ordering::Relaxed);
+    let mut done = least <= now;
+    if !done {
+        let to = least.max(now + now.min(STEP)).next_multiple_of(4096);
+        let to = to.min(ROOM.load(Ordering::Relaxed));
+        done = to >= least && lengthen(now, to);
+        if done {
+            // Release: pairs with the acquire in `allocate`.
+            size.store(to, Ordering::Release);
+        }
+    }
+    growing.store(0, Ordering::Release);
+    done
+}
+
+/// Makes the file longer. A program may have closed its descriptor, as daemons do: then it is
+/// opened again, if the program still may.
+fn lengthen(from: u64, to: u64) -> bool {
+    let file = FILE.load(Ordering::Relaxed);
+    if is_ours(file) {
+        return system::lengthen(file, from, to);
+    }
+    // SAFETY: the path is not changed while there are threads.
+    let path = unsafe { PATH };
+    let length = path.iter().position(|&byte| byte == 0).unwrap_or(0);
+    let again = path.get(..=length).and_then(|path| system::open(path, system::READ_WRITE));
+    let Some(again) = again else { return false };
+    let done = is_ours(again) && system::lengthen(again, from, to);
+    system::close(again);
+    done
+}
+
+/// Returns true if a descriptor is that of the file.
+fn is_ours(file: i32) -> bool {
+    let identity = [DEVICE.load(Ordering::Relaxed), INODE.load(Ordering::Relaxed)];
+    system::identity(file) == Some(identity)
+}

@@ -1,0 +1,72 @@
+//! Functions for programs that record their own locks, such as those that are compiled into the
+//! program. `lockyard-recorded` finds them by name.
+
+use crate::memory::base;
+use crate::record::{self, How};
+use crate::{local, system, table, thread};
+use core::arch::naked_asm;
+use lockyard_records::Kind;
+
+/// Returns the time in ticks, or 0 if nothing is recorded.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn lockyard_record_ticks() -> u64 {
+    if base().is_null() { 0 } else { system::ticks() }
+}
+
+/// Records an acquisition: the lock's address, and the time at which the call began to wait, or 0.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn lockyard_record_acquired(_lock: usize, _waits_since: u64) {
+    naked_asm!(
+        "xor edx, edx",
+        "mov rcx, [rsp]",
+        "jmp {acquired}",
+        acquired = sym acquired
+    )
+}
+
+/// Records an acquisition that others may share.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn lockyard_record_shared(_lock: usize, _waits_since: u64) {
+    naked_asm!(
+        "mov edx, 1",
+        "mov rcx, [rsp]",
+        "jmp {acquired}",
+        acquired = sym acquired
+    )
+}
+
+unsafe extern "C" fn acquired(lock: usize, waits_since: u64, shared: usize, site: usize) {
+    if base().is_null() || !local::begin() {
+        return;
+    }
+    // SAFETY: there is a mapping, and the thread is inside the recorder.
+    unsafe {
+        let mine = thread::mine();
+        if !mine.is_null() {
+            let entry = table::entry(mine, lock as u64, site as u64, Kind::Own);
+            let how = How { waits_since, shared: shared != 0, ..How::AT_ONCE };
+            record::acquired(mine, entry, lock as u64, how);
+        }
+    }
+    local::end();
+}
+
+/// Records a release, just before it.
+#[unsafe(no_mangle)]
+pub(crate) extern "C" fn lockyard_record_released(lock: usize) {
+    if base().is_null() || !local::begin() {
+        return;
+    }
+    // SAFETY: there is a mapping, and the thread is inside the recorder.
+    unsafe {
+        let mine = thread::mine();
+        if !mine.is_null()
+            && let Some(ended) = record::ending(mine, lock as u64)
+        {
+            record::ended(ended);
+        }
+    }
+    local::end();
+}

@@ -1,0 +1,134 @@
+//! The C library's functions, found on first use.
+
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+
+unsafe extern "C" {
+    fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
+    fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
+}
+
+/// Handle of the objects after this library in the order of search.
+const NEXT: *mut c_void = core::ptr::without_provenance_mut(usize::MAX);
+
+/// Address of a function; null before the first call of any.
+pub(crate) type Slot = AtomicPtr<c_void>;
+
+/// Types of the functions by their arguments, all of which are words.
+pub(crate) type One = unsafe extern "C" fn(usize) -> c_int;
+pub(crate) type Two = unsafe extern "C" fn(usize, usize) -> c_int;
+pub(crate) type Three = unsafe extern "C" fn(usize, usize, usize) -> c_int;
+
+macro_rules! functions {
+    ($($slot:ident, $name:literal, $version:expr;)*) => {
+        $(
+            #[doc = concat!("Address of `", $name, "`.")]
+            pub(crate) static $slot: Slot = AtomicPtr::new(null_mut());
+        )*
+
+        /// Finds all functions.
+        fn find_all() {
+            $($slot.store(find($name, $version), Ordering::Relaxed);)*
+        }
+    };
+}
+
+/// Version of the functions for conditions that have their present layout: the unversioned look-up
+/// might find those of 2002.
+const PRESENT: Option<&CStr> = Some(c"GLIBC_2.3.2");
+
+functions! {
+    MUTEX_LOCK, "pthread_mutex_lock", None;
+    MUTEX_TRYLOCK, "pthread_mutex_trylock", None;
+    MUTEX_TIMEDLOCK, "pthread_mutex_timedlock", None;
+    MUTEX_CLOCKLOCK, "pthread_mutex_clocklock", None;
+    MUTEX_UNLOCK, "pthread_mutex_unlock", None;
+    MUTEX_DESTROY, "pthread_mutex_destroy", None;
+    SPIN_LOCK, "pthread_spin_lock", None;
+    SPIN_TRYLOCK, "pthread_spin_trylock", None;
+    SPIN_UNLOCK, "pthread_spin_unlock", None;
+    SPIN_DESTROY, "pthread_spin_destroy", None;
+    READ_LOCK, "pthread_rwlock_rdlock", None;
+    READ_TRYLOCK, "pthread_rwlock_tryrdlock", None;
+    READ_TIMEDLOCK, "pthread_rwlock_timedrdlock", None;
+    READ_CLOCKLOCK, "pthread_rwlock_clockrdlock", None;
+    WRITE_LOCK, "pthread_rwlock_wrlock", None;
+    WRITE_TRYLOCK, "pthread_rwlock_trywrlock", None;
+    WRITE_TIMEDLOCK, "pthread_rwlock_timedwrlock", None;
+    WRITE_CLOCKLOCK, "pthread_rwlock_clockwrlock", None;
+    READ_WRITE_UNLOCK, "pthread_rwlock_unlock", None;
+    READ_WRITE_DESTROY, "pthread_rwlock_destroy", None;
+    CONDITION_WAIT, "pthread_cond_wait", PRESENT;
+    CONDITION_TIMEDWAIT, "pthread_cond_timedwait", PRESENT;
+    CONDITION_CLOCKWAIT, "pthread_cond_clockwait", None;
+}
+
+fn find(name: &str, version: Option<&CStr>) -> *mut c_void {
+    let mut text = [0u8; 40];
+    let Some(room) = text.get_mut(..name.len()) else { return null_mut() };
+    room.copy_from_slice(name.as_bytes());
+    let name = text.as_ptr().cast();
+    // SAFETY: both texts end with a zero.
+    unsafe {
+        match version {
+            Some(version) => {
+                let found = dlvsym(NEXT, name, version.as_ptr());
+                if found.is_null() { dlsym(NEXT, name) } else { found }
+            }
+            None => dlsym(NEXT, name),
+        }
+    }
+}
+
+/// Finds all functions, unless that is already being done.
+#[cold]
+pub(crate) fn resolve() {
+    static BEGUN: AtomicBool = AtomicBool::new(false);
+    // Relaxed: this happens before there is a second thread, in a constructor at the latest.
+    if !BEGUN.swap(true, Ordering::Relaxed) {
+        find_all();
+    }
+}
+
+/// Function that stands for the C library's while these are being found. An allocator that is
+/// called for the search may come here with its own lock; there is no second thread yet, and so
+/// nothing to exclude.
+unsafe extern "C" fn nothing() -> c_int {
+    0
+}
+
+/// Returns the address of a function. It is never null.
+#[inline(always)]
+pub(crate) fn address(slot: &Slot) -> *mut c_void {
+    let found = slot.load(Ordering::Relaxed);
+    if found.is_null() { first(slot) } else { found }
+}
+
+#[cold]
+fn first(slot: &Slot) -> *mut c_void {
+    resolve();
+    let found = slot.load(Ordering::Relaxed);
+    if found.is_null() { nothing as *mut c_void } else { found }
+}
+
+/// Returns a function of one argument.
+#[inline(always)]
+pub(crate) fn one(slot: &'static Slot) -> One {
+    // SAFETY: the callers name functions of one argument.
+    unsafe { core::mem::transmute::<*mut c_void, One>(address(slot)) }
+}
+
+/// Returns a function of two arguments.
+#[inline(always)]
+pub(crate) fn two(slot: &'static Slot) -> Two {
+    // SAFETY: the callers name functions of two arguments.
+    unsafe { core::mem::transmute::<*mut c_void, Two>(address(slot)) }
+}
+
+/// Returns a function of three arguments.
+#[inline(always)]
+pub(crate) fn three(slot: &'static Slot) -> Three {
+    // SAFETY: the callers name functions of three arguments.
+    unsafe { core::mem::transmute::<*mut c_void, Three>(address(slot)) }
+}

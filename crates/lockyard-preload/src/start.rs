@@ -1,0 +1,271 @@
+//! Start of a process, and of the child of a fork.
+
+use crate::memory::{self, LONGEST, TOPOLOGY, allocate, base, header, offset_of};
+use crate::{calls, local, maps, real, system, thread};
+use core::ffi::{CStr, c_char, c_int, c_void};
+use core::sync::atomic::{AtomicPtr, Ordering};
+use lockyard_records::{
+    CPUS, Cpu, DIRECTORY, EXTENSION, FAR_LOCKS, HEADS, MAGIC, MEASURE_COST, TOPOLOGY as PLACES,
+    VERSION,
+};
+
+unsafe extern "C" {
+    fn getenv(name: *const c_char) -> *const c_char;
+    fn pthread_create(
+        thread: *mut usize,
+        attributes: *const c_void,
+        begin: unsafe extern "C" fn(*mut c_void) -> *mut c_void,
+        argument: *mut c_void,
+    ) -> c_int;
+    fn pause() -> c_int;
+    fn pthread_atfork(
+        prepare: Option<unsafe extern "C" fn()>,
+        parent: Option<unsafe extern "C" fn()>,
+        child: Option<unsafe extern "C" fn()>,
+    ) -> c_int;
+}
+
+/// Called by the loader before the program's own constructors.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static START: unsafe extern "C" fn() = start;
+
+/// Path of the directory, ended by a zero; empty if nothing is recorded. It is written once, before
+/// there are threads.
+static mut FOLDER: [u8; LONGEST] = [0; LONGEST];
+
+unsafe extern "C" fn start() {
+    real::resolve();
+    let Some(folder) = variable(DIRECTORY) else { return };
+    if !local::begin() {
+        return;
+    }
+    // SAFETY: there is one thread.
+    unsafe {
+        // Room for the name of a file.
+        if folder.len() + 64 < LONGEST {
+            let to: *mut u8 = (&raw mut FOLDER).cast();
+            to.copy_from_nonoverlapping(folder.as_ptr(), folder.len());
+            map_topology();
+            create(false);
+        }
+    }
+    local::end();
+    if base().is_null() {
+        return;
+    }
+    thread::install();
+    // SAFETY: the function is one of this library, which is never unloaded.
+    unsafe { pthread_atfork(None, None, Some(forked)) };
+    if variable(MEASURE_COST).is_some() {
+        measure_cost();
+    }
+}
+
+/// Returns the value of an environment variable that is set and not empty.
+fn variable(name: &str) -> Option<&'static [u8]> {
+    let mut text = [0u8; 64];
+    text.get_mut(..name.len())?.copy_from_slice(name.as_bytes());
+    // SAFETY: the name ends with a zero, and the value does too, and stays until the program
+    // changes it. The loader calls this before the program.
+    let value = unsafe {
+        let value = getenv(text.as_ptr().cast());
+        if value.is_null() {
+            return None;
+        }
+        CStr::from_ptr(value).to_bytes()
+    };
+    (!value.is_empty()).then_some(value)
+}
+
+/// Parts of a path, put together without allocation.
+struct Path {
+    bytes: [u8; LONGEST],
+    length: usize,
+}
+
+impl Path {
+    /// The directory.
+    fn folder() -> Path {
+        // SAFETY: the path is written before there are threads.
+        let bytes = unsafe { FOLDER };
+        let length = bytes.iter().position(|&byte| byte == 0).unwrap_or(0);
+        Path { bytes, length }
+    }
+
+    /// Appends a text. What does not fit is left out, and a zero follows in any case.
+    fn push(&mut self, text: &[u8]) {
+        for &byte in text {
+            if self.length + 1 < LONGEST {
+                self.bytes[self.length] = byte;
+                self.length += 1;
+            }
+        }
+        self.bytes[self.length] = 0;
+    }
+
+    fn push_number(&mut self, number: u32) {
+        let mut digits = [0u8; 10];
+        let mut at = digits.len();
+        let mut rest = number;
+        while at > 0 {
+            at -= 1;
+            digits[at] = b'0' + (rest % 10) as u8;
+            rest /= 10;
+            if rest == 0 {
+                break;
+            }
+        }
+        self.push(digits.get(at..).unwrap_or_default());
+    }
+
+    /// Returns the path with the zero.
+    fn ended(&self) -> &[u8] {
+        self.bytes.get(..=self.length).unwrap_or_default()
+    }
+}
+
+/// Maps the places of the CPUs.
+unsafe fn map_topology() {
+    let mut path = Path::folder();
+    path.push(b"/");
+    path.push(PLACES.as_bytes());
+    let Some(file) = system::open(path.ended(), system::READ_ONLY) else { return };
+    let bytes = (CPUS * size_of::<Cpu>()) as u64;
+    let places = system::map(file, bytes, false);
+    system::close(file);
+    TOPOLOGY.store(places.cast(), Ordering::Relaxed);
+}
+
+/// Creates the file of this process, and maps it.
+///
+/// # Safety
+///
+/// There is one thread, which is inside the recorder.
+unsafe fn create(forked: bool) {
+    let process = system::process();
+    // A process may execute one program after another: each has its own file.
+    for attempt in 0..1000 {
+        let mut path = Path::folder();
+        path.push(b"/");
+        path.push_number(process);
+        path.push(b"-");
+        path.push_number(attempt);
+        path.push(EXTENSION.as_bytes());
+        let flags = system::READ_WRITE | system::CREATE_NEW;
+        let Some(file) = system::open(path.ended(), flags) else { continue };
+        let file = system::move_up(file);
+        // SAFETY: there is one thread.
+        if !unsafe { memory::create(file, path.ended()) } {
+            system::close(file);
+            return;
+        }
+        // SAFETY: there is a mapping, and one thread.
+        unsafe { describe(process, forked) };
+        return;
+    }
+}
+
+unsafe fn describe(process: u32, forked: bool) {
+    // SAFETY: there is a mapping, and one thread.
+    unsafe {
+        let header = header();
+        (*header).version = VERSION;
+        (*header).pid = process;
+        (*header).parent = system::parent();
+        (*header).forked = u32::from(forked);
+        (*header).start = system::ticks();
+        let program = &mut (*header).program;
+        let room = program.len() - 1;
+        if let Some(room) = program.get_mut(..room) {
+            system::link(b"/proc/self/exe\0", room);
+        }
+        let heads = allocate(HEADS * size_of::<u64>(), 64);
+        if heads.is_null() {
+            memory::forget();
+            return;
+        }
+        (*header).heads = offset_of(heads);
+        maps::copy();
+        (*header).map_count = 1;
+        // The file is complete from here on. A reader comes after the process.
+        (&raw mut (*header).magic).write_volatile(MAGIC);
+    }
+}
+
+/// Gives the child of a fork its own file. It still has the parent's mapping, to which it must not
+/// write.
+unsafe extern "C" fn forked() {
+    let old = base();
+    memory::forget();
+    // SAFETY: the child has one thread. The place of the parent's records is not used again.
+    unsafe {
+        (*local::local()).thread = core::ptr::null_mut();
+        if !local::begin() {
+            return;
+        }
+        if !old.is_null() {
+            create(true);
+        }
+    }
+    local::end();
+}
+
+/// A thread that does nothing.
+unsafe extern "C" fn stays(_: *mut c_void) -> *mut c_void {
+    loop {
+        // SAFETY: the call has no preconditions.
+        unsafe { pause() };
+    }
+}
+
+/// Measures the cost of a recorded pair of calls, and ends the process. There is a second thread,
+/// because the C library's locks are cheaper in a process that has only one.
+fn measure_cost() -> ! {
+    let mut second = 0;
+    // SAFETY: the function has the right type, and the argument is not used.
+    unsafe { pthread_create(&raw mut second, core::ptr::null(), stays, core::ptr::null_mut()) };
+    let (near, far) = (cost_over(1), cost_over(FAR_LOCKS));
+    // SAFETY: there is a mapping.
+    unsafe {
+        (&raw mut (*header()).cost).write_volatile(near.max(1));
+        (&raw mut (*header()).far_cost).write_volatile(far.max(1));
+    }
+    system::exit()
+}
+
+/// Returns the cost of a recorded pair beyond that of the plain calls, in thousandths of a tick,
+/// over `count` mutexes in a mixed order. `count` is a power of two, at most [`FAR_LOCKS`].
+fn cost_over(count: usize) -> u64 {
+    const PAIRS: usize = 20_000;
+    const ROUNDS: usize = 9;
+    static mut MUTEXES: [[u64; 8]; FAR_LOCKS] = [[0; 8]; FAR_LOCKS];
+    let first = (&raw mut MUTEXES).expose_provenance();
+    let time = |pair: &dyn Fn(usize)| {
+        let mut best = u64::MAX;
+        for _ in 0..ROUNDS {
+            let mut at = 0;
+            let begin = system::ticks();
+            for _ in 0..PAIRS {
+                // A generator modulo a power of two that visits all (Knuth, vol. 2, 3.2.1.2).
+                at = (at * 1_664_525 + 1_013_904_223) & (count - 1);
+                pair(first + at * size_of::<[u64; 8]>());
+            }
+            best = best.min(system::ticks() - begin);
+        }
+        best
+    };
+    // SAFETY: the mutexes are a static that only this thread uses.
+    let plain = time(&|mutex| unsafe {
+        real::one(&real::MUTEX_LOCK)(mutex);
+        real::one(&real::MUTEX_UNLOCK)(mutex);
+    });
+    // SAFETY: as above.
+    let recorded = time(&|mutex| unsafe {
+        calls::mutex_lock(mutex, start as *const () as usize);
+        calls::mutex_unlock(mutex);
+    });
+    recorded.saturating_sub(plain) * 1000 / PAIRS as u64
+}
+
+const _: () = assert!(size_of::<AtomicPtr<u8>>() == 8);

@@ -1,0 +1,193 @@
+//! System calls and clock, by instruction: no call of the C library, so that `errno` stays.
+
+use core::arch::asm;
+use core::arch::x86_64::{__rdtscp, _rdtsc};
+
+const WRITE_AT: usize = 18;
+const READ: usize = 0;
+const CLOSE: usize = 3;
+const FSTAT: usize = 5;
+const MMAP: usize = 9;
+const GETPID: usize = 39;
+const EXIT_GROUP: usize = 231;
+const FCNTL: usize = 72;
+const READLINK: usize = 89;
+const GETPPID: usize = 110;
+const GETTID: usize = 186;
+const OPENAT: usize = 257;
+const FALLOCATE: usize = 285;
+const PRLIMIT: usize = 302;
+
+const CURRENT_DIRECTORY: usize = -100isize as usize;
+
+pub(crate) const READ_ONLY: usize = 0;
+pub(crate) const READ_WRITE: usize = 2;
+pub(crate) const CREATE_NEW: usize = 0o100 | 0o200;
+const CLOSE_ON_EXEC: usize = 0o200_0000;
+
+/// Performs a system call. Returns its result: a negative one is an error's number.
+///
+/// # Safety
+///
+/// The arguments must be right for the call.
+unsafe fn call(number: usize, a: [usize; 6]) -> isize {
+    let result;
+    // SAFETY: the caller's arguments are right; the instruction changes only rax, rcx and r11.
+    unsafe {
+        asm!(
+            "syscall",
+            inlateout("rax") number as isize => result,
+            in("rdi") a[0], in("rsi") a[1], in("rdx") a[2],
+            in("r10") a[3], in("r8") a[4], in("r9") a[5],
+            lateout("rcx") _, lateout("r11") _,
+            options(nostack)
+        );
+    }
+    result
+}
+
+/// Opens a file. `path` ends with a zero.
+pub(crate) fn open(path: &[u8], flags: usize) -> Option<i32> {
+    debug_assert!(path.last() == Some(&0));
+    let arguments = [CURRENT_DIRECTORY, path.as_ptr().addr(), flags | CLOSE_ON_EXEC, 0o600, 0, 0];
+    // SAFETY: the path is live memory and ends with a zero.
+    let file = unsafe { call(OPENAT, arguments) };
+    (file >= 0).then_some(file as i32)
+}
+
+/// Closes a file.
+pub(crate) fn close(file: i32) {
+    // SAFETY: the descriptor is the caller's.
+    let _ = unsafe { call(CLOSE, [file as usize, 0, 0, 0, 0, 0]) };
+}
+
+/// Moves a descriptor to a number that programs do not use, if there is one.
+pub(crate) fn move_up(file: i32) -> i32 {
+    const DUPLICATE: usize = 1030;
+    for least in [900, 200, 50] {
+        // SAFETY: the call makes a new descriptor, and changes nothing else.
+        let moved = unsafe { call(FCNTL, [file as usize, DUPLICATE, least, 0, 0, 0]) };
+        if moved >= 0 {
+            close(file);
+            return moved as i32;
+        }
+    }
+    file
+}
+
+/// Returns device and inode of an open file.
+pub(crate) fn identity(file: i32) -> Option<[u64; 2]> {
+    let mut found = [0u64; 18];
+    // SAFETY: the structure has 144 bytes, which `found` has room for.
+    let done = unsafe { call(FSTAT, [file as usize, found.as_mut_ptr().addr(), 0, 0, 0, 0]) };
+    (done == 0).then_some([found[0], found[1]])
+}
+
+/// Reads from a file. Returns 0 at its end, and after an error.
+pub(crate) fn read(file: i32, into: &mut [u8]) -> usize {
+    // SAFETY: the bytes are live memory.
+    let count =
+        unsafe { call(READ, [file as usize, into.as_mut_ptr().addr(), into.len(), 0, 0, 0]) };
+    usize::try_from(count).unwrap_or(0)
+}
+
+/// Makes a file longer, with all its room on the disk. Returns false if there is none.
+pub(crate) fn lengthen(file: i32, from: u64, to: u64) -> bool {
+    if to > size_limit() {
+        return false;
+    }
+    let arguments = [file as usize, 0, from as usize, (to - from) as usize, 0, 0];
+    // SAFETY: the call changes the file only.
+    match unsafe { call(FALLOCATE, arguments) } {
+        0 => true,
+        // The file system cannot reserve room: fill it.
+        -95 | -38 => fill(file, from, to),
+        _ => false,
+    }
+}
+
+fn fill(file: i32, from: u64, to: u64) -> bool {
+    static ZEROS: [u8; 4096] = [0; 4096];
+    let mut at = from;
+    while at < to {
+        let count = (to - at).min(ZEROS.len() as u64) as usize;
+        let arguments = [file as usize, ZEROS.as_ptr().addr(), count, at as usize, 0, 0];
+        // SAFETY: the bytes are a static.
+        let done = unsafe { call(WRITE_AT, arguments) };
+        if done <= 0 {
+            return false;
+        }
+        at += done as u64;
+    }
+    true
+}
+
+/// Returns the process's limit for the size of a file. A longer file would end the process.
+fn size_limit() -> u64 {
+    const FILE_SIZE: usize = 1;
+    let mut limits = [0u64; 2];
+    // SAFETY: the structure has two numbers.
+    let done = unsafe { call(PRLIMIT, [0, FILE_SIZE, 0, limits.as_mut_ptr().addr(), 0, 0]) };
+    if done == 0 { limits[0] } else { u64::MAX }
+}
+
+/// Maps a file, shared. `room` may be longer than the file. Returns null after an error.
+pub(crate) fn map(file: i32, room: u64, writable: bool) -> *mut u8 {
+    let protection = if writable { 3 } else { 1 };
+    const SHARED_NO_RESERVE: usize = 0x1 | 0x4000;
+    let arguments = [0, room as usize, protection, SHARED_NO_RESERVE, file as usize, 0];
+    // SAFETY: the system chooses an address range that nothing uses.
+    let address = unsafe { call(MMAP, arguments) };
+    if address < 0 && address > -4096 {
+        return core::ptr::null_mut();
+    }
+    core::ptr::with_exposed_provenance_mut(address as usize)
+}
+
+pub(crate) fn process() -> u32 {
+    // SAFETY: the call has no preconditions.
+    unsafe { call(GETPID, [0; 6]) as u32 }
+}
+
+pub(crate) fn parent() -> u32 {
+    // SAFETY: the call has no preconditions.
+    unsafe { call(GETPPID, [0; 6]) as u32 }
+}
+
+pub(crate) fn thread() -> u32 {
+    // SAFETY: the call has no preconditions.
+    unsafe { call(GETTID, [0; 6]) as u32 }
+}
+
+/// Ends the process without any further step.
+pub(crate) fn exit() -> ! {
+    loop {
+        // SAFETY: the call has no preconditions.
+        let _ = unsafe { call(EXIT_GROUP, [0; 6]) };
+    }
+}
+
+/// Reads a symbolic link. Returns the number of bytes.
+pub(crate) fn link(path: &[u8], into: &mut [u8]) -> usize {
+    debug_assert!(path.last() == Some(&0));
+    let arguments = [path.as_ptr().addr(), into.as_mut_ptr().addr(), into.len(), 0, 0, 0];
+    // SAFETY: the path ends with a zero, and the bytes are live memory.
+    usize::try_from(unsafe { call(READLINK, arguments) }).unwrap_or(0)
+}
+
+/// Returns the time in ticks.
+#[inline(always)]
+pub(crate) fn ticks() -> u64 {
+    // SAFETY: the instruction only reads the counter.
+    unsafe { _rdtsc() }
+}
+
+/// Returns the number of the CPU.
+#[inline(always)]
+pub(crate) fn cpu() -> u32 {
+    let mut processor = 0;
+    // SAFETY: the instruction only reads counters. Linux stores the CPU's number in the lower 12
+    // bits of the second one.
+    let _ = unsafe { __rdtscp(&raw mut processor) };
+    processor & 0xfff
+}

@@ -1,0 +1,54 @@
+//! Builds the preload library that the command carries: optimised, without the standard library, in
+//! about two seconds. Cargo cannot make a library of one package a file of another on stable, so
+//! this calls the compiler.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn variable(name: &str) -> String {
+    env::var(name).unwrap_or_default()
+}
+
+fn main() {
+    let out = PathBuf::from(variable("OUT_DIR"));
+    let crates = Path::new(&variable("CARGO_MANIFEST_DIR")).join("..");
+    let (records, preload) = (crates.join("lockyard-records"), crates.join("lockyard-preload"));
+    for folder in [&records, &preload] {
+        println!("cargo::rerun-if-changed={}", folder.join("src").display());
+    }
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rustc-check-cfg=cfg(has_preload)");
+    let [system, processor, environment] =
+        ["OS", "ARCH", "ENV"].map(|part| variable(&format!("CARGO_CFG_TARGET_{part}")));
+    if (system.as_str(), processor.as_str(), environment.as_str()) != ("linux", "x86_64", "gnu") {
+        return;
+    }
+    compile(&records, &out, &["--crate-type", "rlib", "--crate-name", "lockyard_records"]);
+    let library = format!("lockyard_records={}", out.join("liblockyard_records.rlib").display());
+    let mut options = vec!["--crate-type", "cdylib", "--crate-name", "lockyard_preload"];
+    options.extend(["-C", "strip=symbols", "-C", "codegen-units=1", "--extern", &library]);
+    let linker = variable("RUSTC_LINKER");
+    let linker = format!("linker={linker}");
+    if linker != "linker=" {
+        options.extend(["-C", &linker]);
+    }
+    compile(&preload, &out, &options);
+    println!("cargo::rustc-cfg=has_preload");
+}
+
+/// Compiles a crate of this workspace into a folder.
+fn compile(folder: &Path, out: &Path, options: &[&str]) {
+    let compiler = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let mut command = Command::new(compiler);
+    command.args(["--edition", "2024", "-C", "opt-level=3", "-C", "panic=abort"]);
+    command.args(["--target", &variable("TARGET"), "--cap-lints", "allow"]).args(options);
+    command.arg("--out-dir").arg(out).arg(folder.join("src").join("lib.rs"));
+    match command.output() {
+        Ok(output) if output.status.success() => {}
+        Ok(output) => {
+            panic!("{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        Err(error) => panic!("{command:?}: {error}"),
+    }
+}

@@ -1,0 +1,246 @@
+//! What is known of each lock of a process.
+
+use crate::modules::Modules;
+use crate::order::{self, Circle};
+use crate::records::Records;
+use crate::symbols::{Site, Symbols, Variable};
+use crate::times::Times;
+use lockyard_records::{DISTANCES, Entry, Kind, Pair};
+use std::collections::{BTreeMap, HashMap};
+
+/// Size of a cache line in bytes.
+const LINE: u64 = 64;
+
+/// Maximum number of pairs whose call sites are named.
+const MOST_PAIRS: usize = 1000;
+
+/// Acquisitions of a lock at a call site, or of all sites together.
+#[derive(Clone, Debug, Default)]
+pub struct Counts {
+    /// Acquisitions by a call of a lock function.
+    pub acquisitions: u64,
+    /// Those that had to wait.
+    pub contended: u64,
+    /// Those to read.
+    pub reads: u64,
+    /// Calls that gave up.
+    pub failed: u64,
+    /// Acquisitions by a thread that already held the lock.
+    pub nested: u64,
+    /// Waits for a condition.
+    pub condition_waits: u64,
+    /// Time of these waits in ticks.
+    pub condition_ticks: u64,
+    /// Times from acquisition to release.
+    pub holds: Times,
+    /// Times of the contended acquisitions.
+    pub waits: Times,
+}
+
+impl Counts {
+    fn add_entry(&mut self, entry: &Entry, holds: &Times, waits: &Times) {
+        self.acquisitions += entry.acquisitions;
+        self.contended += entry.contended;
+        self.reads += entry.reads;
+        self.failed += entry.failed;
+        self.nested += entry.nested;
+        self.condition_waits += entry.condition_waits;
+        self.condition_ticks = self.condition_ticks.wrapping_add(entry.condition_ticks);
+        self.holds.add(holds);
+        self.waits.add(waits);
+    }
+
+    /// Returns the share of acquisitions that had to wait.
+    pub fn contended_share(&self) -> f64 {
+        if self.acquisitions == 0 { 0.0 } else { self.contended as f64 / self.acquisitions as f64 }
+    }
+}
+
+/// A call site of a lock.
+#[derive(Clone, Debug)]
+pub struct SiteCounts {
+    /// The site.
+    pub site: Site,
+    /// What happened there.
+    pub counts: Counts,
+}
+
+/// A lock.
+#[derive(Clone, Debug)]
+pub struct Lock {
+    /// Address.
+    pub address: u64,
+    /// `mutex`, `spinlock`, `rwlock`, or `own`.
+    pub kind: &'static str,
+    /// The variable, or the memory.
+    pub variable: Variable,
+    /// All sites together.
+    pub counts: Counts,
+    /// Longest run of acquisitions by one thread.
+    pub longest_run: u32,
+    /// Acquisitions after another thread's, by distance.
+    pub hand_overs: [u64; DISTANCES],
+    /// Locks that were destroyed at this address.
+    pub destroyed: u32,
+    /// Call sites, the most frequent first.
+    pub sites: Vec<SiteCounts>,
+    /// Addresses of other locks in the same cache line.
+    pub same_line: Vec<u64>,
+}
+
+/// A process.
+#[derive(Clone, Debug)]
+pub struct Process {
+    /// Number of the process.
+    pub pid: u32,
+    /// Its parent.
+    pub parent: u32,
+    /// True if it is a fork that has not executed another program.
+    pub forked: bool,
+    /// Path of the program.
+    pub program: String,
+    /// Time of the start in ticks.
+    pub start: u64,
+    /// Threads that took a lock.
+    pub threads: u64,
+    /// Locks, those for which threads waited longest first.
+    pub locks: Vec<Lock>,
+    /// Locks that were taken while another was held, the most frequent first.
+    pub pairs: Vec<Pair>,
+    /// Contradicting orders.
+    pub circles: Vec<Circle>,
+    /// Names of the call sites of the pairs.
+    pub pair_sites: HashMap<u64, Site>,
+    /// Locks that were held at the end: address, and the system's number of the thread.
+    pub held: Vec<(u64, u32)>,
+    /// Events that had no room in the file.
+    pub lost: u64,
+    /// Calls from within the recorder.
+    pub inside: u64,
+    /// Releases without an acquisition by the same thread.
+    pub unmatched: u64,
+    /// Acquisitions beyond the number of locks that a thread can hold.
+    pub too_deep: u64,
+}
+
+fn kind(number: u16) -> &'static str {
+    match number {
+        number if number == Kind::Mutex as u16 => "mutex",
+        number if number == Kind::Spin as u16 => "spinlock",
+        number if number == Kind::ReadWrite as u16 => "rwlock",
+        _ => "own",
+    }
+}
+
+impl Process {
+    /// Returns what the records of a process say.
+    pub fn of(records: &Records, symbols: &mut Symbols) -> Process {
+        let modules = Modules::of(&records.maps);
+        let mut by_lock: BTreeMap<u64, BTreeMap<u64, Counts>> = BTreeMap::new();
+        for (index, (_, entry)) in records.entries.iter().enumerate() {
+            let site = by_lock.entry(entry.lock).or_default().entry(entry.site).or_default();
+            site.add_entry(entry, &records.holds[index], &records.waits[index]);
+        }
+        let mut names: HashMap<u64, Site> = HashMap::new();
+        let mut name = |address: u64| {
+            names.entry(address).or_insert_with(|| symbols.site(&modules, address)).clone()
+        };
+        let mut locks = Vec::new();
+        for (address, sites) in by_lock {
+            let mut counts = Counts::default();
+            let mut list = Vec::new();
+            for (site, of_site) in sites {
+                counts.acquisitions += of_site.acquisitions;
+                counts.contended += of_site.contended;
+                counts.reads += of_site.reads;
+                counts.failed += of_site.failed;
+                counts.nested += of_site.nested;
+                counts.condition_waits += of_site.condition_waits;
+                counts.condition_ticks += of_site.condition_ticks;
+                counts.holds.add(&of_site.holds);
+                counts.waits.add(&of_site.waits);
+                list.push(SiteCounts { site: name(site), counts: of_site });
+            }
+            list.sort_by_key(|of| std::cmp::Reverse(of.counts.acquisitions));
+            let shared = records.locks.get(&address);
+            locks.push(Lock {
+                address,
+                kind: shared.map_or("own", |lock| kind(lock.kind)),
+                variable: Variable::default(),
+                counts,
+                longest_run: shared.map_or(0, |lock| lock.longest_run),
+                hand_overs: shared.map_or([0; DISTANCES], |lock| lock.hand_overs),
+                destroyed: shared.map_or(0, |lock| lock.destroyed),
+                sites: list,
+                same_line: Vec::new(),
+            });
+        }
+        let pairs = order::joined(&records.pairs);
+        let circles = order::circles(&pairs);
+        let shown = pairs.iter().take(MOST_PAIRS).chain(circles.iter().flatten());
+        let sites = shown.flat_map(|pair| [pair.outer_site, pair.inner_site]);
+        let pair_sites = sites.map(|address| (address, name(address))).collect();
+        for lock in &mut locks {
+            lock.variable = symbols.variable(&modules, lock.address);
+        }
+        note_lines(&mut locks);
+        let by_wait = |lock: &Lock| {
+            let counts = &lock.counts;
+            (counts.waits.total, counts.contended, counts.acquisitions)
+        };
+        locks.sort_by(|a, b| by_wait(b).cmp(&by_wait(a)).then(a.address.cmp(&b.address)));
+        let header = &records.header;
+        Process {
+            pid: header.pid,
+            parent: header.parent,
+            forked: header.forked != 0,
+            program: records.program.clone(),
+            start: header.start,
+            threads: header.thread_count,
+            locks,
+            pairs,
+            circles,
+            pair_sites,
+            held: records.held.iter().map(|(thread, held)| (held.lock, *thread)).collect(),
+            lost: header.lost,
+            inside: header.inside,
+            unmatched: header.unmatched,
+            too_deep: header.too_deep,
+        }
+    }
+
+    /// Returns the number of acquisitions of all locks.
+    pub fn acquisitions(&self) -> u64 {
+        self.locks.iter().map(|lock| lock.counts.acquisitions).sum()
+    }
+
+    /// Returns the number of acquisitions of all locks that had to wait.
+    pub fn contended(&self) -> u64 {
+        self.locks.iter().map(|lock| lock.counts.contended).sum()
+    }
+
+    /// Returns the number of acquisitions and releases that were recorded, with those of waits.
+    pub fn recorded(&self) -> u64 {
+        let of = |lock: &Lock| {
+            lock.counts.acquisitions + lock.counts.nested + lock.counts.condition_waits
+        };
+        self.locks.iter().map(of).sum()
+    }
+
+    /// Returns the name of the program without its folder.
+    pub fn name(&self) -> &str {
+        self.program.rsplit('/').next().unwrap_or(&self.program)
+    }
+}
+
+/// Notes which locks begin in the same cache line.
+fn note_lines(locks: &mut [Lock]) {
+    let mut lines: HashMap<u64, Vec<u64>> = HashMap::new();
+    for lock in locks.iter() {
+        lines.entry(lock.address / LINE).or_default().push(lock.address);
+    }
+    for lock in locks {
+        let others = lines.get(&(lock.address / LINE)).into_iter().flatten();
+        lock.same_line = others.copied().filter(|address| *address != lock.address).collect();
+    }
+}

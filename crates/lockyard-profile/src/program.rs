@@ -1,0 +1,188 @@
+//! Programs that cannot be profiled, found before they run: their locks cannot be interposed, or
+//! the loader would ignore the preload library.
+
+use object::{Object, ObjectSymbol};
+use std::ffi::OsStr;
+use std::fs::{self, File};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// Maximum number of scripts that run scripts.
+const MOST_SCRIPTS: usize = 4;
+
+/// Maximum size of a program whose symbols are read.
+const MOST_BYTES: u64 = 4 << 30;
+
+/// Finds a command as the shell does.
+///
+/// # Errors
+///
+/// There is no such command: a message that says where it was looked for.
+pub fn find(command: &OsStr, path: Option<&OsStr>) -> Result<PathBuf, String> {
+    let shown = lockyard_support::printable(&command.to_string_lossy());
+    let direct = Path::new(command);
+    if direct.components().count() > 1 || direct.is_absolute() {
+        return match fs::metadata(direct) {
+            Ok(about) if about.is_dir() => Err(format!("{shown} is a directory, not a program")),
+            Ok(_) => Ok(direct.to_path_buf()),
+            Err(error) => Err(format!("{shown} cannot be run: {error}")),
+        };
+    }
+    let folders = path.map(std::env::split_paths).into_iter().flatten();
+    let mut candidates = folders.map(|folder| folder.join(direct));
+    candidates
+        .find(|candidate| is_executable(candidate))
+        .ok_or_else(|| format!("{shown} is not a command: it is in no directory of PATH"))
+}
+
+fn is_executable(path: &Path) -> bool {
+    let Ok(about) = fs::metadata(path) else { return false };
+    #[cfg(unix)]
+    let allowed = std::os::unix::fs::PermissionsExt::mode(&about.permissions()) & 0o111 != 0;
+    #[cfg(not(unix))]
+    let allowed = true;
+    about.is_file() && allowed
+}
+
+/// Checks that the locks of a program can be recorded.
+///
+/// # Errors
+///
+/// They cannot: a message that says why.
+pub fn check(path: &Path) -> Result<(), String> {
+    let mut path = path.to_path_buf();
+    for _ in 0..MOST_SCRIPTS {
+        let shown = lockyard_support::printable(&path.display().to_string()).to_string();
+        check_privileges(&path, &shown)?;
+        match interpreter(&path).map_err(|error| format!("{shown} cannot be read: {error}"))? {
+            Some(next) => path = next,
+            None => return check_file(&path, &shown),
+        }
+    }
+    Ok(())
+}
+
+/// Returns the program that runs a script.
+fn interpreter(path: &Path) -> std::io::Result<Option<PathBuf>> {
+    let mut first = [0u8; 256];
+    let count = File::open(path)?.read(&mut first)?;
+    let Some(line) = first[..count].strip_prefix(b"#!") else { return Ok(None) };
+    let line = line.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    let text = String::from_utf8_lossy(line);
+    let mut words = text.split_whitespace();
+    let Some(program) = words.next() else { return Ok(None) };
+    // `env` executes the next word.
+    let of =
+        if program.ends_with("/env") { words.find(|word| !word.starts_with('-')) } else { None };
+    let path = std::env::var_os("PATH");
+    let found = of.and_then(|name| find(OsStr::new(name), path.as_deref()).ok());
+    Ok(Some(found.unwrap_or_else(|| PathBuf::from(program))))
+}
+
+/// Refuses a program that runs with more rights than its caller: the loader then ignores
+/// `LD_PRELOAD`.
+fn check_privileges(path: &Path, shown: &str) -> Result<(), String> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        const SET_USER: u32 = 0o4000;
+        const SET_GROUP: u32 = 0o2000;
+        let Ok(about) = fs::metadata(path) else { return Ok(()) };
+        let Ok(own) = fs::metadata("/proc/self") else { return Ok(()) };
+        let gains = (about.mode() & SET_USER != 0 && about.uid() != own.uid())
+            || (about.mode() & SET_GROUP != 0 && about.gid() != own.gid());
+        if gains {
+            return Err(format!(
+                "{shown} runs with its owner's rights (set-uid or set-gid), and so the loader \
+                 ignores LD_PRELOAD; profile it as its owner"
+            ));
+        }
+    }
+    let _ = (path, shown);
+    Ok(())
+}
+
+fn check_file(path: &Path, shown: &str) -> Result<(), String> {
+    let about = fs::metadata(path).map_err(|error| format!("{shown} cannot be read: {error}"))?;
+    if !about.is_file() || about.len() > MOST_BYTES {
+        return Err(format!("{shown} is not a program"));
+    }
+    let bytes = fs::read(path).map_err(|error| format!("{shown} cannot be read: {error}"))?;
+    // A script without a first line is run by the shell.
+    let Ok(file) = object::File::parse(&*bytes) else { return Ok(()) };
+    if file.architecture() != object::Architecture::X86_64 || !file.is_64() {
+        return Err(format!("{shown} is not a program for x86-64, which alone can be profiled"));
+    }
+    let Some(loader) = loader(&bytes) else {
+        let by = if is_go(&file) { "a Go program" } else { "statically linked" };
+        return Err(format!(
+            "{shown} is {by}: it has no calls of a lock that can be interposed; link it \
+             dynamically, or record its locks by lockyard-recorded"
+        ));
+    };
+    if !loader.contains("ld-linux") {
+        return Err(format!(
+            "{shown} runs on the loader {}, and not on the GNU C library, which the preload library \
+             needs",
+            lockyard_support::printable(&loader)
+        ));
+    }
+    let sanitized = file
+        .dynamic_symbols()
+        .chain(file.symbols())
+        .any(|symbol| symbol.name().is_ok_and(|name| name == "__tsan_init"));
+    if sanitized {
+        return Err(format!(
+            "{shown} is built with the thread sanitizer, which interposes the same functions; \
+             build it without -fsanitize=thread"
+        ));
+    }
+    Ok(())
+}
+
+fn is_go(file: &object::File) -> bool {
+    file.section_by_name(".note.go.buildid").is_some()
+        || file.section_by_name(".gopclntab").is_some()
+}
+
+/// Returns the loader that a program names.
+fn loader(bytes: &[u8]) -> Option<String> {
+    use object::elf::{FileHeader64, PT_INTERP};
+    use object::read::elf::{FileHeader, ProgramHeader};
+    let header = FileHeader64::<object::Endianness>::parse(bytes).ok()?;
+    let endian = header.endian().ok()?;
+    let segments = header.program_headers(endian, bytes).ok()?;
+    let segment = segments.iter().find(|segment| segment.p_type(endian) == PT_INTERP)?;
+    let text = segment.data(endian, bytes).ok()?;
+    let text = text.split(|&byte| byte == 0).next().unwrap_or_default();
+    Some(String::from_utf8_lossy(text).into_owned())
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_found_as_the_shell_finds_it() {
+        let path = std::env::var_os("PATH");
+        assert!(find(OsStr::new("sh"), path.as_deref()).is_ok());
+        let error =
+            find(OsStr::new("no-such-command"), path.as_deref()).expect_err("there is none");
+        assert_eq!(error, "no-such-command is not a command: it is in no directory of PATH");
+        let error = find(OsStr::new("/no/such"), None).expect_err("there is none");
+        assert!(error.starts_with("/no/such cannot be run: "), "{error}");
+        assert!(
+            find(OsStr::new("/tmp"), None).expect_err("a directory").contains("is a directory")
+        );
+    }
+
+    #[test]
+    fn the_loader_of_a_program_is_known() {
+        let itself =
+            fs::read(std::env::current_exe().expect("it has a path")).expect("it is there");
+        if cfg!(all(target_arch = "x86_64", target_env = "gnu")) {
+            assert!(loader(&itself).is_some_and(|loader| loader.contains("ld-linux")));
+        }
+        assert!(loader(b"no program").is_none());
+    }
+}

@@ -1,0 +1,236 @@
+//! Names of addresses: functions with source lines for call sites, variables for locks.
+
+use crate::modules::{Modules, Place};
+use addr2line::{Loader, demangle_auto};
+use object::{Object, ObjectSymbol, SymbolKind};
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::fs;
+use std::path::PathBuf;
+
+/// Parts of the paths of sources that only wrap a lock. The caller's line is of interest instead.
+const WRAPPERS: [&str; 6] =
+    ["/include/c++/", "/gthr-", "/bits/", "/lock_api-", "/lockyard-recorded/src/", "/rustc/"];
+
+/// A call site.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Site {
+    /// Return address in the process.
+    pub address: u64,
+    /// Function, if it is known.
+    pub function: Option<String>,
+    /// Path of the source, if it is known.
+    pub file: Option<String>,
+    /// Line of the source, if it is known.
+    pub line: Option<u32>,
+    /// Path of the program or library, if the address is in one.
+    pub module: Option<String>,
+    /// Address as the module counts.
+    pub offset: u64,
+}
+
+impl Site {
+    /// Returns the site in a few words.
+    pub fn text(&self) -> String {
+        let base = |path: &str| path.rsplit('/').next().unwrap_or(path).to_owned();
+        let module = self.module.as_deref().map(base);
+        let at = match (&self.file, self.line, &module) {
+            (Some(file), Some(line), _) => format!("{}:{line}", base(file)),
+            (_, _, Some(module)) => format!("{module}+{:#x}", self.offset),
+            _ => format!("{:#x}", self.address),
+        };
+        match &self.function {
+            Some(function) => format!("{function} ({at})"),
+            None => at,
+        }
+    }
+}
+
+/// A symbol of a file.
+#[derive(Clone, Debug)]
+struct Symbol {
+    address: u64,
+    size: u64,
+    name: String,
+}
+
+/// Names in a file.
+struct Names {
+    loader: Option<Loader>,
+    functions: Vec<Symbol>,
+    variables: Vec<Symbol>,
+}
+
+impl Names {
+    fn of(path: &str) -> Names {
+        let mut names = Names { loader: None, functions: Vec::new(), variables: Vec::new() };
+        let Ok(bytes) = fs::read(path) else { return names };
+        let Ok(file) = object::File::parse(&*bytes) else { return names };
+        names.add(&file);
+        names.loader = Loader::new(path).ok();
+        // A distribution keeps symbols and lines in a file of their own.
+        if let Ok(Some(id)) = file.build_id()
+            && let Some(apart) = debug_file(id)
+            && let Ok(bytes) = fs::read(&apart)
+            && let Ok(file) = object::File::parse(&*bytes)
+        {
+            names.add(&file);
+            names.loader = Loader::new(&apart).ok().or(names.loader.take());
+        }
+        for symbols in [&mut names.functions, &mut names.variables] {
+            symbols.sort_by(|a, b| (a.address, &a.name).cmp(&(b.address, &b.name)));
+            symbols.dedup_by_key(|symbol| symbol.address);
+        }
+        names
+    }
+
+    fn add(&mut self, file: &object::File) {
+        for symbol in file.symbols().chain(file.dynamic_symbols()) {
+            let list = match symbol.kind() {
+                SymbolKind::Text => &mut self.functions,
+                SymbolKind::Data => &mut self.variables,
+                _ => continue,
+            };
+            let (address, size) = (symbol.address(), symbol.size());
+            if let Some(name) = symbol.name().ok().filter(|name| !name.is_empty() && address > 0) {
+                list.push(Symbol { address, size, name: name.to_owned() });
+            }
+        }
+    }
+}
+
+fn debug_file(id: &[u8]) -> Option<PathBuf> {
+    let digits: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+    let (first, rest) = digits.split_at_checked(2)?;
+    let path = PathBuf::from(format!("/usr/lib/debug/.build-id/{first}/{rest}.debug"));
+    path.is_file().then_some(path)
+}
+
+/// Returns the symbol that contains an address.
+fn containing(symbols: &[Symbol], address: u64) -> Option<&Symbol> {
+    let after = symbols.partition_point(|symbol| symbol.address <= address);
+    let symbol = symbols.get(after.checked_sub(1)?)?;
+    (address - symbol.address < symbol.size.max(1)).then_some(symbol)
+}
+
+fn readable(name: &str) -> String {
+    demangle_auto(Cow::Borrowed(name), None).into_owned()
+}
+
+/// Names of the files that processes had mapped, read on first use.
+#[derive(Default)]
+pub struct Symbols {
+    files: HashMap<String, Names>,
+}
+
+/// The place of a lock in words, and in numbers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Variable {
+    /// Name of the variable, with an offset if the lock is not at its beginning.
+    pub name: Option<String>,
+    /// Size of the variable in bytes.
+    pub size: Option<u64>,
+    /// Path of the program or library whose data it is.
+    pub module: Option<String>,
+    /// `data`, `heap`, `stack` or `memory`.
+    pub place: &'static str,
+}
+
+impl Symbols {
+    fn of(&mut self, path: &str) -> &Names {
+        self.files.entry(path.to_owned()).or_insert_with_key(|path| Names::of(path))
+    }
+
+    /// Names a call site.
+    pub fn site(&mut self, modules: &Modules, address: u64) -> Site {
+        // The call is before the return address, which may be another line's, or function's.
+        let mut site = Site { address, ..Site::default() };
+        let Place::Module(module, at) = modules.place(address.saturating_sub(1)) else {
+            return site;
+        };
+        site.module = Some(module.path.clone());
+        site.offset = at + 1;
+        let names = self.of(&module.path);
+        site.function = containing(&names.functions, at).map(|symbol| readable(&symbol.name));
+        let Some(loader) = &names.loader else { return site };
+        let Ok(mut frames) = loader.find_frames(at) else { return site };
+        let mut is_first = true;
+        // The innermost function comes first. Those that wrap a lock are inlined.
+        while let Ok(Some(frame)) = frames.next() {
+            let file = frame.location.as_ref().and_then(|location| location.file);
+            let is_wrapper = file.is_none_or(|file| WRAPPERS.iter().any(|at| file.contains(at)));
+            if is_first || !is_wrapper {
+                if let Some(function) = &frame.function
+                    && let Ok(name) = function.demangle()
+                {
+                    site.function = Some(name.into_owned());
+                }
+                site.file = file.map(str::to_owned);
+                site.line = frame.location.and_then(|location| location.line);
+            }
+            is_first = false;
+            if !is_wrapper {
+                break;
+            }
+        }
+        site
+    }
+
+    /// Names a lock.
+    pub fn variable(&mut self, modules: &Modules, address: u64) -> Variable {
+        let (module, at) = match modules.place(address) {
+            Place::Memory(place) => return Variable { place, ..Variable::default() },
+            Place::Module(module, at) => (module, at),
+        };
+        let symbol = containing(&self.of(&module.path).variables, at);
+        let name = symbol.map(|symbol| match at - symbol.address {
+            0 => readable(&symbol.name),
+            offset => format!("{}+{offset}", readable(&symbol.name)),
+        });
+        Variable {
+            name: name.or_else(|| Some(format!("{}+{at:#x}", module.name()))),
+            size: symbol.map(|symbol| symbol.size),
+            module: Some(module.path.clone()),
+            place: "data",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static HERE: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(7);
+
+    #[test]
+    fn own_functions_and_variables_have_names() {
+        let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+        if maps.is_empty() {
+            return;
+        }
+        let modules = Modules::of(&[maps]);
+        let mut symbols = Symbols::default();
+        let function = own_functions_and_variables_have_names as *const () as u64;
+        let site = symbols.site(&modules, function + 4);
+        let name = site.function.clone().expect("it has symbols");
+        assert!(name.contains("own_functions_and_variables_have_names"), "{site:?}");
+        assert!(site.file.as_deref().is_some_and(|file| file.ends_with("symbols.rs")), "{site:?}");
+        let variable = symbols.variable(&modules, HERE.as_ptr() as u64);
+        assert!(variable.name.as_deref().is_some_and(|name| name.contains("HERE")), "{variable:?}");
+        assert_eq!(variable.place, "data");
+    }
+
+    #[test]
+    fn a_site_is_named_by_what_is_known() {
+        let mut site = Site { address: 0x1234, ..Site::default() };
+        assert_eq!(site.text(), "0x1234");
+        site.module = Some("/usr/bin/app".to_owned());
+        site.offset = 0x20;
+        assert_eq!(site.text(), "app+0x20");
+        site.function = Some("work".to_owned());
+        assert_eq!(site.text(), "work (app+0x20)");
+        site.file = Some("/src/app.c".to_owned());
+        site.line = Some(7);
+        assert_eq!(site.text(), "work (app.c:7)");
+    }
+}
