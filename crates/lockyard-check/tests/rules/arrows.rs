@@ -43,6 +43,7 @@ const WALLS: &[Wall] = &[
     wall("lockyard-preload", &["lockyard-records"], &[]),
     wall("lockyard-profile", &["lockyard-support", "lockyard-records"], &[]),
     wall("lockyard", &[], &["lockyard-testing"]),
+    wall("lockyard-recorded", &[], &["lockyard"]),
     wall("lockyard-tables", &["lockyard"], &[]),
     wall("lockyard-c", &["lockyard", "lockyard-tables"], &["lockyard-testing"]),
     wall("lockyard-controls", &["lockyard"], &[]),

@@ -169,3 +169,21 @@ fn locks_of_the_standard_library_of_c_plus_plus_are_recorded() {
         |site: &&Value| site["text"].as_str().is_some_and(|text| text.contains("(queue.cc:"));
     assert!(sites.iter().filter(is_ours).count() >= 2, "{sites:#?}");
 }
+
+#[test]
+fn a_rust_program_records_its_own_locks() {
+    // `cargo test --workspace` builds the example beside the command.
+    let command = std::path::Path::new(env!("CARGO_BIN_EXE_lockyard"));
+    let program = command.with_file_name("examples").join("recorded");
+    if !program.exists() {
+        lockyard_testing::skip!("the example `recorded` of lockyard-recorded is not built");
+        return;
+    }
+    let (output, profile) = json_of(&program, &[]);
+    assert_eq!(output.status.code(), Some(0));
+    let locks = process(&profile)["locks"].as_array().expect("a list");
+    let is_sum = |lock: &&Value| lock["name"].as_str().is_some_and(|name| name.contains("SUM"));
+    let lock = locks.iter().find(is_sum).expect("the static is named");
+    assert_eq!((&lock["kind"], &lock["acquisitions"]), (&"own".into(), &20_001.into()));
+    assert_eq!(lock["hold"]["count"], 20_001);
+}
