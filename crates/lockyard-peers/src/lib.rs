@@ -12,6 +12,7 @@
 
 mod bare;
 pub mod loaded;
+mod named;
 mod peer;
 #[cfg(target_os = "linux")]
 mod pthread;
@@ -20,5 +21,6 @@ pub mod table;
 pub mod tables;
 
 pub use bare::BareLock;
+pub use named::find;
 pub use peer::Peer;
-pub use table::{PEERS, find};
+pub use table::PEERS;

@@ -13,7 +13,6 @@
 //! The tests of this crate run every row.
 
 use crate::bare::BareLock;
-use crate::loaded::loaded;
 use crate::peer::Peer;
 #[cfg(target_os = "linux")]
 use crate::pthread::{PthreadMutex, PthreadSpin};
@@ -234,9 +233,3 @@ pub const PEERS: &[Peer] = &[
         is_held: |lock| lock.is_locked(),
     },
 ];
-
-/// Finds the peer with this name, in the table or among the [loaded](crate::loaded) ones.
-pub fn find(name: &str) -> Option<&'static Peer> {
-    let is = |peer: &&Peer| peer.name == name;
-    PEERS.iter().find(is).or_else(|| loaded().into_iter().find(|peer| peer.name == name))
-}
