@@ -38,11 +38,6 @@ const ELSEWHERE: &[(&str, &str, usize, &str)] = &[
     ),
 ];
 
-/// Files whose orderings no suite weakens yet. Models check them (`tests/it/mutex.rs`). Two
-/// weakenings in `adaptive_wait.rs` survived the checks that are fast enough for a suite.
-const NO_SUITE_YET: [&str; 4] =
-    ["lock/adaptive.rs", "lock/adaptive_wait.rs", "lock/adaptive_word.rs", "src/condvar.rs"];
-
 /// Returns the function that contains a line: the name after the last `fn` above it. Returns the
 /// file's top level if there is none.
 fn function_of(source: &Source, line: usize) -> String {
@@ -62,9 +57,7 @@ pub(super) fn unreached(suites: &[Suite], reached: &[Site]) -> Vec<String> {
     let all = ["crates/lockyard/src", "crates/lockyard-tables/src"].map(sources);
     let primitives = all.iter().flatten().filter(|source| !source.path.contains("/platform/"));
     for source in primitives {
-        if standing(source).is_empty()
-            || NO_SUITE_YET.iter().any(|file| source.path.ends_with(file))
-        {
+        if standing(source).is_empty() {
             continue;
         }
         let owned = suites.iter().any(|s| s.files.iter().any(|file| source.path.ends_with(file)));

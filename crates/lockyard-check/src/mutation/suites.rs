@@ -7,22 +7,22 @@ use crate::few_slots::FewSlots;
 use crate::hooks::Scripted;
 use crate::matrix::pairs;
 use crate::primitives::{
-    ClhOfFour, McsOfFour, MutexParking, MutexParkingFair, MutexThreeStates, Primitive,
-    PvQueuedLock, PvQueuedNoNode, PvTicketLock, PvTicketNoNode, QueuedCmpxchg, QueuedNoNode,
-    QueuedStore, Tas, Ticket8, Ticket16, TicketAsm,
+    ClhOfFour, Exact, McsOfFour, MutexExact, MutexNapping, MutexNoNode, MutexParking,
+    MutexParkingFair, MutexThreeStates, Primitive, PvQueuedLock, PvQueuedNoNode, PvTicketLock,
+    PvTicketNoNode, QueuedCmpxchg, QueuedNoNode, QueuedStore, Tas, Ticket8, Ticket16, TicketAsm,
 };
 use crate::program::{
-    BufferOp, BufferProgram, ConnOp, ConnProgram, CountOp, CountProgram, FairOp, FairProgram, IdOp,
-    IdProgram, LastUse, LockOp, NestedOp, NestedProgram, PageOp, PageProgram, Program, ReclaimOp,
-    ReclaimProgram, SHORT, StatOp, StatProgram, Unreserved, UseOp,
+    BufferOp, BufferProgram, CondOp, CondProgram, ConnOp, ConnProgram, CountOp, CountProgram,
+    FairOp, FairProgram, IdOp, IdProgram, LastUse, LockOp, NestedOp, NestedProgram, PageOp,
+    PageProgram, Program, ReclaimOp, ReclaimProgram, SHORT, StatOp, StatProgram, Unreserved, UseOp,
 };
 use crate::quarantine::Quarantine;
-use lockyard::lock::{LaneLock, PvQueued, Queued, TestAndSet};
+use lockyard::lock::{Adaptive, LaneLock, PvQueued, Queued, TestAndSet};
 use lockyard::lockref::LockRef;
 use lockyard::lockref::policy::{NoTrywait, Policy, Standard};
 use lockyard::page_ref::PageRef;
 use lockyard::page_ref::{Cmpxchg, LockedBit, OptimisticCmpxchg, Xadd};
-use lockyard::platform::checked::{Checked, with_clock};
+use lockyard::platform::checked::{Checked, Parking, with_clock, with_parking};
 use lockyard::platform::hooked::Hooked;
 use lockyard::reclaim::Domain;
 use lockyard_tables::buffers;
@@ -101,6 +101,57 @@ fn mutex<P: Primitive<Op = LockOp>>() -> Vec<Check> {
         check::<Of<P>>(&[Lock, Lock, Lock], Bounds::stepping_back(2)),
         check::<Of<P>>(&[Lock, Lock, TryLock], Bounds::stepping_back(2)),
     ]
+}
+
+/// Runs a check with parks that return for the given reasons.
+fn parked(parking: Parking, Check { name, run }: Check) -> Check {
+    Check {
+        name: format!("{name}, {parking:?}"),
+        run: Box::new(move || with_parking(parking, &run)),
+    }
+}
+
+/// Returns the checks of the mutex: with exact releases, with releases that may miss a sleeper, and
+/// where only one thread has a node. The last ones hand it over, and give up.
+fn adaptive() -> Vec<Check> {
+    use FairOp::{Fair, GivesUp, Timed, Usual, Woken};
+    use LockOp::{Lock, LockTwice, TryLock};
+    type P = FairProgram<Adaptive<Exact>, Host>;
+    let mut checks = mutex::<MutexExact>();
+    for pair in [[Lock, Lock], [Lock, TryLock], [TryLock, TryLock]] {
+        let bounds = Bounds::stepping_back(2);
+        checks.push(parked(Parking::Naps, check::<Of<MutexNapping>>(&pair, bounds)));
+        checks.push(check::<Of<MutexNoNode>>(&pair, Bounds::ALL));
+    }
+    for pair in [[Fair, Fair], [Fair, Usual], [Fair, Timed], [Usual, Timed]] {
+        checks.push(check::<P>(&pair, Bounds::stepping_back(2)));
+    }
+    for pair in [[Usual, Woken], [Fair, Woken], [Usual, GivesUp], [Woken, GivesUp]] {
+        checks.push(timed::<P>(&pair, Bounds::stepping_back(2)));
+    }
+    checks.push(check::<Of<MutexExact>>(&[LockTwice, Lock, Lock], Bounds::stepping_back(2)));
+    checks.push(check::<P>(&[Fair, Fair, Usual], Bounds::stepping_back(2)));
+    // A sleeper looks at a queue with others in it, and leaves it while another thread joins.
+    let three = check::<Of<MutexNapping>>(&[Lock, Lock, Lock], Bounds::stepping_back(1));
+    checks.push(parked(Parking::Naps, three));
+    checks.push(check::<Of<MutexNoNode>>(&[Lock, Lock, Lock], Bounds::stepping_back(2)));
+    // A woken thread that has lost finds the lock free after all.
+    checks.push(check::<Of<MutexExact>>(&[LockTwice, Lock], Bounds::stepping_back(3)));
+    checks.push(timed::<P>(&[Usual, Usual, GivesUp], Bounds::stepping_back(2)));
+    checks
+}
+
+/// Returns the checks of the condition variable. The suite of the mutex checks its lock.
+fn condition_variable() -> Vec<Check> {
+    use CondOp::{GivesUp, NotifyAll, NotifyOne, Wait};
+    type P = CondProgram<Host>;
+    let naps = |check| parked(Parking::Naps, check);
+    let mut checks = Vec::new();
+    for pair in [[Wait, NotifyOne], [Wait, NotifyAll]] {
+        checks.push(naps(check::<P>(&pair, Bounds::stepping_back(2))));
+    }
+    checks.push(naps(timed::<P>(&[GivesUp, NotifyOne], Bounds::stepping_back(2))));
+    checks
 }
 
 /// Returns the checks of the mutex as `parking_lot`'s, with releases that wake and releases that
@@ -313,6 +364,8 @@ pub fn all() -> Vec<Suite> {
     const PAGE: &[&str] = &["src/page_ref/mod.rs", "src/page_ref/variant.rs"];
     const LOCKREF: &[&str] =
         &["src/lockref/mod.rs", "src/lockref/guard.rs", "src/lockref/count.rs"];
+    const ADAPTIVE: &[&str] =
+        &["src/lock/adaptive.rs", "src/lock/adaptive_wait.rs", "src/lock/adaptive_word.rs"];
     const RECLAIM: &[&str] = &[
         "src/reclaim/guard.rs",
         "src/reclaim/grace.rs",
@@ -335,6 +388,8 @@ pub fn all() -> Vec<Suite> {
             &["src/lock/pv_queued.rs", "src/lock/pv_timed.rs", "src/lock/queue.rs"],
             pv_queued(),
         ),
+        suite("adaptive mutex", ADAPTIVE, adaptive()),
+        suite("condition variable", &["src/condvar.rs"], condition_variable()),
         suite("parking mutex", &["src/lock/parking_like.rs"], parking_mutex()),
         suite("mutex of 3 states", &["src/lock/three_states.rs"], mutex::<MutexThreeStates>()),
         suite("lockref(queued)", LOCKREF, lockref::<Queued, Standard>()),

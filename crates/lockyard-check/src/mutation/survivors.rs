@@ -29,6 +29,10 @@ const NEWEST: &str = "it keeps the successor's exchange of the node apart from t
                       last, in whatever order it may become visible, \
                       so it never explores the execution that the ordering excludes";
 
+/// Reason for the word that tells a waiter of a condition variable that it was notified.
+const NOTIFIED: &str = "it keeps the notifier's last accesses of the waiter's node apart from the \
+                        end of the node's memory; the model checker does not see where a word ends";
+
 /// The table of survivors.
 pub const SURVIVORS: &[Survivor] = &[
     Survivor {
@@ -58,6 +62,44 @@ pub const SURVIVORS: &[Survivor] = &[
         line: "parked.store(DONE_WITH, Ordering::Release)",
         weakened: Ordering::Relaxed,
         reason: NEWEST,
+    },
+    Survivor {
+        suite: "adaptive mutex",
+        file: "lock/adaptive_wait.rs",
+        line: "compare_exchange(old, new, Ordering::AcqRel)",
+        weakened: Ordering::Acquire,
+        reason: "the thread that removed this one has published links that mean the same: \
+                 a removed node links to itself, and its hint, if any, names itself",
+    },
+    Survivor {
+        suite: "adaptive mutex",
+        file: "lock/adaptive_wait.rs",
+        line: "H::wait_yielding(ready, Ordering::Acquire, called) == GRANTED",
+        weakened: Ordering::Relaxed,
+        reason: "this thread has taken the queue lock after the thread that removed it gave the \
+                 queue lock back, and that orders the same",
+    },
+    Survivor {
+        suite: "adaptive mutex",
+        file: "lock/adaptive_wait.rs",
+        line: "Err(_) => seen = self.lane.load(Ordering::Acquire).to_u64(),",
+        weakened: Ordering::Relaxed,
+        reason: "it is needed if a thread joins the queue while a woken thread has the queue lock: \
+                 four threads with two preemptions, which take too long for a suite",
+    },
+    Survivor {
+        suite: "condition variable",
+        file: "src/condvar.rs",
+        line: "oldest.notified.store(1, Ordering::Release)",
+        weakened: Ordering::Relaxed,
+        reason: NOTIFIED,
+    },
+    Survivor {
+        suite: "condition variable",
+        file: "src/condvar.rs",
+        line: "notified.load(Ordering::Acquire) == 0",
+        weakened: Ordering::Relaxed,
+        reason: NOTIFIED,
     },
     Survivor {
         suite: "page-ref xadd",
