@@ -324,7 +324,7 @@ fn the_command_refuses_what_is_no_result_file_in_a_line() {
     assert!(bad("csv.json", b"experiment,machine\n").starts_with("1: column 1: not JSON: "));
     assert!(bad("older.json", FILE.replace("results-2", "results-1").as_bytes()).contains("older"));
     assert!(bad("newer.json", FILE.replace("results-2", "results-3").as_bytes()).contains("newer"));
-    assert!(refusal(&["compare", &good, "none.json"]).contains("none.json: cannot be read"));
+    assert!(refusal(&["compare", &good, "none.json"]).contains("there is no file `none.json`"));
     assert!(refusal(&["compare", env!("CARGO_TARGET_TMPDIR"), &good]).ends_with(": is not a file"));
     // The file is sparse: it has this size, but takes no disk space.
     let huge = path("huge.json", b"");
