@@ -1,4 +1,4 @@
-//! What a library without the standard library needs.
+//! Panic handler and unwinding symbol of a library without the standard library.
 
 use core::arch::global_asm;
 use core::panic::PanicInfo;
@@ -6,10 +6,11 @@ use core::panic::PanicInfo;
 #[link(name = "c")]
 unsafe extern "C" {}
 
-/// Ends the process. No code here panics.
+/// Ends the process with the exit code of an abort: a success would hide the defect. No code here
+/// is meant to panic.
 #[panic_handler]
 fn panic(_: &PanicInfo) -> ! {
-    crate::system::exit()
+    crate::system::exit(134)
 }
 
 // The unwind information of `core` names this function. It is hidden, so that a program's own one

@@ -1,7 +1,7 @@
 //! Functions for programs that record their own locks, such as those that are compiled into the
 //! program. `lockyard-recorded` finds them by name.
 
-use crate::memory::base;
+use crate::memory::{self, base};
 use crate::record::{self, How};
 use crate::{local, system, table, thread};
 use core::arch::naked_asm;
@@ -44,7 +44,9 @@ unsafe extern "C" fn acquired(lock: usize, waits_since: u64, shared: usize, site
     // SAFETY: there is a mapping, and the thread is inside the recorder.
     unsafe {
         let mine = thread::mine();
-        if !mine.is_null() {
+        if mine.is_null() {
+            memory::count(&raw mut (*memory::header()).lost);
+        } else {
             let entry = table::entry(mine, lock as u64, site as u64, Kind::Own);
             let how = How { waits_since, shared: shared != 0, ..How::AT_ONCE };
             record::acquired(mine, entry, lock as u64, how);

@@ -231,7 +231,7 @@ fn measure_cost() -> ! {
         (&raw mut (*header()).cost).write_volatile(near.max(1));
         (&raw mut (*header()).far_cost).write_volatile(far.max(1));
     }
-    system::exit()
+    system::exit(0)
 }
 
 /// Returns the cost of a recorded pair beyond that of the plain calls, in thousandths of a tick,

@@ -100,8 +100,9 @@ pub(crate) fn lengthen(file: i32, from: u64, to: u64) -> bool {
     // SAFETY: the call changes the file only.
     match unsafe { call(FALLOCATE, arguments) } {
         0 => true,
-        // The file system cannot reserve room: fill it.
-        -95 | -38 => fill(file, from, to),
+        // The file system cannot reserve room (EOPNOTSUPP, ENOSYS): fill it. In memory, a signal
+        // ends the call and undoes it (EINTR); filling goes on after one.
+        -95 | -38 | -4 => fill(file, from, to),
         _ => false,
     }
 }
@@ -160,10 +161,10 @@ pub(crate) fn thread() -> u32 {
 }
 
 /// Ends the process without any further step.
-pub(crate) fn exit() -> ! {
+pub(crate) fn exit(code: usize) -> ! {
     loop {
         // SAFETY: the call has no preconditions.
-        let _ = unsafe { call(EXIT_GROUP, [0; 6]) };
+        let _ = unsafe { call(EXIT_GROUP, [code, 0, 0, 0, 0, 0]) };
     }
 }
 
