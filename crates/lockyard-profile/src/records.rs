@@ -179,7 +179,8 @@ impl Records {
 
     fn add(&mut self, bytes: &Bytes, number: usize, thread: &Thread) {
         for index in 0..u64::from(thread.entry_room) {
-            let found: u32 = bytes.element(thread.entries, index).unwrap_or(0);
+            // A damaged size may lead far beyond the end of the file.
+            let Some(found) = bytes.element::<u32>(thread.entries, index) else { break };
             let entry = bytes.get::<Entry>(u64::from(found) * ENTRY_UNIT).filter(|_| found != 0);
             if let Some(entry) = entry {
                 self.holds.push(bytes.holds(&entry));
@@ -188,8 +189,8 @@ impl Records {
             }
         }
         for index in 0..u64::from(thread.pair_room) {
-            let pair = bytes.element::<Pair>(thread.pairs, index);
-            self.pairs.extend(pair.filter(|pair| pair.inner != 0 && pair.count > 0));
+            let Some(pair) = bytes.element::<Pair>(thread.pairs, index) else { break };
+            self.pairs.extend(Some(pair).filter(|pair| pair.inner != 0 && pair.count > 0));
         }
         let count = (thread.held_count as usize).min(MAX_HELD);
         self.held.extend(thread.held[..count].iter().map(|held| (thread.tid, *held)));

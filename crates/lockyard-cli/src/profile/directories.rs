@@ -93,8 +93,12 @@ pub(super) fn records() -> Result<Private, String> {
             Private::within(&parent).map_err(refuse)?
         }
     };
-    // Without this file every hand-over between CPUs counts as far.
-    let _ = fs::write(made.path().join(lockyard_records::TOPOLOGY), cpus::topology());
+    // Without this file every hand-over between CPUs counts as far. A shorter one, from a full
+    // disk, would end the program with SIGBUS.
+    let places = made.path().join(lockyard_records::TOPOLOGY);
+    if fs::write(&places, cpus::topology()).is_err() {
+        let _ = fs::remove_file(&places);
+    }
     Ok(made)
 }
 
