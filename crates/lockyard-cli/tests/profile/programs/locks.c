@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -247,6 +248,10 @@ int main(int argc, char **argv) {
         thread_count = atol(argv[3]);
         repeats = argc > 4 ? atol(argv[4]) : 1;
     }
+    /* A test that fails leaves no process for ever, and an abort no core file. */
+    struct rlimit no_core = {0, 0};
+    setrlimit(RLIMIT_CORE, &no_core);
+    alarm(600);
     errno = 77;
     if (!strcmp(name, "counts"))
         in_threads(thread_count, each_lock);
