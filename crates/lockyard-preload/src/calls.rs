@@ -253,7 +253,7 @@ ending! {
     read_write_destroy, destroy, READ_WRITE_DESTROY;
 }
 
-/// What [`wait_begins`] hands to [`wait_ends`], in two registers.
+/// Result of [`wait_begins`] for [`wait_ends`], in two registers.
 #[repr(C)]
 pub(crate) struct Waiting {
     /// Entry of the mutex at this call site; null if the wait is not recorded.

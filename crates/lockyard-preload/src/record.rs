@@ -1,4 +1,4 @@
-//! What is recorded at an acquisition and at a release.
+//! Records of acquisitions and of releases.
 
 use crate::memory::{TOPOLOGY, allocate, at, count, header, offset_of};
 use crate::system::{cpu, ticks};
@@ -7,7 +7,7 @@ use core::sync::atomic::Ordering;
 use lockyard_records::histogram::{BUCKETS, bucket};
 use lockyard_records::{CPUS, Cpu, Entry, FIRST_HOLDS, Held, Lock, MAX_HELD, Thread};
 
-/// How a lock was acquired.
+/// Manner of an acquisition.
 #[derive(Clone, Copy)]
 pub(crate) struct How {
     /// Time at which the call began to wait; 0 if it did not.

@@ -1,4 +1,4 @@
-//! Where each CPU is, as the preload library reads it.
+//! Place of each CPU, as the preload library reads it.
 
 use lockyard_records::{CPUS, Cpu, DISTANCES};
 use std::fs;

@@ -1,4 +1,4 @@
-//! What is known of each lock of a process.
+//! Knowledge of each lock of a process.
 
 use crate::modules::Modules;
 use crate::order::{self, Circle};
@@ -61,7 +61,7 @@ impl Counts {
 pub struct SiteCounts {
     /// The site.
     pub site: Site,
-    /// What happened there.
+    /// Acquisitions there.
     pub counts: Counts,
 }
 

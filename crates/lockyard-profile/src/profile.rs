@@ -36,7 +36,7 @@ pub struct Profile {
     pub cost_ns: Option<[f64; 2]>,
     /// Processes that took a lock, that with the most acquisitions first.
     pub processes: Vec<Process>,
-    /// What spoils the figures, or is left out.
+    /// Notes on what spoils the figures, or is left out.
     pub warnings: Vec<String>,
 }
 

@@ -29,7 +29,7 @@ const MOST_SITES: usize = 4;
 /// Maximum number of contradicting orders that are printed.
 const MOST_CIRCLES: usize = 5;
 
-/// How the text is laid out.
+/// Layout of the text.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     /// Width of a line in characters.
