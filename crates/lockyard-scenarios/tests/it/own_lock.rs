@@ -84,7 +84,7 @@ fn an_unknown_lock_is_answered_with_own_names_too() {
     };
     assert_eq!(error("mime"), "s.toml:3: there is no lock `mime`; did you mean `mine`?");
     let all = error("zzzzzzzz");
-    assert!(all.contains("allowed: queued, ") && all.ends_with(", mine, other"), "{all}");
+    assert!(all.contains("allowed: queued, ") && all.contains(", mine, other"), "{all}");
     // A program without own locks does not know them.
     let error = Script::parse("s.toml", &text("mine")).expect_err("unknown").to_string();
     assert!(!error.contains("other"), "{error}");
