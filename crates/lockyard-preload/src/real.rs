@@ -1,8 +1,9 @@
 //! The C library's functions, found on first use.
 
+use crate::local::local;
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr::null_mut;
-use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 unsafe extern "C" {
     fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
@@ -81,19 +82,43 @@ fn find(name: &str, version: Option<&CStr>) -> *mut c_void {
     }
 }
 
-/// Finds all functions, unless that is already being done.
+/// The thread that finds the functions, by the address of its data; 0 before, [`FOUND`] after.
+static FINDER: AtomicUsize = AtomicUsize::new(0);
+
+/// All functions are found. No thread's data have this address.
+const FOUND: usize = 1;
+
+/// Number of looks at [`FINDER`] before a thread goes on without the functions: some seconds. The
+/// finder may wait for the loader, while this thread has the loader's lock.
+const MOST_LOOKS: u32 = 1 << 26;
+
+/// Finds all functions, or waits until another thread has found them. Returns at once if this
+/// thread is finding them: the search itself calls them.
 #[cold]
 pub(crate) fn resolve() {
-    static BEGUN: AtomicBool = AtomicBool::new(false);
-    // Relaxed: this happens before there is a second thread, in a constructor at the latest.
-    if !BEGUN.swap(true, Ordering::Relaxed) {
-        find_all();
+    let me = local().addr();
+    // Acquire: pairs with the release below. Relaxed is enough for the change itself.
+    match FINDER.compare_exchange(0, me, Ordering::Relaxed, Ordering::Acquire) {
+        Ok(_) => {
+            find_all();
+            // Release: publishes the addresses.
+            FINDER.store(FOUND, Ordering::Release);
+        }
+        Err(finder) if finder == FOUND || finder == me => {}
+        Err(_) => {
+            let mut looks = 0;
+            // Acquire: as above.
+            while FINDER.load(Ordering::Acquire) != FOUND && looks < MOST_LOOKS {
+                core::hint::spin_loop();
+                looks += 1;
+            }
+        }
     }
 }
 
-/// Function that stands for the C library's while these are being found. An allocator that is
-/// called for the search may come here with its own lock; there is no second thread yet, and so
-/// nothing to exclude.
+/// Function that stands for the C library's while this thread finds these. An allocator that is
+/// called for the search may come here with its own lock. No other thread has that lock: it would
+/// have waited for the search before it took it.
 unsafe extern "C" fn nothing() -> c_int {
     0
 }
