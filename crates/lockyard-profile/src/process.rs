@@ -38,16 +38,32 @@ pub struct Counts {
 }
 
 impl Counts {
-    fn add_entry(&mut self, entry: &Entry, holds: &Times, waits: &Times) {
-        self.acquisitions += entry.acquisitions;
-        self.contended += entry.contended;
-        self.reads += entry.reads;
-        self.failed += entry.failed;
-        self.nested += entry.nested;
-        self.condition_waits += entry.condition_waits;
-        self.condition_ticks = self.condition_ticks.wrapping_add(entry.condition_ticks);
-        self.holds.add(holds);
-        self.waits.add(waits);
+    /// Returns the counts of one entry.
+    fn of(entry: &Entry, holds: &Times, waits: &Times) -> Counts {
+        Counts {
+            acquisitions: entry.acquisitions,
+            contended: entry.contended,
+            reads: entry.reads,
+            failed: entry.failed,
+            nested: entry.nested,
+            condition_waits: entry.condition_waits,
+            condition_ticks: entry.condition_ticks,
+            holds: holds.clone(),
+            waits: waits.clone(),
+        }
+    }
+
+    /// Adds other counts.
+    fn add(&mut self, other: &Counts) {
+        self.acquisitions += other.acquisitions;
+        self.contended += other.contended;
+        self.reads += other.reads;
+        self.failed += other.failed;
+        self.nested += other.nested;
+        self.condition_waits += other.condition_waits;
+        self.condition_ticks = self.condition_ticks.wrapping_add(other.condition_ticks);
+        self.holds.add(&other.holds);
+        self.waits.add(&other.waits);
     }
 
     /// Returns the share of acquisitions that had to wait.
@@ -139,7 +155,7 @@ impl Process {
         let mut by_lock: BTreeMap<u64, BTreeMap<u64, Counts>> = BTreeMap::new();
         for (index, (_, entry)) in records.entries.iter().enumerate() {
             let site = by_lock.entry(entry.lock).or_default().entry(entry.site).or_default();
-            site.add_entry(entry, &records.holds[index], &records.waits[index]);
+            site.add(&Counts::of(entry, &records.holds[index], &records.waits[index]));
         }
         let mut names: HashMap<u64, Site> = HashMap::new();
         let mut name = |address: u64| {
@@ -150,15 +166,7 @@ impl Process {
             let mut counts = Counts::default();
             let mut list = Vec::new();
             for (site, of_site) in sites {
-                counts.acquisitions += of_site.acquisitions;
-                counts.contended += of_site.contended;
-                counts.reads += of_site.reads;
-                counts.failed += of_site.failed;
-                counts.nested += of_site.nested;
-                counts.condition_waits += of_site.condition_waits;
-                counts.condition_ticks += of_site.condition_ticks;
-                counts.holds.add(&of_site.holds);
-                counts.waits.add(&of_site.waits);
+                counts.add(&of_site);
                 list.push(SiteCounts { site: name(site), counts: of_site });
             }
             list.sort_by_key(|of| std::cmp::Reverse(of.counts.acquisitions));
