@@ -47,19 +47,19 @@ fn main() -> ExitCode {
             return ExitCode::FAILURE;
         }
     };
-    finish(&report, parts.is_empty())
+    finish(report, parts.is_empty())
 }
 
-fn finish(report: &Report, whole: bool) -> ExitCode {
-    // Some of the suites alone cannot cover the sources.
-    let complaints = if whole { report.complaints.as_slice() } else { &[] };
-    for complaint in complaints {
+fn finish(mut report: Report, whole: bool) -> ExitCode {
+    if !whole {
+        // Some of the suites alone cannot cover the sources.
+        report.unreached.clear();
+    }
+    for complaint in report.all_complaints() {
         println!("{complaint}");
     }
-    let clean = report.is_clean()
-        || (!whole && Report { complaints: Vec::new(), ..report.clone() }.is_clean());
     let killed = report.mutants.iter().filter(|m| m.killed.is_some()).count();
     println!("{} mutants, {killed} killed", report.mutants.len());
     println!("{}{}", if whole { "" } else { "partial: " }, report.totals().line());
-    if clean { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    if report.is_clean() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }

@@ -24,8 +24,8 @@ use crate::hooks::{Site, with_weakened};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering as Plain};
 
-/// Weakens every site of `suites`, on `threads` threads. Calls `seen` with each mutant. Orderings in
-/// the library's sources that no suite reaches are complaints.
+/// Weakens every site of `suites`, on `threads` threads. Calls `seen` with each mutant. Lists the
+/// orderings in the library's sources that no suite reaches.
 ///
 /// # Errors
 ///
@@ -38,8 +38,9 @@ pub fn run(
 ) -> Result<Report, String> {
     let (mutants, reached) = weaken(suites, explained, threads, seen)?;
     let mut complaints = survivors::unused(explained, suites, &mutants);
-    complaints.extend(reach::unreached(suites, &reached));
-    Ok(Report { mutants, complaints })
+    complaints.extend(survivors::killed(&mutants));
+    let unreached = reach::unreached(suites, &reached);
+    Ok(Report { mutants, complaints, unreached })
 }
 
 /// Weakens every site of `suites`. Returns the mutants, and the sites.

@@ -1,9 +1,10 @@
 //! Weakenings that no model check can notice, with reasons. An unneeded entry is an error.
 
 use super::mutant::Mutant;
+use super::reach::function_of;
 use super::suite::Suite;
 use crate::hooks::Site;
-use crate::sources::workspace;
+use crate::sources::{Source, workspace};
 use lockyard::platform::Ordering;
 
 /// An allowed survivor. A piece of the source line identifies its place, so edits above it do not
@@ -14,6 +15,8 @@ pub struct Survivor {
     pub suite: &'static str,
     /// Suffix of the file's path.
     pub file: &'static str,
+    /// Name of the function.
+    pub function: &'static str,
     /// A piece of the line on which the operation begins.
     pub line: &'static str,
     /// The weakened ordering.
@@ -38,6 +41,7 @@ pub const SURVIVORS: &[Survivor] = &[
     Survivor {
         suite: "clh",
         file: "lock/queue.rs",
+        function: "join",
         line: "lane.swap_upper(name, Ordering::AcqRel)",
         weakened: Ordering::Acquire,
         reason: NEWEST,
@@ -45,6 +49,7 @@ pub const SURVIVORS: &[Survivor] = &[
     Survivor {
         suite: "clh",
         file: "lock/queue.rs",
+        function: "join_if_free",
         line: "tail_only::<L>(Some(me)), Ordering::AcqRel)",
         weakened: Ordering::Acquire,
         reason: NEWEST,
@@ -52,6 +57,7 @@ pub const SURVIVORS: &[Survivor] = &[
     Survivor {
         suite: "clh",
         file: "lock/queue.rs",
+        function: "without_done",
         line: "parked.load(Ordering::Acquire) == DONE_WITH",
         weakened: Ordering::Relaxed,
         reason: NEWEST,
@@ -59,6 +65,7 @@ pub const SURVIVORS: &[Survivor] = &[
     Survivor {
         suite: "clh",
         file: "lock/queue.rs",
+        function: "done_with",
         line: "parked.store(DONE_WITH, Ordering::Release)",
         weakened: Ordering::Relaxed,
         reason: NEWEST,
@@ -66,6 +73,7 @@ pub const SURVIVORS: &[Survivor] = &[
     Survivor {
         suite: "adaptive mutex",
         file: "lock/adaptive_wait.rs",
+        function: "compete",
         line: "compare_exchange(old, new, Ordering::AcqRel)",
         weakened: Ordering::Acquire,
         reason: "the thread that removed this one has published links that mean the same: \
@@ -74,6 +82,7 @@ pub const SURVIVORS: &[Survivor] = &[
     Survivor {
         suite: "adaptive mutex",
         file: "lock/adaptive_wait.rs",
+        function: "leave",
         line: "H::wait_yielding(ready, Ordering::Acquire, called) == GRANTED",
         weakened: Ordering::Relaxed,
         reason: "this thread has taken the queue lock after the thread that removed it gave the \
@@ -82,6 +91,7 @@ pub const SURVIVORS: &[Survivor] = &[
     Survivor {
         suite: "adaptive mutex",
         file: "lock/adaptive_wait.rs",
+        function: "compete",
         line: "Err(_) => seen = self.lane.load(Ordering::Acquire).to_u64(),",
         weakened: Ordering::Relaxed,
         reason: "it is needed if a thread joins the queue while a woken thread has the queue lock: \
@@ -90,6 +100,7 @@ pub const SURVIVORS: &[Survivor] = &[
     Survivor {
         suite: "condition variable",
         file: "src/condvar.rs",
+        function: "notify",
         line: "oldest.notified.store(1, Ordering::Release)",
         weakened: Ordering::Relaxed,
         reason: NOTIFIED,
@@ -97,6 +108,7 @@ pub const SURVIVORS: &[Survivor] = &[
     Survivor {
         suite: "condition variable",
         file: "src/condvar.rs",
+        function: "sleep",
         line: "notified.load(Ordering::Acquire) == 0",
         weakened: Ordering::Relaxed,
         reason: NOTIFIED,
@@ -104,6 +116,7 @@ pub const SURVIVORS: &[Survivor] = &[
     Survivor {
         suite: "page-ref xadd",
         file: "page_ref/variant.rs",
+        function: "unfreeze_zero",
         line: "word.store(references, Ordering::Release)",
         weakened: Ordering::Relaxed,
         reason: "in this variant a thread takes a reference only if it already has one, \
@@ -117,14 +130,17 @@ impl Survivor {
         self.suite == suite
             && site.file.ends_with(self.file)
             && self.weakened == weakened
-            && line_of(site).contains(self.line)
+            && self.is_at(site)
     }
-}
 
-/// Returns the source line of a site; it is empty if the file cannot be read.
-pub fn line_of(site: &Site) -> String {
-    let text = std::fs::read_to_string(workspace().join(site.file)).unwrap_or_default();
-    text.lines().nth(site.at.0 as usize - 1).unwrap_or_default().to_owned()
+    /// Returns true if the site is on the entry's line of its function. No site of an unreadable
+    /// file is.
+    fn is_at(&self, site: &Site) -> bool {
+        let text = std::fs::read_to_string(workspace().join(site.file)).unwrap_or_default();
+        let line = site.at.0 as usize;
+        text.lines().nth(line - 1).is_some_and(|found| found.contains(self.line))
+            && function_of(&Source::of(site.file.to_owned(), &text), line) == self.function
+    }
 }
 
 /// Returns the reason why a weakening may survive.
@@ -151,8 +167,21 @@ pub(super) fn unused(
     unused
         .map(|s| {
             format!(
-                "a survivor is explained that does not exist: {}, {}, `{}`",
-                s.suite, s.file, s.line
+                "a survivor is explained that does not exist: {}, {}, `{}`, `{}`",
+                s.suite, s.file, s.function, s.line
+            )
+        })
+        .collect()
+}
+
+/// Returns one complaint for each mutant that is killed although the table says that it survives.
+pub(super) fn killed(mutants: &[Mutant]) -> Vec<String> {
+    let stale = mutants.iter().filter(|m| m.killed.is_some() && m.reason.is_some());
+    stale
+        .map(|m| {
+            format!(
+                "a killed mutant is explained as a survivor: {}, {}, {} -> {:?}",
+                m.suite, m.site, m.order, m.weakened
             )
         })
         .collect()
