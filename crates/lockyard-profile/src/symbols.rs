@@ -40,10 +40,33 @@ impl Site {
             _ => format!("{:#x}", self.address),
         };
         match &self.function {
-            Some(function) => format!("{function} ({at})"),
+            Some(function) => format!("{} ({at})", without_parameters(function)),
             None => at,
         }
     }
+}
+
+/// Returns the name of a C++ function without its parameters, which can be longer than a line. The
+/// names of C and Rust have none.
+fn without_parameters(function: &str) -> &str {
+    let Some(last) = function.rfind(')') else { return function };
+    let after = function[last + 1..].trim_start();
+    if !["", "const", "volatile", "&", "&&"].contains(&after) && !after.starts_with("[clone") {
+        return function;
+    }
+    let mut depth = 0;
+    for (index, letter) in function[..=last].char_indices().rev() {
+        match letter {
+            ')' => depth += 1,
+            '(' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            let name = &function[..index];
+            return if name.is_empty() || name.ends_with("operator") { function } else { name };
+        }
+    }
+    function
 }
 
 /// A symbol of a file.
@@ -218,6 +241,25 @@ mod tests {
         let variable = symbols.variable(&modules, HERE.as_ptr() as u64);
         assert!(variable.name.as_deref().is_some_and(|name| name.contains("HERE")), "{variable:?}");
         assert_eq!(variable.place, "data");
+    }
+
+    #[test]
+    fn parameters_of_cpp_functions_are_left_out() {
+        for (full, short) in [
+            (
+                "rocksdb::WriteThread::SetState(Writer*, unsigned char)",
+                "rocksdb::WriteThread::SetState",
+            ),
+            ("Map<int (*)(int)>::get(int (*)(int)) const", "Map<int (*)(int)>::get"),
+            ("(anonymous namespace)::put(int) [clone .cold]", "(anonymous namespace)::put"),
+            ("run()::{lambda()#1}::operator()() const", "run()::{lambda()#1}::operator()"),
+            ("Job::operator()", "Job::operator()"),
+            ("<dyn Fn() as app::Job>::run", "<dyn Fn() as app::Job>::run"),
+            ("slabs_alloc", "slabs_alloc"),
+            ("odd)", "odd)"),
+        ] {
+            assert_eq!(without_parameters(full), short);
+        }
     }
 
     #[test]
