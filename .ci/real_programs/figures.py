@@ -19,16 +19,20 @@ def confidence(rounds):
     return f"{bounds(rounds)[2]:.0%}"
 
 
+def middle(values):
+    """Returns the median of the values of all rounds, and the bounds of its interval."""
+    values = sorted(values)
+    low, high, _ = bounds(len(values))
+    return statistics.median(values), values[low], values[high]
+
+
 def ratio(new, old):
     """Returns the median of the ratios of paired rounds, and the bounds of its interval."""
-    ratios = sorted(a / b for a, b in zip(new, old, strict=True))
-    low, high, _ = bounds(len(ratios))
-    return statistics.median(ratios), ratios[low], ratios[high]
+    return middle([a / b for a, b in zip(new, old, strict=True)])
 
 
 def ratio_text(new, old):
-    middle, low, high = ratio(new, old)
-    return f"{middle:.3f} [{low:.3f}, {high:.3f}]"
+    return "{:.3f} [{:.3f}, {:.3f}]".format(*ratio(new, old))
 
 
 def interleave(rounds, variants):

@@ -20,6 +20,10 @@ class Failure(Exception):
     """A program that did not do what it must."""
 
 
+class TimeOver(Exception):
+    """The time of all steps is over."""
+
+
 def _own_group():
     os.setsid()
     _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
@@ -47,7 +51,7 @@ def keep_order(limit):
         signal.signal(number, _ended_by_signal)
 
     def over(_number, _frame):
-        raise Failure(f"not ready after {limit} s")
+        raise TimeOver(f"not ready after {limit} s (--limit)")
 
     signal.signal(signal.SIGALRM, over)
     signal.alarm(limit)

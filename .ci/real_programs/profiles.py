@@ -84,12 +84,13 @@ def same_answers(name, runs):
 
 def overhead(profiler, program, threads, rounds, **options):
     """Measures the price of recording: rounds with and without it in turn. Returns a row."""
-    shares = []
+    said, pairs = [], []
 
     def recorded():
         result, document = profiler.profile(program, threads, **options)
         recording = document["recording"]
-        shares.append((recording["share_of_cpu_time"], recording["far_share_of_cpu_time"]))
+        said.append([recording[name] for name in SAID])
+        pairs.append(sum(of["acquisitions"] for of in document["processes"]))
         if program.name != "memcached":
             result.cpu = document["cpu_seconds"]
         return result
@@ -101,14 +102,18 @@ def overhead(profiler, program, threads, rounds, **options):
     rates = [[run.rate for run in runs] for runs in (plain, under)]
     times = [[run.cpu for run in runs] for runs in (plain, under)]
     middle, low, high = (1 - 1 / of for of in figures.ratio(times[1], times[0]))
-    said = "{:.1%} to {:.1%}".format(*(statistics.median(of) for of in zip(*shares)))
+    said = [statistics.median(of) for of in zip(*said)]
+    costs = [(new - old) / count * 1e9 for old, new, count in zip(*times, pairs)]
+    cost = "{:.0f} [{:.0f}, {:.0f}]".format(*figures.middle(costs))
     return [program.name, threads, options.get("depth", "-"),
             figures.rate(statistics.median(rates[0])), figures.ratio_text(rates[1], rates[0]),
-            f"{middle:.1%} [{low:.1%}, {high:.1%}]", said]
+            f"{middle:.1%} [{low:.1%}, {high:.1%}]", f"{said[0]:.1%} to {said[1]:.1%}", cost,
+            f"{said[2]:.0f} to {said[3]:.0f}"]
 
 
+SAID = ["share_of_cpu_time", "far_share_of_cpu_time", "cost_ns", "far_cost_ns"]
 HEAD = ["program", "threads", "in flight", "rate without", "rate with / without",
-        "recording's share of CPU time", "its report's estimate"]
+        "recording's share of CPU time", "by its report", "ns a pair", "by its report"]
 
 
 def print_overhead(rounds, rows):

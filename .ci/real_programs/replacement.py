@@ -3,7 +3,7 @@
 import statistics
 
 from . import figures
-from .processes import Failure
+from .processes import Failure, run
 from .programs import PLAIN, Under
 
 KINDS = ["mutex", "queued", "ticket", "pv-queued"]
@@ -11,6 +11,16 @@ KINDS = ["mutex", "queued", "ticket", "pv-queued"]
 
 def under(library, kind):
     return Under([], {"LD_PRELOAD": str(library), "LOCKYARD_LOCK": kind})
+
+
+def is_active(library):
+    """Checks that the library does choose the locks: it refuses a kind that does not exist."""
+    try:
+        run(["true"], "/dev/null", 10, under(library, "no-such-lock").environment)
+    except Failure as failure:
+        if "exit code 2" in str(failure):
+            return
+    raise Failure(f"{library} did not refuse LOCKYARD_LOCK=no-such-lock: it is not active")
 
 
 def answers(library, cases):

@@ -69,7 +69,7 @@ static void *run(void *argument) {
                                  " ON CONFLICT (key) DO UPDATE SET sum = sum + excluded.sum");
     sqlite3_stmt *reads = prepare("SELECT sum FROM sums WHERE key = ?1");
     for (uint64_t i = 0; i < operations / threads; i++) {
-        uint64_t random = mix(index << 32 | i), row = random % ROWS, by = random >> 48;
+        uint64_t random = mix(index << 32 | i), row = random % ROWS, by = 1 + (random >> 48);
         if (random >> 8 & 1) {
             sums[row] += by;
             add(adds, (index + 1) * 1000 + row, by);
