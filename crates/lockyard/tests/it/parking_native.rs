@@ -5,6 +5,10 @@
 #![cfg(all(unix, feature = "std"))]
 
 use crate::support::watchdog::watched;
+#[cfg(target_os = "linux")]
+use libc::__errno_location as errno_of_this_thread;
+#[cfg(not(target_os = "linux"))]
+use libc::__error as errno_of_this_thread;
 use lockyard::lock::{LaneLock, PvQueued, PvTicket};
 use lockyard::platform::{Execution, Host, Native};
 use lockyard::{PvQSpinLock, PvTicketLock, RawSpinLock, TestAndSetLock};
@@ -128,7 +132,18 @@ extern "C" fn takes_the_other_lock(_: libc::c_int) {
         ENTERED.fetch_add(1, Ordering::Relaxed);
         *OTHER.lock() += 1;
     };
-    if AS_INTERRUPTION.load(Ordering::Relaxed) { Native::interruption(take) } else { take() }
+    // A wait that parks may change `errno`, which the interrupted code may be about to read.
+    // SAFETY: the function has no preconditions.
+    let errno = unsafe { errno_of_this_thread() };
+    // SAFETY: the word is this thread's, and lives as long as the thread.
+    let before = unsafe { *errno };
+    if AS_INTERRUPTION.load(Ordering::Relaxed) {
+        Native::interruption(take)
+    } else {
+        take()
+    }
+    // SAFETY: as above.
+    unsafe { *errno = before };
 }
 
 /// Parks a thread for `lock`, whose signal handler then waits for [`OTHER`].
