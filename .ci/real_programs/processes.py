@@ -39,7 +39,12 @@ def kill_all():
         _groups.discard(group)
 
 
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
 def _ended_by_signal(number, _frame):
+    for other in _SIGNALS:
+        signal.signal(other, signal.SIG_IGN)
     kill_all()
     sys.exit(128 + number)
 
@@ -47,7 +52,7 @@ def _ended_by_signal(number, _frame):
 def keep_order(limit):
     """Arranges that no child outlives this script, and that it ends after `limit` seconds."""
     atexit.register(kill_all)
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    for number in _SIGNALS:
         signal.signal(number, _ended_by_signal)
 
     def over(_number, _frame):
