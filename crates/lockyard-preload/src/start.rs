@@ -46,8 +46,11 @@ unsafe extern "C" fn start() {
         if folder.len() + 64 < LONGEST {
             let to: *mut u8 = (&raw mut FOLDER).cast();
             to.copy_from_nonoverlapping(folder.as_ptr(), folder.len());
-            map_topology();
-            create(false);
+            if let Some(folder) = system::open_own_folder(Path::folder().ended()) {
+                map_topology(folder);
+                create(folder, false);
+                system::close(folder);
+            }
         }
     }
     local::end();
@@ -93,6 +96,10 @@ impl Path {
         Path { bytes, length }
     }
 
+    fn empty() -> Path {
+        Path { bytes: [0; LONGEST], length: 0 }
+    }
+
     /// Appends a text. What does not fit is left out, and a zero follows in any case.
     fn push(&mut self, text: &[u8]) {
         for &byte in text {
@@ -119,6 +126,11 @@ impl Path {
         self.push(digits.get(at..).unwrap_or_default());
     }
 
+    /// Returns the path without the zero.
+    fn text(&self) -> &[u8] {
+        self.bytes.get(..self.length).unwrap_or_default()
+    }
+
     /// Returns the path with the zero.
     fn ended(&self) -> &[u8] {
         self.bytes.get(..=self.length).unwrap_or_default()
@@ -126,34 +138,40 @@ impl Path {
 }
 
 /// Maps the places of the CPUs.
-unsafe fn map_topology() {
-    let mut path = Path::folder();
-    path.push(b"/");
-    path.push(PLACES.as_bytes());
-    let Some(file) = system::open(path.ended(), system::READ_ONLY) else { return };
+unsafe fn map_topology(folder: i32) {
+    let mut name = Path::empty();
+    name.push(PLACES.as_bytes());
+    let Ok(file) = system::open_at(folder, name.ended(), system::READ_ONLY) else { return };
     let bytes = (CPUS * size_of::<Cpu>()) as u64;
     let places = system::map(file, bytes, false);
     system::close(file);
     TOPOLOGY.store(places.cast(), Ordering::Relaxed);
 }
 
-/// Creates the file of this process, and maps it.
+/// Creates the file of this process in a directory, and maps it.
 ///
 /// # Safety
 ///
 /// There is one thread, which is inside the recorder.
-unsafe fn create(forked: bool) {
+unsafe fn create(folder: i32, forked: bool) {
+    const EXISTS: i32 = 17;
     let process = system::process();
     // A process may execute one program after another: each has its own file.
     for attempt in 0..1000 {
+        let mut name = Path::empty();
+        name.push_number(process);
+        name.push(b"-");
+        name.push_number(attempt);
+        name.push(EXTENSION.as_bytes());
+        let flags = system::READ_WRITE | system::CREATE_NEW;
+        let file = match system::open_at(folder, name.ended(), flags) {
+            Ok(file) => file,
+            Err(EXISTS) => continue,
+            Err(_) => return,
+        };
         let mut path = Path::folder();
         path.push(b"/");
-        path.push_number(process);
-        path.push(b"-");
-        path.push_number(attempt);
-        path.push(EXTENSION.as_bytes());
-        let flags = system::READ_WRITE | system::CREATE_NEW;
-        let Some(file) = system::open(path.ended(), flags) else { continue };
+        path.push(name.text());
         let file = system::move_up(file);
         // SAFETY: there is one thread.
         if !unsafe { memory::create(file, path.ended()) } {
@@ -196,7 +214,7 @@ unsafe fn describe(process: u32, forked: bool) {
 /// Gives the child of a fork its own file. It still has the parent's mapping, to which it must not
 /// write.
 unsafe extern "C" fn forked() {
-    let old = base();
+    let is_recorded = !base().is_null();
     memory::forget();
     // SAFETY: the child has one thread. The place of the parent's records is not used again.
     unsafe {
@@ -204,8 +222,9 @@ unsafe extern "C" fn forked() {
         if !local::begin() {
             return;
         }
-        if !old.is_null() {
-            create(true);
+        if is_recorded && let Some(folder) = system::open_own_folder(Path::folder().ended()) {
+            create(folder, true);
+            system::close(folder);
         }
     }
     local::end();

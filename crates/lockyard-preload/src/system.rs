@@ -12,6 +12,7 @@ const GETPID: usize = 39;
 const EXIT_GROUP: usize = 231;
 const FCNTL: usize = 72;
 const READLINK: usize = 89;
+const GETEUID: usize = 107;
 const GETPPID: usize = 110;
 const GETTID: usize = 186;
 const OPENAT: usize = 257;
@@ -48,11 +49,35 @@ unsafe fn call(number: usize, a: [usize; 6]) -> isize {
 
 /// Opens a file. `path` ends with a zero.
 pub(crate) fn open(path: &[u8], flags: usize) -> Option<i32> {
-    debug_assert!(path.last() == Some(&0));
-    let arguments = [CURRENT_DIRECTORY, path.as_ptr().addr(), flags | CLOSE_ON_EXEC, 0o600, 0, 0];
-    // SAFETY: the path is live memory and ends with a zero.
+    open_at(CURRENT_DIRECTORY as i32, path, flags).ok()
+}
+
+/// Opens a file in an open directory. `name` ends with a zero. An error is its number.
+pub(crate) fn open_at(folder: i32, name: &[u8], flags: usize) -> Result<i32, i32> {
+    debug_assert!(name.last() == Some(&0));
+    let folder = folder as usize;
+    let arguments = [folder, name.as_ptr().addr(), flags | CLOSE_ON_EXEC, 0o600, 0, 0];
+    // SAFETY: the name is live memory and ends with a zero.
     let file = unsafe { call(OPENAT, arguments) };
-    (file >= 0).then_some(file as i32)
+    if file >= 0 { Ok(file as i32) } else { Err(-file as i32) }
+}
+
+/// Opens a directory, if only this user can have written to it: after the end of the recording,
+/// another user may have put a directory in the place of ours. `path` ends with a zero.
+pub(crate) fn open_own_folder(path: &[u8]) -> Option<i32> {
+    const DIRECTORY_NO_FOLLOW: usize = 0o200_000 | 0o400_000;
+    const OTHERS: u64 = 0o077;
+    let folder = open(path, READ_ONLY | DIRECTORY_NO_FOLLOW)?;
+    // SAFETY: the call has no preconditions.
+    let own = unsafe { call(GETEUID, [0; 6]) as u64 };
+    // The kernel's structure for x86-64 has the mode and the owner in one word, after the links.
+    let is_own =
+        status(folder).is_some_and(|found| found[3] >> 32 == own && found[3] & OTHERS == 0);
+    if is_own {
+        return Some(folder);
+    }
+    close(folder);
+    None
 }
 
 /// Closes a file.
@@ -77,10 +102,15 @@ pub(crate) fn move_up(file: i32) -> i32 {
 
 /// Returns device and inode of an open file.
 pub(crate) fn identity(file: i32) -> Option<[u64; 2]> {
+    status(file).map(|found| [found[0], found[1]])
+}
+
+/// Returns the kernel's `struct stat` of an open file.
+fn status(file: i32) -> Option<[u64; 18]> {
     let mut found = [0u64; 18];
     // SAFETY: the structure has 144 bytes, which `found` has room for.
     let done = unsafe { call(FSTAT, [file as usize, found.as_mut_ptr().addr(), 0, 0, 0, 0]) };
-    (done == 0).then_some([found[0], found[1]])
+    (done == 0).then_some(found)
 }
 
 /// Reads from a file. Returns 0 at its end, and after an error.

@@ -31,9 +31,11 @@ pub(super) struct Private(PathBuf);
 
 impl Private {
     fn within(parent: &Path) -> io::Result<Private> {
+        // A daemon may keep a relative path, and change its directory.
+        let parent = std::path::absolute(parent)?;
         let mut attempt = 0u32;
         loop {
-            let path = parent.join(format!("lockyard-profile-{}-{attempt}", std::process::id()));
+            let path = parent.join(format!("lockyard-profile-{:016x}", random()?));
             let mut present = PRESENT.lock().unwrap_or_else(PoisonError::into_inner);
             match DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => {
@@ -60,6 +62,49 @@ impl Drop for Private {
         present.retain(|path| *path != self.0);
         let _ = fs::remove_dir_all(&self.0);
     }
+}
+
+/// Returns a number that nobody can guess.
+fn random() -> io::Result<u64> {
+    let mut bytes = [0u8; 8];
+    // SAFETY: the bytes are live memory of this length.
+    match unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) } {
+        8 => Ok(u64::from_ne_bytes(bytes)),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+/// Returns true if no other user but the superuser can create, remove or rename anything on the
+/// way to this directory, or in it. A name in such a directory stays ours after it is removed.
+fn is_ours_alone(path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    const OTHERS_WRITE: u32 = 0o022;
+    // SAFETY: the call has no preconditions.
+    let own = unsafe { libc::geteuid() };
+    fs::canonicalize(path).is_ok_and(|path| {
+        path.ancestors().all(|folder| {
+            fs::metadata(folder).is_ok_and(|about| {
+                (about.uid() == own || about.uid() == 0) && about.mode() & OTHERS_WRITE == 0
+            })
+        })
+    })
+}
+
+/// Returns the directories for the preload library, the best first. A daemon may keep the name of
+/// the library when it is removed. So those come first in which nobody else can take that name.
+fn candidates() -> Vec<PathBuf> {
+    let of = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+    let runtime = of("XDG_RUNTIME_DIR").map(PathBuf::from);
+    let cache = of("XDG_CACHE_HOME").map(PathBuf::from);
+    let home = of("HOME").map(PathBuf::from);
+    let hidden = home.as_ref().map(|home| home.join(".cache"));
+    let current = std::env::current_dir().ok();
+    let shared = [std::env::temp_dir(), "/tmp".into(), "/var/tmp".into()];
+    let all =
+        runtime.into_iter().chain(cache).chain(hidden).chain(home).chain(shared).chain(current);
+    let (ours, others): (Vec<_>, Vec<_>) =
+        all.filter_map(|path| fs::canonicalize(path).ok()).partition(|path| is_ours_alone(path));
+    ours.into_iter().chain(others).collect()
 }
 
 /// Returns free bytes and flags of the file system of a directory.
@@ -133,10 +178,8 @@ impl Library {
             "only programs for Linux on x86-64 with the GNU C library can be profiled; this \
              command was built for another system",
         )?;
-        let current = std::env::current_dir().unwrap_or_default();
-        let candidates = [std::env::temp_dir(), "/tmp".into(), "/var/tmp".into(), current];
         let mut last = "none has room".to_owned();
-        for parent in candidates.iter().filter(|parent| is_loadable(parent)) {
+        for parent in candidates().iter().filter(|parent| is_loadable(parent)) {
             let written = Private::within(parent).and_then(|directory| {
                 let path = directory.path().join("liblockyard_preload.so");
                 fs::write(&path, bytes)?;
@@ -149,7 +192,7 @@ impl Library {
         }
         Err(format!(
             "the preload library cannot be written to a directory from which programs are loaded \
-             (TMPDIR, /tmp, /var/tmp, this one): {last}"
+             (XDG_RUNTIME_DIR, HOME, TMPDIR, /tmp, /var/tmp, this one): {last}"
         ))
     }
 

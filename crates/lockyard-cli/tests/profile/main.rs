@@ -7,5 +7,6 @@
 
 mod counts;
 mod ends;
+mod others;
 mod refused;
 mod support;
