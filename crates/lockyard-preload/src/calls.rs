@@ -139,12 +139,15 @@ unsafe fn finish(
     entry: *mut Entry,
     mut how: How,
 ) {
-    if !local::begin() {
+    if base().is_null() || !local::begin() {
         return;
     }
     // SAFETY: the thread is inside the recorder, and the entry is its own.
     unsafe {
-        if code == 0 || code == OWNER_DEAD {
+        if (*local::local()).thread != mine {
+            // A signal handler has forked during the call, and this is the child: the records are
+            // the parent's.
+        } else if code == 0 || code == OWNER_DEAD {
             if (*mine).held_count > 0 {
                 how.recursive = is_recursive(functions, lock);
             }
@@ -169,9 +172,12 @@ unsafe fn release(slot: &'static Slot, lock: usize) -> c_int {
         local::end();
         let code = real::one(slot)(lock);
         if let Some(ended) = ended
-            && local::begin()
+            && begin()
         {
-            record::ended(ended);
+            // As in `finish`: not in the child of a fork.
+            if (*local::local()).thread == mine {
+                record::ended(ended);
+            }
             local::end();
         }
         code
@@ -290,9 +296,10 @@ pub(crate) unsafe extern "C" fn wait_ends(mutex: usize, entry: *mut Entry, since
     if entry.is_null() || !begin() {
         return;
     }
-    // SAFETY: as in `wait_begins`. The entry is this thread's: a fork does not return here.
+    // SAFETY: as in `wait_begins`. The entry is this thread's.
     unsafe {
-        let mine = thread::mine();
+        let mine = (*local::local()).thread;
+        // In the child of a fork by a signal handler the thread has no records yet.
         if !mine.is_null() {
             let now = record::hold(mine, entry, mutex as u64, false);
             (*entry).condition_waits += 1;

@@ -9,8 +9,18 @@ use core::ptr::null_mut;
 use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, Ordering};
 use lockyard_records::{Cpu, Header, MAX_BYTES};
 
-/// Beginning of the mapping; null while nothing is recorded.
-static BASE: AtomicPtr<u8> = AtomicPtr::new(null_mut());
+/// A page that the kernel clears in the child of a fork.
+#[repr(C, align(4096))]
+struct Page {
+    /// Beginning of the mapping; null while nothing is recorded.
+    base: AtomicPtr<u8>,
+    rest: [u8; 4096 - size_of::<AtomicPtr<u8>>()],
+}
+
+/// Page of the base. The child's first instruction finds null there, and so do handlers of a fork
+/// that run before ours: the parent's records are mapped, and must not be written.
+static PAGE: Page =
+    Page { base: AtomicPtr::new(null_mut()), rest: [0; 4096 - size_of::<AtomicPtr<u8>>()] };
 
 /// Size of the mapping.
 static ROOM: AtomicU64 = AtomicU64::new(0);
@@ -39,7 +49,15 @@ const STEP: u64 = 16 << 20;
 #[inline(always)]
 pub(crate) fn base() -> *mut u8 {
     // Relaxed: the pointer is set before there are threads, or in a new process.
-    BASE.load(Ordering::Relaxed)
+    PAGE.base.load(Ordering::Relaxed)
+}
+
+/// Asks the kernel to clear the base in the child of a fork. Before Linux 4.14 it does not, and
+/// our handler of the fork does it later.
+pub(crate) fn clear_in_children() {
+    // The page is all zeros in the library, so the loader mapped it without a file.
+    debug_assert!(PAGE.rest.iter().all(|&byte| byte == 0));
+    system::wipe_on_fork((&raw const PAGE).addr(), size_of::<Page>());
 }
 
 /// Returns the header.
@@ -76,7 +94,7 @@ pub(crate) unsafe fn count(counter: *mut u64) {
 
 /// Stops recording. The mapping stays.
 pub(crate) fn forget() {
-    BASE.store(null_mut(), Ordering::Relaxed);
+    PAGE.base.store(null_mut(), Ordering::Relaxed);
     FILE.store(-1, Ordering::Relaxed);
 }
 
@@ -112,7 +130,7 @@ pub(crate) unsafe fn create(file: i32, path: &[u8]) -> bool {
         INODE.store(inode, Ordering::Relaxed);
         FILE.store(file, Ordering::Relaxed);
         ROOM.store(room, Ordering::Relaxed);
-        BASE.store(base, Ordering::Relaxed);
+        PAGE.base.store(base, Ordering::Relaxed);
         return true;
     }
     false

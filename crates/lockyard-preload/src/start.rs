@@ -3,7 +3,7 @@
 use crate::memory::{self, LONGEST, TOPOLOGY, allocate, base, header, offset_of};
 use crate::{calls, local, maps, real, system, thread};
 use core::ffi::{CStr, c_char, c_int, c_void};
-use core::sync::atomic::{AtomicPtr, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use lockyard_records::{
     CPUS, Cpu, DIRECTORY, EXTENSION, FAR_LOCKS, HEADS, MAGIC, MEASURE_COST, TOPOLOGY as PLACES,
     VERSION,
@@ -34,6 +34,9 @@ static START: unsafe extern "C" fn() = start;
 /// there are threads.
 static mut FOLDER: [u8; LONGEST] = [0; LONGEST];
 
+/// True if this process or its parent records. It stays when a fork clears the base.
+static IS_RECORDED: AtomicBool = AtomicBool::new(false);
+
 unsafe extern "C" fn start() {
     real::resolve();
     let Some(folder) = variable(DIRECTORY) else { return };
@@ -57,6 +60,8 @@ unsafe extern "C" fn start() {
     if base().is_null() {
         return;
     }
+    memory::clear_in_children();
+    IS_RECORDED.store(true, Ordering::Relaxed);
     thread::install();
     // SAFETY: the function is one of this library, which is never unloaded.
     unsafe { pthread_atfork(None, None, Some(forked)) };
@@ -214,7 +219,7 @@ unsafe fn describe(process: u32, forked: bool) {
 /// Gives the child of a fork its own file. It still has the parent's mapping, to which it must not
 /// write.
 unsafe extern "C" fn forked() {
-    let is_recorded = !base().is_null();
+    let is_recorded = IS_RECORDED.load(Ordering::Relaxed);
     memory::forget();
     // SAFETY: the child has one thread. The place of the parent's records is not used again.
     unsafe {

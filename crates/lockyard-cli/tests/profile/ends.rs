@@ -37,6 +37,15 @@ fn a_fork_has_records_of_its_own() {
 }
 
 #[test]
+fn a_handler_of_a_fork_writes_nothing_to_the_records_of_the_parent() {
+    let Some(program) = locks() else { return };
+    let (_, profile) = json_of(&program, &["early-handler"]);
+    let processes = profile["processes"].as_array().expect("a list");
+    let parent = processes.iter().find(|process| process["forked"] == false).expect("it is there");
+    assert_eq!(lock(parent, "second_lock")["acquisitions"], 10, "{parent:#}");
+}
+
+#[test]
 fn the_output_of_the_program_is_its_own() {
     let Some(program) = locks() else { return };
     let output = profile(&[], &program, &["output"]).output().expect("it runs");

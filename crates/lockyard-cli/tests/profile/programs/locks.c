@@ -211,6 +211,29 @@ static void forked(void) {
     times(&first_lock, 5);
 }
 
+static volatile int handlers;
+
+/* Runs in the child before the recorder's handler, if it is registered before it. */
+static void in_child(void) {
+    if (handlers)
+        times(&second_lock, 30);
+}
+
+/* Before all constructors, also those of libraries. */
+static void before_all(void) { pthread_atfork(NULL, NULL, in_child); }
+
+__attribute__((section(".preinit_array"), used)) static void (*const early)(void) = before_all;
+
+/* The parent's records have nothing of what the child does. */
+static void early_handler(void) {
+    handlers = 1;
+    times(&second_lock, 10);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(0);
+    waitpid(child, NULL, 0);
+}
+
 static void signalled(int signal) {
     (void)signal;
     if (pthread_mutex_trylock(&second_lock) == 0)
@@ -273,6 +296,8 @@ int main(int argc, char **argv) {
         orders();
     else if (!strcmp(name, "forked"))
         forked();
+    else if (!strcmp(name, "early-handler"))
+        early_handler();
     else if (!strcmp(name, "signals"))
         signals();
     else if (!strcmp(name, "loaded"))
