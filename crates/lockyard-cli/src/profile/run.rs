@@ -48,6 +48,9 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
     let library = Library::prepare().map_err(failed)?;
     let records = directories::records().map_err(failed)?;
     let cost = cost(&library);
+    if signals::number().is_some() {
+        return Err(Failure::Interrupted("the program was not started".to_owned()));
+    }
     let mut command = Command::new(name);
     command.args(arguments);
     command.env("LD_PRELOAD", library.preload()).env(DIRECTORY, records.path());

@@ -4,6 +4,7 @@ use crate::support::{fresh, json_of, lock, locks, process, profile};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;
+use std::time::{Duration, Instant};
 
 #[test]
 fn records_survive_a_crash_a_kill_and_an_exit_at_once() {
@@ -94,6 +95,26 @@ fn a_signal_to_the_command_reaches_the_program() {
     let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("killed by signal 15 (SIGTERM)"), "{said}");
     assert!(said.contains("first_lock"), "{said}");
+}
+
+#[test]
+fn a_signal_before_the_program_starts_is_not_lost() {
+    let mark = fresh("mark");
+    let mut command = profile(&[], Path::new("/bin/touch"), &[mark.to_str().expect("it is text")]);
+    let child = command.stderr(Stdio::piped()).spawn().expect("it runs");
+    let children = format!("/proc/{0}/task/{0}/children", child.id());
+    // The first child measures the cost.
+    let begun = Instant::now();
+    while std::fs::read_to_string(&children).unwrap_or_default().is_empty() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "no child");
+        std::thread::sleep(Duration::from_micros(200));
+    }
+    // SAFETY: the call has no preconditions, and the process has not been reaped.
+    unsafe { libc::kill(child.id() as i32, libc::SIGTERM) };
+    let done = child.wait_with_output().expect("it ends");
+    let said = String::from_utf8_lossy(&done.stderr);
+    assert_eq!(done.status.code(), Some(143), "{said}");
+    assert!(said.contains("the program was not started") && !mark.exists(), "{said}");
 }
 
 #[test]
