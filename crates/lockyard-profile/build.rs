@@ -3,6 +3,7 @@
 //! this calls the compiler.
 
 use std::env;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -18,6 +19,9 @@ fn main() {
         println!("cargo::rerun-if-changed={}", folder.join("src").display());
     }
     println!("cargo::rerun-if-changed=build.rs");
+    for name in ["RUSTC", "RUSTC_LINKER"] {
+        println!("cargo::rerun-if-env-changed={name}");
+    }
     println!("cargo::rustc-check-cfg=cfg(has_preload)");
     let [system, processor, environment] =
         ["OS", "ARCH", "ENV"].map(|part| variable(&format!("CARGO_CFG_TARGET_{part}")));
@@ -43,6 +47,12 @@ fn compile(folder: &Path, out: &Path, options: &[&str]) {
     let mut command = Command::new(compiler);
     command.args(["--edition", "2024", "-C", "opt-level=3", "-C", "panic=abort"]);
     command.args(["--target", &variable("TARGET"), "--cap-lints", "allow"]).args(options);
+    // The library is the same wherever it is built.
+    let mut remap = OsString::from("--remap-path-prefix=");
+    remap.push(folder);
+    remap.push("=");
+    remap.push(folder.file_name().unwrap_or_default());
+    command.arg(remap);
     command.arg("--out-dir").arg(out).arg(folder.join("src").join("lib.rs"));
     match command.output() {
         Ok(output) if output.status.success() => {}

@@ -188,11 +188,13 @@ unsafe fn release(slot: &'static Slot, lock: usize) -> c_int {
 unsafe fn destroy(slot: &'static Slot, lock: usize) -> c_int {
     // SAFETY: as in `acquire`.
     unsafe {
-        if begin() {
+        let code = real::one(slot)(lock);
+        // A lock that is held is not destroyed.
+        if code == 0 && begin() {
             table::destroyed(lock as u64);
             local::end();
         }
-        real::one(slot)(lock)
+        code
     }
 }
 

@@ -1,7 +1,8 @@
 //! System calls and clock, by instruction: no call of the C library, so that `errno` stays.
 
 use core::arch::asm;
-use core::arch::x86_64::{__rdtscp, _rdtsc};
+use core::arch::x86_64::{__cpuid, __rdtscp, _rdtsc};
+use core::sync::atomic::{AtomicU32, Ordering};
 
 const WRITE_AT: usize = 18;
 const READ: usize = 0;
@@ -19,6 +20,7 @@ const GETTID: usize = 186;
 const OPENAT: usize = 257;
 const FALLOCATE: usize = 285;
 const PRLIMIT: usize = 302;
+const GETCPU: usize = 309;
 
 const CURRENT_DIRECTORY: usize = -100isize as usize;
 
@@ -222,12 +224,31 @@ pub(crate) fn ticks() -> u64 {
     unsafe { _rdtsc() }
 }
 
+/// 1 if the processor has `rdtscp`, 2 if not; 0 before the first look.
+static READS_CPU: AtomicU32 = AtomicU32::new(0);
+
 /// Returns the number of the CPU.
 #[inline(always)]
 pub(crate) fn cpu() -> u32 {
+    // Relaxed: each thread may look for itself, and finds the same.
+    if READS_CPU.load(Ordering::Relaxed) != 1 && !reads_cpu() {
+        let mut processor = 0u32;
+        // SAFETY: the call writes to a live number. Old processors have no faster way.
+        let _ = unsafe { call(GETCPU, [(&raw mut processor).addr(), 0, 0, 0, 0, 0]) };
+        return processor & 0xfff;
+    }
     let mut processor = 0;
-    // SAFETY: the instruction only reads counters. Linux stores the CPU's number in the lower 12
-    // bits of the second one.
+    // SAFETY: the processor has the instruction, which only reads counters. Linux stores the CPU's
+    // number in the lower 12 bits of the second one.
     let _ = unsafe { __rdtscp(&raw mut processor) };
     processor & 0xfff
+}
+
+#[cold]
+fn reads_cpu() -> bool {
+    const EXTENDED: u32 = 0x8000_0000;
+    const RDTSCP: u32 = 1 << 27;
+    let found = __cpuid(EXTENDED).eax > EXTENDED && __cpuid(EXTENDED + 1).edx & RDTSCP != 0;
+    READS_CPU.store(if found { 1 } else { 2 }, Ordering::Relaxed);
+    found
 }

@@ -4,7 +4,7 @@
 use crate::maps;
 use crate::memory::{allocate, at, offset_of};
 use core::ptr::null_mut;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use lockyard_records::{ENTRY_UNIT, Entry, Kind, Lock, Pair, Thread, head_of, mixed};
 
 /// Sizes of new tables.
@@ -163,11 +163,12 @@ unsafe fn find(first: u64, address: u64) -> *mut Lock {
 ///
 /// There is a mapping.
 pub(crate) unsafe fn destroyed(address: u64) {
-    // SAFETY: as in `shared`. Nobody else may use a lock that is being destroyed.
+    // SAFETY: as in `shared`. The count is accessed by atomic operations only: another thread may
+    // already have a new lock at this address, and destroy it.
     unsafe {
         let lock = find(head(address).load(Ordering::Acquire), address);
         if !lock.is_null() {
-            (*lock).destroyed = (*lock).destroyed.saturating_add(1);
+            AtomicU32::from_ptr(&raw mut (*lock).destroyed).fetch_add(1, Ordering::Relaxed);
         }
     }
 }

@@ -22,6 +22,9 @@ mod tests {
         let file = object::File::parse(bytes).expect("it is a library");
         let needed = |name: &str| bytes.windows(name.len()).any(|at| at == name.as_bytes());
         assert!(needed("libc.so.6") && !needed("libgcc_s"), "what it needs");
+        let here = env!("CARGO_MANIFEST_DIR").as_bytes();
+        let here = &here[..here.len() - "lockyard-profile".len()];
+        assert!(!bytes.windows(here.len()).any(|at| at == here), "where it was built");
         let mut defined = 0;
         for symbol in file.dynamic_symbols().filter(|symbol| !symbol.is_undefined()) {
             let name = symbol.name().expect("it is text");

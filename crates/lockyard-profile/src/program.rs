@@ -127,14 +127,20 @@ fn check_file(path: &Path, shown: &str) -> Result<(), String> {
             lockyard_support::printable(&loader)
         ));
     }
-    let sanitized = file
-        .dynamic_symbols()
-        .chain(file.symbols())
-        .any(|symbol| symbol.name().is_ok_and(|name| name == "__tsan_init"));
-    if sanitized {
+    let has = |wanted: &str| {
+        let mut symbols = file.dynamic_symbols().chain(file.symbols());
+        symbols.any(|symbol| symbol.name().is_ok_and(|name| name == wanted))
+    };
+    if has("__tsan_init") {
         return Err(format!(
             "{shown} is built with the thread sanitizer, which interposes the same functions; \
              build it without -fsanitize=thread"
+        ));
+    }
+    if has("__asan_init") {
+        return Err(format!(
+            "{shown} is built with the address sanitizer, which must be loaded before all other \
+             libraries; build it without -fsanitize=address"
         ));
     }
     Ok(())

@@ -31,15 +31,15 @@ pub(super) fn run(mut command: Command) -> io::Result<Ended> {
     let (sender, receiver) = channel();
     let waiter = std::thread::Builder::new().spawn(move || {
         // This fails if the receiver is gone, because the command is about to end.
-        let _ = sender.send(wait(id));
+        let _ = sender.send(has_ended(id));
     });
     if waiter.is_err() {
-        return wait(id);
+        return reap(id);
     }
     let mut was_told = false;
     loop {
         match receiver.recv_timeout(LOOKS) {
-            Ok(ended) => return ended,
+            Ok(ended) => return ended.and_then(|()| reap(id)),
             Err(RecvTimeoutError::Disconnected) => {
                 return Err(io::Error::other("the waiting thread has ended"));
             }
@@ -52,14 +52,34 @@ pub(super) fn run(mut command: Command) -> io::Result<Ended> {
             if let Some(signal) = signals::number()
                 && !(signal == libc::SIGINT && is_in_foreground())
             {
-                // SAFETY: the call has no preconditions. The process has not been reaped.
+                // SAFETY: the call has no preconditions. The number is still the program's: only
+                // this thread reaps it.
                 unsafe { libc::kill(id, signal) };
             }
         }
     }
 }
 
-fn wait(id: libc::pid_t) -> io::Result<Ended> {
+/// Waits until a child has ended, and leaves its number to it.
+fn has_ended(id: libc::pid_t) -> io::Result<()> {
+    // SAFETY: zeros are a valid value of this structure of numbers.
+    let mut about: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    loop {
+        let flags = libc::WEXITED | libc::WNOWAIT;
+        // SAFETY: the call writes to a live variable, and the process is this one's child.
+        let done = unsafe { libc::waitid(libc::P_PID, id as libc::id_t, &raw mut about, flags) };
+        if done == 0 {
+            return Ok(());
+        }
+        let error = io::Error::last_os_error();
+        if error.kind() != io::ErrorKind::Interrupted {
+            return Err(error);
+        }
+    }
+}
+
+/// Waits for a child, and gives its number back to the system.
+fn reap(id: libc::pid_t) -> io::Result<Ended> {
     let mut status = 0;
     // SAFETY: zeros are a valid value of this structure of numbers.
     let mut used: libc::rusage = unsafe { std::mem::zeroed() };

@@ -85,6 +85,7 @@ fn calls_that_give_up_are_no_acquisitions() {
     let lock = lock(process(&profile), "first_lock");
     assert_eq!((&lock["acquisitions"], &lock["failed"]), (&2.into(), &3.into()), "{lock:#}");
     assert_eq!(lock["condition_waits"], 2);
+    assert_eq!(lock["destroyed"], 0);
 }
 
 #[test]

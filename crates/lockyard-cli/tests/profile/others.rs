@@ -45,3 +45,17 @@ fn a_directory_that_others_may_write_gets_no_records() {
         let _ = std::fs::remove_dir_all(folder);
     }
 }
+
+#[test]
+fn a_relative_directory_is_the_same_after_the_program_has_changed_its_own() {
+    let name = fresh("relative");
+    std::fs::create_dir(&name).expect("there is room");
+    let script = "printenv LD_PRELOAD LOCKYARD_RECORDS";
+    let mut command = profile(&[], Path::new("/bin/sh"), &["-c", script]);
+    command.current_dir(name.parent().expect("it has one"));
+    command.env("TMPDIR", name.file_name().expect("it has one"));
+    command.env("HOME", "").env("XDG_CACHE_HOME", "").env("XDG_RUNTIME_DIR", "");
+    let said = String::from_utf8(command.output().expect("it runs").stdout).expect("it is text");
+    assert!(said.lines().count() == 2 && said.lines().all(|line| line.starts_with('/')), "{said}");
+    let _ = std::fs::remove_dir(name);
+}

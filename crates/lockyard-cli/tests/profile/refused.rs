@@ -41,6 +41,13 @@ fn a_program_under_the_thread_sanitizer_is_refused() {
 }
 
 #[test]
+fn a_program_under_the_address_sanitizer_is_refused() {
+    let Some(program) = build("cc", "locks.c", &["-fsanitize=address", "-w"]) else { return };
+    let said = refusal(&mut profile(&[], &program, &["output"]));
+    assert!(said.contains("address sanitizer"), "{said}");
+}
+
+#[test]
 fn a_program_with_other_rights_is_refused() {
     let Some(program) = locks() else { return };
     // Only the superuser can give a file away.

@@ -113,6 +113,8 @@ static void timed(void) {
     check(pthread_mutex_lock(&first_lock));
     if (pthread_mutex_trylock(&first_lock) != EBUSY)
         exit(98);
+    if (pthread_mutex_destroy(&first_lock) != EBUSY)
+        exit(93);
     if (pthread_mutex_timedlock(&first_lock, &soon) != ETIMEDOUT)
         exit(97);
     clock_gettime(CLOCK_MONOTONIC, &soon);
