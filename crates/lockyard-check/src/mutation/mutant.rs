@@ -60,7 +60,8 @@ pub struct Report {
     pub mutants: Vec<Mutant>,
     /// Entries of the table of survivors that are not needed, as messages.
     pub complaints: Vec<String>,
-    /// Functions with orderings that no program reaches, as messages. A run of some suites has many.
+    /// Functions with orderings that no program reaches, as messages. If only some suites run,
+    /// there are many.
     pub unreached: Vec<String>,
 }
 

@@ -13,32 +13,26 @@ use std::collections::{BTreeMap, BTreeSet};
 const STRONGER: [&str; 4] =
     ["Ordering::Acquire", "Ordering::Release", "Ordering::AcqRel", "Ordering::SeqCst"];
 
-/// Orderings in a function that no program reaches, or that are reached in another function: the
-/// file, the function, their number and the reason.
-type Excuse = (&'static str, &'static str, usize, &'static str);
+/// Orderings in a function that no program reaches, or that are reached in another function. The
+/// reason stands beside each.
+pub(crate) struct Excuse {
+    /// Suffix of the file's path.
+    file: &'static str,
+    function: &'static str,
+    /// Number of orderings.
+    count: usize,
+}
 
 /// The excused orderings of the library.
 const ELSEWHERE: &[Excuse] = &[
-    (
-        "lockref/count.rs",
-        "apply",
-        4,
-        "the orderings of the operations; their sites are where an operation is called, in \
-         lockref/mod.rs",
-    ),
-    (
-        "lockref/mod.rs",
-        "attempt",
-        2,
-        "a saturated count: it takes 2^30 references, and the object is never freed",
-    ),
-    (
-        "reclaim/guard.rs",
-        "leave_after_slot",
-        1,
-        "a guard that is dropped when its thread has given its slot back: threads of a model keep \
-         theirs to the end",
-    ),
+    // The orderings of the operations. Their sites are where an operation is called, in
+    // lockref/mod.rs.
+    Excuse { file: "lockref/count.rs", function: "apply", count: 4 },
+    // A saturated count: it takes 2^30 references, and the object is never freed.
+    Excuse { file: "lockref/mod.rs", function: "attempt", count: 2 },
+    // A guard that is dropped when its thread has given its slot back: threads of a model keep
+    // theirs to the end.
+    Excuse { file: "reclaim/guard.rs", function: "leave_after_slot", count: 1 },
 ];
 
 /// Returns the function that contains a line: the name after the last `fn` above it. Returns the
@@ -88,8 +82,8 @@ pub(crate) fn unreached_in(
         let seen = reached.iter().filter(in_function).count();
         let excused = excuses
             .iter()
-            .find(|(file, name, ..)| source.path.ends_with(file) && *name == function)
-            .map_or(0, |&(_, _, count, _)| count);
+            .find(|excuse| source.path.ends_with(excuse.file) && excuse.function == function)
+            .map_or(0, |excuse| excuse.count);
         if seen + excused < count || excused > 0 && seen >= count {
             complaints.push(format!(
                 "{}, `{function}`: {count} orderings in the source, \
