@@ -144,15 +144,14 @@ unsafe fn finish(
     }
     // SAFETY: the thread is inside the recorder, and the entry is its own.
     unsafe {
-        if (*local::local()).thread != mine {
-            // A signal handler has forked during the call, and this is the child: the records are
-            // the parent's.
-        } else if code == 0 || code == OWNER_DEAD {
+        // If a signal handler has forked during the call, the child has other records, or none yet.
+        let is_mine = (*local::local()).thread == mine;
+        if is_mine && (code == 0 || code == OWNER_DEAD) {
             if (*mine).held_count > 0 {
                 how.recursive = is_recursive(functions, lock);
             }
             record::acquired(mine, entry, lock as u64, how);
-        } else if !entry.is_null() {
+        } else if is_mine && !entry.is_null() {
             (*entry).failed += 1;
         }
     }

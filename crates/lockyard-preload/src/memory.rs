@@ -9,18 +9,16 @@ use core::ptr::null_mut;
 use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, Ordering};
 use lockyard_records::{Cpu, Header, MAX_BYTES};
 
-/// A page that the kernel clears in the child of a fork.
-#[repr(C, align(4096))]
+/// A page of its own, which the kernel clears in the child of a fork: its alignment is its size.
+#[repr(align(4096))]
 struct Page {
     /// Beginning of the mapping; null while nothing is recorded.
     base: AtomicPtr<u8>,
-    rest: [u8; 4096 - size_of::<AtomicPtr<u8>>()],
 }
 
 /// Page of the base. The child's first instruction finds null there, and so do handlers of a fork
 /// that run before ours: the parent's records are mapped, and must not be written.
-static PAGE: Page =
-    Page { base: AtomicPtr::new(null_mut()), rest: [0; 4096 - size_of::<AtomicPtr<u8>>()] };
+static PAGE: Page = Page { base: AtomicPtr::new(null_mut()) };
 
 /// Size of the mapping.
 static ROOM: AtomicU64 = AtomicU64::new(0);
@@ -56,7 +54,6 @@ pub(crate) fn base() -> *mut u8 {
 /// our handler of the fork does it later.
 pub(crate) fn clear_in_children() {
     // The page is all zeros in the library, so the loader mapped it without a file.
-    debug_assert!(PAGE.rest.iter().all(|&byte| byte == 0));
     system::wipe_on_fork((&raw const PAGE).addr(), size_of::<Page>());
 }
 

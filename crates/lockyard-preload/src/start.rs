@@ -50,6 +50,7 @@ unsafe extern "C" fn start() {
             let to: *mut u8 = (&raw mut FOLDER).cast();
             to.copy_from_nonoverlapping(folder.as_ptr(), folder.len());
             if let Some(folder) = system::open_own_folder(Path::folder().ended()) {
+                system::look_at_processor();
                 map_topology(folder);
                 create(folder, false);
                 system::close(folder);

@@ -2,7 +2,7 @@
 
 use core::arch::asm;
 use core::arch::x86_64::{__cpuid, __rdtscp, _rdtsc};
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicBool, Ordering};
 
 const WRITE_AT: usize = 18;
 const READ: usize = 0;
@@ -178,12 +178,12 @@ pub(crate) fn map(file: i32, room: u64, writable: bool) -> *mut u8 {
     core::ptr::with_exposed_provenance_mut(address as usize)
 }
 
-/// Asks the kernel to clear whole pages in the child of a fork. Returns false if it cannot.
-pub(crate) fn wipe_on_fork(address: usize, bytes: usize) -> bool {
+/// Asks the kernel to clear whole pages in the child of a fork. Old kernels cannot.
+pub(crate) fn wipe_on_fork(address: usize, bytes: usize) {
     const WIPE_ON_FORK: usize = 18;
     // SAFETY: the call changes nothing in this process. The caller's pages are used for what may be
     // all zeros in a child.
-    unsafe { call(MADVISE, [address, bytes, WIPE_ON_FORK, 0, 0, 0]) == 0 }
+    let _ = unsafe { call(MADVISE, [address, bytes, WIPE_ON_FORK, 0, 0, 0]) };
 }
 
 pub(crate) fn process() -> u32 {
@@ -224,14 +224,22 @@ pub(crate) fn ticks() -> u64 {
     unsafe { _rdtsc() }
 }
 
-/// 1 if the processor has `rdtscp`, 2 if not; 0 before the first look.
-static READS_CPU: AtomicU32 = AtomicU32::new(0);
+/// True if the processor has `rdtscp`. It is set before anything is recorded.
+static HAS_RDTSCP: AtomicBool = AtomicBool::new(false);
+
+/// Finds out which instructions the processor has.
+pub(crate) fn look_at_processor() {
+    const EXTENDED: u32 = 0x8000_0000;
+    const RDTSCP: u32 = 1 << 27;
+    let found = __cpuid(EXTENDED).eax > EXTENDED && __cpuid(EXTENDED + 1).edx & RDTSCP != 0;
+    HAS_RDTSCP.store(found, Ordering::Relaxed);
+}
 
 /// Returns the number of the CPU.
 #[inline(always)]
 pub(crate) fn cpu() -> u32 {
-    // Relaxed: each thread may look for itself, and finds the same.
-    if READS_CPU.load(Ordering::Relaxed) != 1 && !reads_cpu() {
+    // Relaxed: it is set before there are threads.
+    if !HAS_RDTSCP.load(Ordering::Relaxed) {
         let mut processor = 0u32;
         // SAFETY: the call writes to a live number. Old processors have no faster way.
         let _ = unsafe { call(GETCPU, [(&raw mut processor).addr(), 0, 0, 0, 0, 0]) };
@@ -242,13 +250,4 @@ pub(crate) fn cpu() -> u32 {
     // number in the lower 12 bits of the second one.
     let _ = unsafe { __rdtscp(&raw mut processor) };
     processor & 0xfff
-}
-
-#[cold]
-fn reads_cpu() -> bool {
-    const EXTENDED: u32 = 0x8000_0000;
-    const RDTSCP: u32 = 1 << 27;
-    let found = __cpuid(EXTENDED).eax > EXTENDED && __cpuid(EXTENDED + 1).edx & RDTSCP != 0;
-    READS_CPU.store(if found { 1 } else { 2 }, Ordering::Relaxed);
-    found
 }
