@@ -4,6 +4,7 @@
 use lockyard_profile::{cpus, preload};
 use std::ffi::OsString;
 use std::fs::{self, DirBuilder};
+use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
@@ -35,7 +36,9 @@ impl Private {
         let parent = std::path::absolute(parent)?;
         let mut attempt = 0u32;
         loop {
-            let path = parent.join(format!("lockyard-profile-{:016x}", random()?));
+            // Nobody can guess the name.
+            let random = RandomState::new().hash_one(0u64);
+            let path = parent.join(format!("lockyard-profile-{random:016x}"));
             let mut present = PRESENT.lock().unwrap_or_else(PoisonError::into_inner);
             match DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => {
@@ -64,16 +67,6 @@ impl Drop for Private {
     }
 }
 
-/// Returns a number that nobody can guess.
-fn random() -> io::Result<u64> {
-    let mut bytes = [0u8; 8];
-    // SAFETY: the bytes are live memory of this length.
-    match unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) } {
-        8 => Ok(u64::from_ne_bytes(bytes)),
-        _ => Err(io::Error::last_os_error()),
-    }
-}
-
 /// Returns true if no other user but the superuser can create, remove or rename anything on the
 /// way to this directory, or in it. A name in such a directory stays ours after it is removed.
 fn is_ours_alone(path: &Path) -> bool {
@@ -90,8 +83,9 @@ fn is_ours_alone(path: &Path) -> bool {
     })
 }
 
-/// Returns the directories for the preload library, the best first. A daemon may keep the name of
-/// the library when it is removed. So those come first in which nobody else can take that name.
+/// Returns the directories for the preload library, the best first. A daemon may keep the library's
+/// name after the library is removed. So directories in which no other user can create a file of
+/// that name come first.
 fn candidates() -> Vec<PathBuf> {
     let of = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
     let runtime = of("XDG_RUNTIME_DIR").map(PathBuf::from);
