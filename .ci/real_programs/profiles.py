@@ -7,7 +7,6 @@ from pathlib import Path
 
 from . import figures
 from .processes import Failure, run
-from .programs import PLAIN, Under
 
 
 class Profiler:
@@ -17,9 +16,9 @@ class Profiler:
         self.command, self.directory = command, Path(directory)
 
     def under(self, name, *options):
-        """Returns what makes a program run under the profiler, with options of `profile`."""
+        """Returns the command before a program's: the profiler, with options of `profile`."""
         out = self.directory / name
-        return Under([self.command, "profile", *options, "--out", out, "--force", "--"])
+        return [self.command, "profile", *options, "--out", out, "--force", "--"]
 
     def read(self, name):
         with open(self.directory / name) as report:
@@ -96,7 +95,7 @@ def overhead(profiler, program, threads, rounds, **options):
         return result
 
     plain, under = figures.interleave(
-        rounds, [lambda: program.run(threads, PLAIN, **options), recorded]
+        rounds, [lambda: program.run(threads, **options), recorded]
     )
     same_answers(program.name, plain + under)
     rates = [[run.rate for run in runs] for runs in (plain, under)]
@@ -151,7 +150,7 @@ def of_sqlite(profiler, sqlite):
     total = lambda document: sum(
         lock["acquisitions"] + lock["nested"] for lock in hottest(document)[0]["locks"]
     )
-    run([*profiler.under("start.json", "--format", "json").prefix, sqlite.program, "-"],
+    run([*profiler.under("start.json", "--format", "json"), sqlite.program, "-"],
         profiler.directory / "start.log")
     at_start = total(profiler.read("start.json"))
     for threads in (1, 4):
@@ -163,11 +162,11 @@ def of_sqlite(profiler, sqlite):
 
 def of_rust(profiler, memcached, recorded):
     """Compares the profiles of two Rust programs with their own counts."""
-    run([*profiler.under("rust.json", "--format", "json").prefix, recorded],
+    run([*profiler.under("rust.json", "--format", "json"), recorded],
         profiler.directory / "rust.log")
     _, lock = hottest(profiler.read("rust.json"))
     exactly("Recorded<R> of a static", lock["acquisitions"], 20001)
-    load = profiler.under("load.json", "--format", "json").prefix
+    load = profiler.under("load.json", "--format", "json")
     result = memcached.run(2, requests=100000, depth=16, load=load)
     document = profiler.read("load.json")
     _, lock = hottest(document)

@@ -45,7 +45,13 @@ struct Totals {
 
 impl Totals {
     const fn new() -> Self {
-        Totals { requests: 0, batches: 0, slowest: Duration::ZERO, digest: 0, added: [0; 8] }
+        Totals {
+            requests: 0,
+            batches: 0,
+            slowest: Duration::ZERO,
+            digest: 0,
+            added: [0; COUNTERS as usize],
+        }
     }
 }
 
