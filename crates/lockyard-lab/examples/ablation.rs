@@ -62,8 +62,8 @@ const MECHANISMS: &[(&str, Change)] = &[
     ("loads before locked operations fetch exclusively", |m| {
         m.with("protocol.exclusive_loads", 1.0)
     }),
-    ("no load starts before an earlier locked operation completes", |m| {
-        m.with("protocol.early_loads", 0.0)
+    ("a load behind a locked operation takes 5 cycles", |m| {
+        m.with("protocol.load_behind_lock", 5.0)
     }),
     ("stores ask for their lines early", |m| m.with("protocol.early_stores", 1.0)),
     ("a pause of one cycle", |m| m.with("cycles.pause", 1.0)),

@@ -94,7 +94,11 @@ impl Instead {
                 }
                 Instead::Hold(nanoseconds) => {
                     if let Some(Step::Locked { steps, .. }) = variant.steps.first_mut() {
-                        steps.push(Step::Work { nanoseconds, activity: Region::System.into() });
+                        steps.push(Step::Work {
+                            nanoseconds,
+                            activity: Region::System.into(),
+                            ahead: false,
+                        });
                     }
                 }
                 Instead::Locks(count) => {
@@ -123,13 +127,15 @@ impl Instead {
 /// to add up to 1.
 fn set_system_work(steps: &mut [Step], system: f64) {
     let user = steps.iter().find_map(|step| match step {
-        Step::CalibratedWork { share, activity } if activity.region == Region::User => Some(*share),
+        Step::CalibratedWork { share, activity, .. } if activity.region == Region::User => {
+            Some(*share)
+        }
         _ => None,
     });
     let user = user.unwrap_or(0.0);
     let mut total = 0.0;
     for step in &mut *steps {
-        if let Step::CalibratedWork { share, activity } = step {
+        if let Step::CalibratedWork { share, activity, .. } = step {
             if activity.region == Region::System {
                 *share = user * system;
             }

@@ -61,6 +61,29 @@ impl Fit {
         self.numbers.iter().zip(values).fold(self.base.clone(), change)
     }
 
+    /// Prints the signed error of each cell, by program.
+    fn print_cells(&self, values: &[f64]) {
+        let machine = self.machine(values);
+        let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+        let times = training::PartTimes { warm_up_ns: 30_000.0, counted_ns: 100_000.0 };
+        let figure = |cell: &training::TrainingCell| {
+            let run = |seed| training::simulate_for(&machine, cell, seed, times);
+            (1..=self.seeds).map(|seed| run(seed).unwrap_or(f64::INFINITY)).sum::<f64>()
+                / self.seeds as f64
+        };
+        let figures = jobs::run(&self.cells, jobs, figure, || ());
+        let mut programs: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+        for (cell, figure) in self.cells.iter().zip(figures) {
+            let Some(figure) = figure else { continue };
+            let error = (figure / cell.published - 1.0) * 100.0;
+            let text = format!("{}: {figure:.0} ({error:+.0} %)", cell.threads);
+            programs.entry(&cell.variant).or_default().push(text);
+        }
+        for (program, cells) in programs {
+            println!("{program}: {}", cells.join(", "));
+        }
+    }
+
     /// Returns the objective and the median error on `cells`.
     fn objective(&self, values: &[f64], cells: &[training::TrainingCell]) -> (f64, f64) {
         let machine = self.machine(values);
@@ -110,7 +133,7 @@ fn read(arguments: &[String]) -> Result<(Fit, Duration, u64), String> {
             "usage: fit MACHINE SECONDS SEED [section.name=MINIMUM..MAXIMUM ...]".to_owned()
         );
     };
-    let mut base = Machine::shipped(name).ok_or(format!("there is no machine `{name}`"))?;
+    let mut base = lockyard_predict::names::machine(name).map_err(|e| e.to_string())?;
     let seconds = seconds.parse().map_err(|_| format!("`{seconds}` is not a number of seconds"))?;
     let seed: u64 = seed.parse().map_err(|_| format!("`{seed}` is no seed"))?;
     let (mut numbers, mut ping_pongs, mut half) = (Vec::new(), Vec::new(), None);
@@ -186,6 +209,9 @@ fn main() -> ExitCode {
         }
     };
     judge(&values);
+    if duration.is_zero() {
+        fit.print_cells(&values);
+    }
     let begin = Instant::now();
     while begin.elapsed() < duration {
         let mut tried = values.clone();

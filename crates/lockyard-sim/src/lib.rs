@@ -56,6 +56,6 @@ pub use machine::{Machine, MachineError, Parameter, Place, ServiceOrder};
 pub use platform::{
     Simulated, SimulatedAtomics, SimulatedCell, SimulatedU16, SimulatedU32, SimulatedU64, hidden,
     nanoseconds, now, off_cpu, operation_done, random_below, stalled, stop_requested, thread_index,
-    wait_for_others, work, work_behind_entry,
+    wait_for_others, work, work_in_order,
 };
 pub use simulation::{Placed, RunEnd, Simulation};

@@ -67,8 +67,8 @@ pub(crate) enum Op {
     Fence,
     Work {
         cycles: u64,
-        /// The work follows a kernel entry or exit, so none of it is done ahead.
-        behind_entry: bool,
+        /// The work needs memory or follows a kernel entry, so none of it is done ahead.
+        in_order: bool,
     },
     Pause(Pause),
     /// A poll saw `seen`. The waiting loop goes on until `deadline`.

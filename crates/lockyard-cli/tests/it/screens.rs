@@ -76,7 +76,7 @@ fn curves_and_a_verdict_stand_below_the_table_unless_only_figures_are_wanted() {
     let text = words(printed(&predict, &utf8));
     assert!(text.contains("throughput, op/s, over threads; capitals: published"), "{text}");
     assert!(text.contains("lockref wins at 4 to 8 threads, by "), "{text}");
-    assert!(text.contains("lockref-pause saturates at 2 threads"), "{text}");
+    assert!(text.contains("lockref-pause saturates at 4 threads"), "{text}");
     assert!(text.chars().any(|c| ('\u{2801}'..='\u{28ff}').contains(&c)), "{text}");
     assert!(text.contains("[1] ") && text.contains("Local work: "), "{text}");
     let quiet = printed(&[&predict[..], &["-q"]].concat(), &utf8);

@@ -50,9 +50,11 @@ impl Performed {
     ) -> Result<Performed, SimulationError> {
         let mut variant = variant.clone();
         if !variant.steps.iter().any(|step| matches!(step, Step::CalibratedWork { .. })) {
-            variant
-                .steps
-                .push(Step::CalibratedWork { share: 1.0, activity: Region::System.into() });
+            variant.steps.push(Step::CalibratedWork {
+                share: 1.0,
+                activity: Region::System.into(),
+                ahead: false,
+            });
         }
         let place = placement::MachinePlacement::Order(Order::SiblingsLast);
         let cell = CellSpec {

@@ -156,11 +156,17 @@ impl CalibratedProcessor {
                 let known = INTEL.iter().find(|(models, _)| models.contains(&model));
                 known.map_or(client, |(_, relative)| *relative)
             }
+            ("AuthenticAMD" | "HygonGenuine", Some(0x17 | 0x18)) => Relative {
+                machine: "zen1-8x4c2t",
+                why: "for Zen and Zen 2",
+                member: true,
+                foreign: false,
+            },
             ("AuthenticAMD" | "HygonGenuine", _) => Relative {
                 machine: "zen4-7840u",
-                why: "the one AMD processor here; nothing of the protocol was fitted on one",
+                why: "for an AMD processor; the protocol was fitted on a Zen",
                 member: false,
-                foreign: true,
+                foreign: false,
             },
             ("GenuineIntel", _) => client,
             _ => Relative {

@@ -93,7 +93,7 @@ pub fn report(jobs: usize, done: &(impl Fn() + Sync)) -> Result<TrainingReport, 
          no figure here is a prediction."
             .to_owned(),
         format!(
-            "Left out: {} rows of 1 to 3 threads without work, whose threads hardly overlap.",
+            "Left out: {} rows of 2 and 3 threads without work, whose threads hardly overlap.",
             left.not_overlapping
         ),
         format!(

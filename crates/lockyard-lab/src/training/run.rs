@@ -161,7 +161,9 @@ fn together(
         simulation.spawn_at(place(machine, index), begin, move || {
             while !lockyard_sim::stop_requested() {
                 shared.perform(|| lockyard_sim::work(inside));
-                lockyard_sim::work(between + own);
+                lockyard_sim::work(between);
+                // The loop adds what the operation returned to a sum in memory.
+                lockyard_sim::work_in_order(own);
                 lockyard_sim::operation_done();
             }
         });

@@ -5,13 +5,35 @@
 //! counted in [`Left`].
 
 use super::programs::Program;
+use std::collections::BTreeMap;
 
+const X86_1: &str = include_str!("../../../../training/lockhammer_x86-1.csv");
 const X86_2: &str = include_str!("../../../../training/lockhammer_x86-2.csv");
 const X86_3: &str = include_str!("../../../../training/lockhammer_x86-3.csv");
 const SKYLAKE: &str = include_str!("../../../../training/concurrency_hierarchy_skylake.csv");
 
-/// Machine of the second table.
-const X86_3_MACHINE: &str = "broadwell-ep-2s22c2t";
+/// A host of lockhammer's table.
+struct Host {
+    table: &'static str,
+    machine: &'static str,
+    text: &'static str,
+    /// Correction factor of work with more than one thread. There it was calibrated next to busy
+    /// siblings. Without busy siblings, work takes only this share of the time that the table
+    /// states. (For example, critical sections of 1000 ns take 850 to 870 ns on x86-3 under the
+    /// queued lock, because waiters leave the core to the holder.)
+    work_share: f64,
+}
+
+const HOSTS: [Host; 3] = [
+    Host { table: "lockhammer_x86-2", machine: "skylake-sp-1s24c2t", text: X86_2, work_share: 1.0 },
+    Host {
+        table: "lockhammer_x86-3",
+        machine: "broadwell-ep-2s22c2t",
+        text: X86_3,
+        work_share: 0.86,
+    },
+    Host { table: "lockhammer_x86-1", machine: "zen1-8x4c2t", text: X86_1, work_share: 1.0 },
+];
 
 /// Names of lockhammer's programs.
 const LOCKHAMMER: [(&str, Program); 5] = [
@@ -33,18 +55,10 @@ const HIERARCHY: [(&str, Program); 5] = [
 
 /// Overhead of lockhammer for each non-zero setting of work, in nanoseconds (from its row `empty`).
 const WORK_OVERHEAD_NS: f64 = 15.6;
-/// Loop time of lockhammer for one thread, and for more threads, in nanoseconds (from its row
-/// `empty`).
-const LOOP_NS: (f64, f64) = (4.95, 5.97);
-/// Operations per thread in a run of lockhammer. Starting and joining `n` threads takes (65 + 5.9
-/// n) microseconds of a run.
-const OPERATIONS_OF_A_RUN: f64 = 5000.0;
-
-/// Correction factor of work on the host x86-3, where work was calibrated next to busy siblings.
-/// Without busy siblings, work takes only this share of the time that the table states. (For
-/// example, its critical sections of 1000 ns take 850 to 870 ns under the queued lock, because
-/// waiters leave the core to the holder.)
-const X86_3_WORK: f64 = 0.86;
+/// Loop time of lockhammer for two threads of a core, in nanoseconds, on a host whose siblings do
+/// not slow work (from the row `empty` of x86-2). Elsewhere the machine's `smt_slowdown` is
+/// simulated.
+const LOOP_BESIDE_SIBLING_NS: f64 = 5.97;
 
 /// A cell of a training table.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,7 +84,7 @@ pub struct TrainingCell {
 /// Numbers of cells that cannot be used.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Left {
-    /// Rows with 1 to 3 threads and no work. Their threads hardly overlap.
+    /// Rows with 2 or 3 threads and no work. Their threads hardly overlap.
     pub not_overlapping: usize,
 }
 
@@ -88,11 +102,8 @@ fn fields(line: &str) -> Vec<String> {
 pub fn cells() -> (Vec<TrainingCell>, Left) {
     let mut cells = Vec::new();
     let mut left = Left::default();
-    for (table, machine, text) in [
-        ("lockhammer_x86-2", "skylake-sp-1s24c2t", X86_2),
-        ("lockhammer_x86-3", X86_3_MACHINE, X86_3),
-    ] {
-        lockhammer(table, machine, text, &mut cells, &mut left);
+    for host in &HOSTS {
+        lockhammer(host, &mut cells, &mut left);
     }
     for line in SKYLAKE.lines().skip(2) {
         let f = fields(line);
@@ -116,33 +127,45 @@ pub fn cells() -> (Vec<TrainingCell>, Left) {
     (cells, left)
 }
 
-fn lockhammer(
-    table: &'static str,
-    machine: &'static str,
-    text: &str,
-    cells: &mut Vec<TrainingCell>,
-    left: &mut Left,
-) {
-    for line in text.lines().skip(2) {
-        let f = fields(line);
+/// Nanoseconds of the benchmark's own in a run of some threads, per operation, by its row `empty`:
+/// the start and the end of the threads, and a thread's loop.
+fn empty(lines: &[Vec<String>]) -> BTreeMap<usize, (f64, f64)> {
+    lines
+        .iter()
+        .filter(|f| f[2] == "empty" && nanoseconds(&f[3]) + nanoseconds(&f[4]) == 0.0)
+        .map(|f| {
+            let threads: usize = f[5].parse().expect("a number of threads");
+            let own = nanoseconds(&f[9]);
+            (threads, (nanoseconds(&f[6]) - own / threads as f64, own))
+        })
+        .collect()
+}
+
+fn nanoseconds(text: &str) -> f64 {
+    text.trim_end_matches("ns").parse().expect("a time")
+}
+
+fn lockhammer(host: &Host, cells: &mut Vec<TrainingCell>, left: &mut Left) {
+    let lines: Vec<Vec<String>> = host.text.lines().skip(2).map(fields).collect();
+    let empty = empty(&lines);
+    let alone = empty[&1].1;
+    for f in &lines {
         let Some(&(_, program)) = LOCKHAMMER.iter().find(|(name, _)| *name == f[2]) else {
             continue;
         };
-        let nanoseconds = |text: &str| text.trim_end_matches("ns").parse::<f64>().expect("a time");
         let (inside, between) = (nanoseconds(&f[3]), nanoseconds(&f[4]));
         let threads: usize = f[5].parse().expect("a number of threads");
-        if threads <= 3 && inside + between == 0.0 {
+        if (2..=3).contains(&threads) && inside + between == 0.0 {
             left.not_overlapping += 1;
             continue;
         }
-        let n = threads as f64;
-        let start_and_join = (65_000.0 + 5_900.0 * n) / (OPERATIONS_OF_A_RUN * n);
         let work = |ns: f64| if ns > 0.0 { ns + WORK_OVERHEAD_NS } else { 0.0 };
-        let scale = if machine == X86_3_MACHINE && threads > 1 { X86_3_WORK } else { 1.0 };
-        let own = if threads > 1 { LOOP_NS.1 } else { LOOP_NS.0 };
+
+        let scale = if threads > 1 { host.work_share } else { 1.0 };
+        let own = if threads > 1 { alone.max(LOOP_BESIDE_SIBLING_NS) } else { alone };
         cells.push(TrainingCell {
-            table,
-            machine,
+            table: host.table,
+            machine: host.machine,
             variant: format!(
                 "{}/{}/{}",
                 f[2],
@@ -153,7 +176,7 @@ fn lockhammer(
             threads,
             work: [work(inside) * scale, work(between) * scale, own],
             pauses: true,
-            published: nanoseconds(&f[6]) - start_and_join,
+            published: nanoseconds(&f[6]) - empty[&threads].0,
         });
     }
 }

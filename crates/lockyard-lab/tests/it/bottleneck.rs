@@ -228,15 +228,13 @@ fn between_the_knees_of_one_lock_and_of_two_threads_bound_a_second_lock() {
 
 #[test]
 fn at_exactly_the_knee_the_lock_is_the_bottleneck_and_a_second_one_gives_nothing() {
-    // The hand-over counts too, and is shorter if fewer threads wait. So search for the think time
-    // with a knee at 8 threads: more think time moves the knee up.
-    let (mut less, mut more) = (2100, 4200);
-    for _ in 0..7 {
-        let think = (less + more) / 2;
-        let costs = one_lock(QUEUED, think, 300, 8);
-        if costs.knee(&costs.locks["m"]) < 8.0 { less = think } else { more = think }
-    }
-    let costs = one_lock(QUEUED, less, 300, 8);
+    // The hand-over counts too, and is shorter if fewer threads wait. So search for a think time with
+    // a knee at 8 threads. At the knee it changes by leaps.
+    let costs = (2700..2900)
+        .step_by(5)
+        .map(|think| one_lock(QUEUED, think, 300, 8))
+        .find(|costs| (costs.knee(&costs.locks["m"]) / 8.0 - 1.0).abs() < NEAR)
+        .expect("one of these think times has its knee at 8 threads");
     let service: f64 = times(&costs).iter().sum();
     assert_near(costs.knee(&costs.locks["m"]), 8.0);
     assert_eq!(costs.bottleneck().map(|(name, _)| name), Some("m"));

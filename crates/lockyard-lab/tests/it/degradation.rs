@@ -37,7 +37,7 @@ fn totals(variant: &str, tasks: usize, local_work: f64) -> Vec<f64> {
 #[test]
 fn without_trywait_one_brief_holder_is_enough_for_everyone_to_stay_on_the_lock() {
     let found = totals("lockref-no-trywait", 20, 2289.0);
-    assert_eq!(found, [8_403_000.0, 5_321_333.0, 2_235_333.0, 2_237_667.0]);
+    assert_eq!(found, [8_168_333.0, 5_199_333.0, 2_239_667.0, 2_236_000.0]);
     // The first half of sample 1 is fast. All later operations take the lock.
     assert!(found[1] < 0.8 * found[0] && found[2] < 0.4 * found[0]);
     assert!((found[3] / found[2] - 1.0).abs() < 0.01, "it stays down");
@@ -46,7 +46,7 @@ fn without_trywait_one_brief_holder_is_enough_for_everyone_to_stay_on_the_lock()
 #[test]
 fn with_trywait_everyone_comes_back() {
     let found = totals("lockref", 20, 2289.0);
-    assert_eq!(found, [8_403_000.0, 8_397_000.0, 8_409_000.0, 8_407_667.0]);
+    assert_eq!(found, [8_168_333.0, 8_135_667.0, 8_123_333.0, 8_122_000.0]);
     assert!(found.iter().all(|total| (total / found[0] - 1.0).abs() < 0.02), "{found:?}");
 }
 
@@ -56,7 +56,8 @@ fn with_the_work_of_a_real_stat_it_is_the_same_from_four_tasks_on() {
         let found = totals("lockref-no-trywait", tasks, 450.0);
         let last = found[3] / found[0];
         assert_eq!(last < 0.6, stays_down, "{tasks} tasks: {found:?}");
-        assert!(stays_down || last > 0.97, "{tasks} tasks: {found:?}");
+        // After the disturbance two tasks may march in another step.
+        assert!(stays_down || last > 0.95, "{tasks} tasks: {found:?}");
         let found = totals("lockref", tasks, 450.0);
         assert!(found[3] / found[0] > 0.97, "{tasks} tasks, with trywait: {found:?}");
     }

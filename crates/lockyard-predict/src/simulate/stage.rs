@@ -155,14 +155,16 @@ impl Stage for OnMachine {
     fn work(nanoseconds: f64) {
         lockyard_sim::work(nanoseconds);
     }
-    fn work_in(activity: Activity, nanoseconds: f64) {
+    fn work_in(activity: Activity, ahead: bool, nanoseconds: f64) {
         let (began, off_cpu) = (lockyard_sim::now(), lockyard_sim::off_cpu());
         stepping(|steps, thread, time| {
             steps.begins(time, thread, StepKind::Work(activity.region));
         });
         during::<Simulated, _>(activity, || match activity.region {
-            Region::User | Region::Idle => lockyard_sim::work_behind_entry(nanoseconds),
-            _ => Self::work(nanoseconds),
+            // A kernel entry or exit is before such work.
+            Region::User | Region::Idle => lockyard_sim::work_in_order(nanoseconds),
+            _ if ahead => Self::work(nanoseconds),
+            _ => lockyard_sim::work_in_order(nanoseconds),
         });
         let off_cpu = lockyard_sim::off_cpu() - off_cpu;
         recording(|record, thread, now| {

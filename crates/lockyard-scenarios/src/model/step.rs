@@ -36,6 +36,9 @@ pub enum Step {
         nanoseconds: f64,
         /// Kind of work, for listings.
         activity: Activity,
+        /// `true` if the work needs no memory, so a core may do it before earlier locked operations
+        /// are complete.
+        ahead: bool,
     },
     /// A share of the calibrated local work.
     CalibratedWork {
@@ -43,6 +46,9 @@ pub enum Step {
         share: f64,
         /// Kind of work, for listings.
         activity: Activity,
+        /// `true` if the work needs no memory, so a core may do it before earlier locked operations
+        /// are complete.
+        ahead: bool,
     },
     /// One pause.
     Pause,

@@ -96,11 +96,11 @@ impl<S: Stage> Prepared<S> {
                 return;
             }
             match *step {
-                Step::Work { nanoseconds, activity } => {
-                    S::work_in(activity, nanoseconds * factor);
+                Step::Work { nanoseconds, activity, ahead } => {
+                    S::work_in(activity, ahead, nanoseconds * factor);
                 }
-                Step::CalibratedWork { share, activity } => {
-                    S::work_in(activity, self.local_work * share * factor);
+                Step::CalibratedWork { share, activity, ahead } => {
+                    S::work_in(activity, ahead, self.local_work * share * factor);
                 }
                 Step::Pause => S::Host::relax(),
                 Step::WaitForOthers { one_in } => {

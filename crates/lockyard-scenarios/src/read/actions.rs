@@ -61,7 +61,7 @@ impl Do {
     /// Returns `true` if a step with this action has the field.
     fn has(self, field: &str) -> bool {
         match field {
-            "share" | "ns" => self == Do::Work,
+            "share" | "ns" | "ahead" => self == Do::Work,
             "region" | "name" => matches!(self, Do::Work | Do::Lock),
             "one_in" => self == Do::WaitForOthers,
             "operation" => matches!(self, Do::Get | Do::Put),
@@ -82,6 +82,7 @@ impl Do {
         for (field, span) in [
             ("share", span(&entry.share)),
             ("ns", span(&entry.ns)),
+            ("ahead", span(&entry.ahead)),
             ("region", span(&entry.region)),
             ("name", span(&entry.name)),
             ("value", span(&entry.value)),

@@ -14,6 +14,7 @@ pub(super) struct StepEntry {
     pub(super) operation: Option<Spanned<String>>,
     pub(super) share: Option<Spanned<f64>>,
     pub(super) ns: Option<Spanned<f64>>,
+    pub(super) ahead: Option<Spanned<bool>>,
     pub(super) value: Option<Spanned<toml::Value>>,
     pub(super) into: Option<Spanned<String>>,
     pub(super) expect: Option<Spanned<toml::Value>>,

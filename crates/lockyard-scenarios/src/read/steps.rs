@@ -323,14 +323,15 @@ impl Builder<'_> {
         let region = region_parts::region(source, entry)?.unwrap_or(usual);
         let parts = self.context.names.parts;
         let activity = region_parts::named(entry, parts).unwrap_or_else(|| region.into());
+        let ahead = entry.ahead.as_ref().is_some_and(|ahead| *ahead.get_ref());
         match (&entry.share, &entry.ns) {
             (Some(share), None) => {
                 let share = source.positive("share", share, 1e6, 1e6)?;
-                Ok(Step::CalibratedWork { share, activity })
+                Ok(Step::CalibratedWork { share, activity, ahead })
             }
             (None, Some(ns)) => {
                 let nanoseconds = source.positive("ns", ns, MAX_WORK_NS, MAX_WORK_NS)?;
-                Ok(Step::Work { nanoseconds, activity })
+                Ok(Step::Work { nanoseconds, activity, ahead })
             }
             _ => Err(source.error(
                 spanned.span(),

@@ -48,7 +48,7 @@ fn a_step_is_of_a_region_and_a_named_one_is_a_part_of_it() {
     .expect("it is valid");
     let copy = Activity::part_of(Region::Copy, 1);
     let mutex = Activity::part_of(Region::LockWait, 2);
-    let work = |nanoseconds, activity| Step::Work { nanoseconds, activity };
+    let work = |nanoseconds, activity| Step::Work { nanoseconds, activity, ahead: false };
     let [v, w] = &script.variants[..] else { panic!("there are two") };
     let [own, user, copies, Step::Locked { wait, steps, .. }] = &v.steps[..] else {
         panic!("{:?}", v.steps)

@@ -1,7 +1,7 @@
 //! Out-of-order execution: work that a core does before an earlier operation is complete.
 //!
-//! Work that does not need the result of a load or of a read-modify-write goes on while that
-//! operation waits for its line. It goes on as far as the core's reorder buffer reaches
+//! Work in registers goes on while a load or a read-modify-write waits for its line, whose result
+//! it does not need. It goes on as far as the core's reorder buffer reaches
 //! (`run_ahead`, in cycles of work). The threads of a core divide the buffer equally while they
 //! exist. So a transfer is hidden by the work that follows it, and the next read-modify-write of
 //! the line finds its own work already done.
@@ -17,10 +17,14 @@
 //! shared and then again. A simulated core cannot see what its code will do next. It predicts that
 //! a load is followed by the same operation as the last load at this place in the code.
 //!
-//! On other cores (`early_loads`), a load executes before a locked operation on its line is
-//! complete. If that operation was not mispredicted, the next load of the line returns the value
-//! that memory has when the load begins. The load begins at most a few cycles after the operation's
-//! end. It succeeds even if the line has left in the meantime.
+//! A load of the line that a locked operation has just changed takes `load_behind_lock` cycles. If
+//! that is 0, the load executes before the operation is complete. It then returns the value that
+//! memory has when the load begins, and it succeeds even if the line has left in the meantime. On
+//! other cores such a load takes longer than other loads. This applies to the first load of the
+//! line that begins at most a few cycles after an operation that was not mispredicted.
+//!
+//! Work in order (`Op::Work`) is not done ahead. It loads from memory, and loads wait until locked
+//! operations are complete. Work behind a kernel entry or exit is such, too.
 //!
 //! Some cores (`early_stores`) request the line of a store as soon as the store's address is known.
 //! They do so even if lines of earlier stores have not arrived, or an earlier compare-exchange is
@@ -62,14 +66,15 @@ impl Engine {
         }
     }
 
-    /// Returns `true` if a load of `line`, which begins now, has executed before the preceding
-    /// read-modify-write was complete. Then the load has its value, even if the line has left.
-    pub(super) fn take_early_load(&mut self, thread: u32, line: u32) -> bool {
+    /// Returns the cycles of a load of `line`, if it begins just behind a read-modify-write of that
+    /// line. If there are none, the load has executed before that operation was complete. Then it
+    /// has its value, even if the line has left.
+    pub(super) fn take_load_behind_lock(&mut self, thread: u32, line: u32) -> Option<u64> {
         let (now, n) = (self.now(), self.machine.numbers());
         let just = |rmw: &CompleteRmw| rmw.line == line && now <= rmw.end + n.load;
         // This applies to one load only. Later loads take their full time.
         let rmw = &mut self.threads[thread as usize].ahead.rmw;
-        n.early_loads > 0 && rmw.take_if(|rmw| just(rmw)).is_some()
+        rmw.take_if(|rmw| just(rmw)).map(|_| n.load_behind_lock)
     }
 
     /// Completes a compare-exchange of `line` at `end`. Unless it was mispredicted, the thread's

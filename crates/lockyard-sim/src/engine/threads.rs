@@ -85,15 +85,15 @@ impl Engine {
             Op::Load { address, mask, poll } => self.load(thread, address, mask, poll),
             Op::Store { address, mask, value } => self.begin_store(thread, address, mask, value),
             Op::Rmw { address, .. } => self.begin_rmw(thread, address),
-            Op::Work { cycles, behind_entry } => self.work(thread, cycles, behind_entry),
+            Op::Work { cycles, in_order } => self.work(thread, cycles, in_order),
             Op::Pause(pause) => self.pause(thread, pause),
             _ => self.execute_other(thread),
         }
     }
 
     #[inline(never)]
-    fn work(&mut self, thread: u32, cycles: u64, behind_entry: bool) {
-        if behind_entry {
+    fn work(&mut self, thread: u32, cycles: u64, in_order: bool) {
+        if in_order {
             self.discard_run_ahead(thread);
         }
         let left = self.spend_run_ahead(thread, cycles);
@@ -168,7 +168,7 @@ impl Engine {
         let now = self.now();
         let core = self.threads[thread as usize].core;
         let line = self.line_index(address);
-        let cost = self.machine.numbers().load;
+        let mut cost = self.machine.numbers().load;
         let buffered = self.threads[thread as usize]
             .stores
             .iter()
@@ -181,11 +181,15 @@ impl Engine {
             self.at(now + cost, Event::Resume { thread, value });
             return;
         }
-        if !poll && self.take_early_load(thread, line) {
-            self.count_hit(thread, line, address);
-            let value = self.value(thread, address);
-            self.at(now, Event::Resume { thread, value });
-            return;
+        match if poll { None } else { self.take_load_behind_lock(thread, line) } {
+            Some(0) => {
+                self.count_hit(thread, line, address);
+                let value = self.value(thread, address);
+                self.at(now, Event::Resume { thread, value });
+                return;
+            }
+            Some(cycles) => cost = cycles,
+            None => {}
         }
         let exclusive = self.machine.numbers().exclusive_loads > 0 && !poll && {
             self.predict_exclusive(thread, line)

@@ -17,6 +17,7 @@ use toml::de::{DeTable, DeValue};
 
 /// The shipped families: name and file.
 const SHIPPED: &[(&str, &str)] = &[
+    ("amd-zen", include_str!("../../../../machines/families/amd-zen.toml")),
     ("intel-mesh", include_str!("../../../../machines/families/intel-mesh.toml")),
     ("intel-ring", include_str!("../../../../machines/families/intel-ring.toml")),
 ];

@@ -15,8 +15,11 @@ const SHIPPED: &[(&str, &str)] = &[
     ("sapphire-rapids", include_str!("../../../../machines/sapphire-rapids.toml")),
     ("skylake-client-4c", include_str!("../../../../machines/skylake-client-4c.toml")),
     ("skylake-sp-1s24c2t", include_str!("../../../../machines/skylake-sp-1s24c2t.toml")),
+    ("skylake-sp-2s14c", include_str!("../../../../machines/skylake-sp-2s14c.toml")),
     ("westmere-ex-4s10c", include_str!("../../../../machines/westmere-ex-4s10c.toml")),
     ("xen", include_str!("../../../../machines/xen.toml")),
+    ("zen1-8x4c2t", include_str!("../../../../machines/zen1-8x4c2t.toml")),
+    ("zen3-5825u", include_str!("../../../../machines/zen3-5825u.toml")),
     ("zen4-7840u", include_str!("../../../../machines/zen4-7840u.toml")),
 ];
 

@@ -20,21 +20,22 @@ fn me() -> Rc<PerThread> {
 pub fn work(nanoseconds: f64) {
     let cycles = Shared::with(|s| s.machine().cycles(nanoseconds));
     if cycles > 0 {
-        perform(Op::Work { cycles, behind_entry: false });
+        perform(Op::Work { cycles, in_order: false });
     }
 }
 
-/// Does local work as [`work`] does, but after a kernel entry or exit. A processor completes
-/// everything before such an instruction, so none of this work is done ahead.
+/// Does local work as [`work`] does, but none of it before earlier operations are complete. Work
+/// that loads from memory is such: its loads wait until a locked operation is complete. So is work
+/// behind a kernel entry or exit, before which a processor completes everything.
 ///
 /// # Panics
 ///
 /// Outside a simulation.
 #[inline]
-pub fn work_behind_entry(nanoseconds: f64) {
+pub fn work_in_order(nanoseconds: f64) {
     let cycles = Shared::with(|s| s.machine().cycles(nanoseconds));
     if cycles > 0 {
-        perform(Op::Work { cycles, behind_entry: true });
+        perform(Op::Work { cycles, in_order: true });
     }
 }
 
@@ -61,7 +62,7 @@ pub fn wait_for_others() {
 pub fn operation_done() {
     let me = me();
     if me.last_operation.get() == now() {
-        perform(Op::Work { cycles: 1, behind_entry: false });
+        perform(Op::Work { cycles: 1, in_order: false });
     }
     me.last_operation.set(now());
     me.operations.set(me.operations.get() + 1);

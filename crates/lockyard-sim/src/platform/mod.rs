@@ -22,7 +22,7 @@ mod words;
 pub use atomics::SimulatedAtomics;
 pub use calls::{
     hidden, nanoseconds, now, off_cpu, operation_done, random_below, stalled, stop_requested,
-    thread_index, wait_for_others, work, work_behind_entry,
+    thread_index, wait_for_others, work, work_in_order,
 };
 pub use cell::SimulatedCell;
 pub use host::Simulated;

@@ -19,6 +19,7 @@ const OTHER_SOCKET: usize = 24;
 const SIBLING_OF_0: usize = 48;
 
 const LOAD: u64 = 5;
+const LOAD_BEHIND_LOCK: u64 = 13;
 const BEFORE_LOCK: u64 = 3;
 const LOCK: u64 = 18;
 const PAUSE: u64 = 40;
@@ -128,6 +129,7 @@ fn operations_that_hit_cost_what_the_machine_file_says() {
     let word = simulation.place(SimulatedU64::new(0), 64, 0);
     alone(&mut simulation, move || {
         word.fetch_add(1, Ordering::Relaxed);
+        assert_eq!(timed(|| touch(word.load(Ordering::Relaxed))), LOAD_BEHIND_LOCK);
         assert_eq!(timed(|| touch(word.load(Ordering::Relaxed))), LOAD);
         assert_eq!(timed(|| touch(word.fetch_add(1, Ordering::Relaxed))), BEFORE_LOCK + LOCK);
         assert_eq!(timed(Simulated::relax), PAUSE);

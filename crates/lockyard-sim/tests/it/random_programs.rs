@@ -257,8 +257,13 @@ fn with_loads_that_fetch_lines_for_locked_operations() {
 
 #[test]
 fn with_loads_that_are_done_before_locked_operations_are_complete() {
-    check_all(&[("early_loads", 1)]);
-    check_all(&[("early_loads", 1), ("exclusive_loads", 1), ("sibling_turn", 20), ("load", 60)]);
+    check_all(&[("load_behind_lock", 0)]);
+    check_all(&[
+        ("load_behind_lock", 0),
+        ("exclusive_loads", 1),
+        ("sibling_turn", 20),
+        ("load", 60),
+    ]);
 }
 
 #[test]

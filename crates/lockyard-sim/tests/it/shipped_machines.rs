@@ -33,8 +33,11 @@ fn every_number_has_a_source_or_a_reason_and_most_have_a_source() {
             "sapphire-rapids",
             "skylake-client-4c",
             "skylake-sp-1s24c2t",
+            "skylake-sp-2s14c",
             "westmere-ex-4s10c",
             "xen",
+            "zen1-8x4c2t",
+            "zen3-5825u",
             "zen4-7840u"
         ]
     );
