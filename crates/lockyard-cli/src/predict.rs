@@ -10,6 +10,7 @@ use crate::values::thread_list;
 use crate::{call_path, output, progress, trace};
 use lockyard_lab::predict::{self, PredictRequest, Predictions};
 use lockyard_predict::placement::MachinePlacement;
+use lockyard_predict::simulate::Runs;
 use lockyard_predict::{evidence, explain, names, sensitivity};
 use lockyard_results::cell_key::CellKey;
 use lockyard_results::compare::Planned;
@@ -101,6 +102,7 @@ fn request(
         variants: options.variants.clone(),
         threads: threads.to_vec(),
         placement: placement.map(|text| MachinePlacement::parse(text, machine)).transpose()?,
+        runs: Runs::default(),
         intervals: true,
         sensitivity: options.sensitivity,
         attribution: options.attribution,

@@ -3,6 +3,7 @@
 
 use crate::errors::Failure;
 use lockyard_lab::calibrate_host::{LEAST_SECONDS, MOST_SECONDS};
+use lockyard_support::Range;
 use std::time::Duration;
 
 /// Maximum length of a list.
@@ -28,7 +29,7 @@ pub(crate) fn number_list_from(
 ) -> Result<Vec<usize>, Failure> {
     let mut numbers = Vec::new();
     for part in text.split(',') {
-        let Some(range) = Range::parse(part.trim()).filter(|range| range.first >= least) else {
+        let Some(range) = Range::parse(part.trim()).filter(|range| range.first() >= least) else {
             let part = lockyard_support::printable(part);
             return Err(Failure::Input(format!(
                 "{option}: `{part}` is not a number of {things}; allowed: whole numbers \
@@ -48,35 +49,6 @@ pub(crate) fn number_list_from(
         }
     }
     Ok(numbers)
-}
-
-/// Numbers from `first` to `last` in steps of `step`. `last` is always included.
-#[derive(Clone, Copy)]
-struct Range {
-    first: usize,
-    last: usize,
-    step: usize,
-}
-
-impl Range {
-    /// Reads `A`, `A-B` or `A-B:S`.
-    fn parse(text: &str) -> Option<Range> {
-        let (bounds, step) = match text.split_once(':') {
-            Some((bounds, step)) => (bounds, step.trim().parse().ok().filter(|&step| step > 0)?),
-            None => (text, 1),
-        };
-        let Some((first, last)) = bounds.split_once('-') else {
-            let number = bounds.parse().ok().filter(|_| bounds == text)?;
-            return Some(Range { first: number, last: number, step });
-        };
-        let (first, last) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-        (first <= last).then_some(Range { first, last, step })
-    }
-
-    fn numbers(self) -> impl Iterator<Item = usize> {
-        let before = (self.first..self.last).step_by(self.step);
-        before.chain(std::iter::once(self.last))
-    }
 }
 
 /// Refuses a list in which a number of `things` exceeds `most`.

@@ -15,6 +15,7 @@
 //! depend more on their scripts than on mechanisms.
 
 use lockyard_lab::training;
+use lockyard_predict::simulate::Runs;
 use lockyard_predict::{names, request};
 use lockyard_results::row::Status;
 use lockyard_results::{published, statistics};
@@ -121,6 +122,7 @@ fn predicted(
             variants: Vec::new(),
             threads: threads.into_iter().collect(),
             placement: None,
+            runs: Runs::default(),
             intervals: false,
             sensitivity: false,
             attribution: false,

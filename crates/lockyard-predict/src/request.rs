@@ -9,7 +9,8 @@ use crate::interval;
 use crate::placement::{MachinePlacement, SHARED_BY, check_shared};
 use crate::sensitivity::{self, Sensitivity};
 use crate::simulate::{
-    self, CellSpec, Prediction, RunPlan, SimulationEffort, SimulationError, identify, simulate,
+    self, CellSpec, Prediction, RunPlan, Runs, SimulationEffort, SimulationError, identify,
+    simulate,
 };
 use crate::trace::{self, TracedCell};
 use lockyard_results::cell_key::CellKey;
@@ -34,6 +35,8 @@ pub struct PredictRequest {
     pub threads: Vec<usize>,
     /// Placement of the tasks; the script's own if `None`.
     pub placement: Option<MachinePlacement>,
+    /// Runs of each cell.
+    pub runs: Runs,
     /// True to also simulate each cell with its most uncertain inputs changed, for an interval.
     pub intervals: bool,
     /// True to also simulate each cell with each of its inputs changed.
@@ -106,8 +109,6 @@ pub fn run(
     check(request)?;
     let script = &request.script;
     let variants = script.named_variants(&request.variants)?;
-    let scripted = MachinePlacement::Order(script.order);
-    let placement = request.placement.as_ref().unwrap_or(&scripted);
     let asked = variants.len() * request.threads.len();
     let works = jobs::run(
         &variants,
@@ -115,12 +116,40 @@ pub fn run(
         |variant| calibrated(script, variant, request.machine.name(), tables),
         || {},
     );
-    let mut cells = Vec::new();
-    for (variant, work) in variants.into_iter().zip(works) {
+    let mut calibrations = Vec::new();
+    for work in works {
         let Some(work) = work else {
             return Ok(Predictions { asked, ..Predictions::default() });
         };
-        let calibrated = work?;
+        calibrations.push(work?);
+    }
+    run_calibrated(request, &calibrations, tables, done)
+}
+
+/// Predicts the cells of a request as [`run`] does. The calibration of each variant is given, so
+/// that requests which differ in nothing that a calibration depends on can share it.
+///
+/// # Errors
+///
+/// If the input is wrong or a run fails.
+///
+/// # Panics
+///
+/// If there are fewer calibrations than variants.
+pub fn run_calibrated(
+    request: &PredictRequest,
+    calibrations: &[Calibrated],
+    tables: &[PublishedTable],
+    done: &(impl Fn() + Sync),
+) -> Result<Predictions, Failure> {
+    let script = &request.script;
+    let variants = script.named_variants(&request.variants)?;
+    let scripted = MachinePlacement::Order(script.order);
+    let placement = request.placement.as_ref().unwrap_or(&scripted);
+    let asked = variants.len() * request.threads.len();
+    let mut cells = Vec::new();
+    assert!(calibrations.len() >= variants.len(), "each variant has a calibration");
+    for (variant, &calibrated) in variants.into_iter().zip(calibrations) {
         cells.extend(request.threads.iter().map(|&threads| {
             let spec = CellSpec {
                 machine: &request.machine,
@@ -185,7 +214,7 @@ struct Simulated {
 impl Cell<'_> {
     fn simulate(&self) -> Result<Simulated, SimulationError> {
         let script = &self.request.script;
-        let plan = RunPlan::full(&self.spec, &script.run, script.samples);
+        let plan = self.request.runs.plan(&self.spec, &script.run, script.samples);
         let prediction = simulate(&self.spec, &plan)?;
         let Calibrated { work, metric } = self.calibrated;
         let interval = if self.request.intervals {

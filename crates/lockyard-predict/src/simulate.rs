@@ -38,7 +38,7 @@ pub use identity::identify;
 use lockyard_sim::Machine;
 pub use prediction::{LongRun, Prediction, SimulationError, range};
 pub use samples::{SEEDS as SEEDS_OF_SAMPLES, samples};
-pub use spec::{CellSpec, RunPlan};
+pub use spec::{CellSpec, RunLength, RunPlan, Runs};
 pub use starts::{NEAR, Orders};
 pub use traced::{SEED as SEED_OF_TRACE, TracedRun, trace};
 

@@ -2,8 +2,10 @@
 //! input, and independent work on several threads that can be interrupted.
 
 pub mod jobs;
+mod range;
 mod text;
 
+pub use range::Range;
 pub use text::{hint, line_of, nearest, printable, read_text, threads};
 
 /// Error in the input, in one line: what is wrong, where, and what is allowed.

@@ -6,8 +6,13 @@ use lockyard_scenarios::{Order, Script};
 use lockyard_sim::{CyclePhase, Machine};
 
 /// A short run. The longer run with guests is derived from it.
-const EFFORT: SimulationEffort =
-    SimulationEffort { warm_up_ns: 50_000.0, window_ns: 200_000.0, seeds: 1, is_absolute: true };
+const EFFORT: SimulationEffort = SimulationEffort {
+    warm_up_ns: 50_000.0,
+    window_ns: 200_000.0,
+    seeds: 1,
+    first_seed: 1,
+    is_absolute: true,
+};
 
 fn script(steps: &str, guests: &str) -> Script {
     let text = format!(

@@ -3,7 +3,7 @@
 
 use lockyard_predict::placement::MachinePlacement;
 use lockyard_predict::request::{self, PredictRequest};
-use lockyard_predict::simulate::{CellSpec, Prediction, RunPlan, SimulationEffort, simulate};
+use lockyard_predict::simulate::{CellSpec, Prediction, RunPlan, Runs, SimulationEffort, simulate};
 use lockyard_results::details::StartOrdersDetail;
 use lockyard_results::render::{self, Document, Screen};
 use lockyard_results::row::Row;
@@ -111,6 +111,7 @@ fn row(places: &str, threads: usize) -> Row {
         variants: Vec::new(),
         threads: vec![threads],
         placement: Some(MachinePlacement::parse(places, &machine()).expect("it is valid")),
+        runs: Runs::default(),
         intervals: false,
         sensitivity: false,
         attribution: false,

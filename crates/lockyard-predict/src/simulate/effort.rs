@@ -15,8 +15,10 @@ pub struct SimulationEffort {
     pub warm_up_ns: f64,
     /// Simulated nanoseconds that are counted.
     pub window_ns: f64,
-    /// Number of runs. Their seeds are 1, 2, ...
+    /// Number of runs. Their seeds follow each other.
     pub seeds: u64,
+    /// Seed of the first run, usually 1.
+    pub first_seed: u64,
     /// `true` if the figure itself matters, not its ratio to another one with the same seeds. Then
     /// windows have more operations where those differ in their work.
     pub is_absolute: bool,
@@ -45,6 +47,7 @@ impl SimulationEffort {
         warm_up_ns: 150_000.0,
         window_ns: 1_000_000.0,
         seeds: 5,
+        first_seed: 1,
         is_absolute: true,
     };
     /// Effort for a calibration search, and for changes of a figure, which are simulated with the
@@ -53,6 +56,7 @@ impl SimulationEffort {
         warm_up_ns: 100_000.0,
         window_ns: 400_000.0,
         seeds: 3,
+        first_seed: 1,
         is_absolute: false,
     };
 
@@ -64,6 +68,7 @@ impl SimulationEffort {
         warm_up_ns: 150_000.0,
         window_ns: 500_000.0,
         seeds: 40,
+        first_seed: 1,
         is_absolute: true,
     };
 
@@ -72,8 +77,14 @@ impl SimulationEffort {
         warm_up_ns: 50_000_000.0,
         window_ns: 100_000_000.0,
         seeds: 1,
+        first_seed: 1,
         is_absolute: true,
     };
+
+    /// Returns the seeds of the runs.
+    pub(super) fn seeds(self) -> std::ops::Range<u64> {
+        self.first_seed..self.first_seed.saturating_add(self.seeds)
+    }
 
     /// Returns the effort for this many guests that share CPUs.
     pub(super) fn for_guests(self, guests: usize) -> SimulationEffort {

@@ -67,7 +67,8 @@ pub(super) fn simulate(
     let operation = threads as f64 * 1e9 / found.throughput;
     let each = EACH.min((LONG_ENOUGH / operation) as u64).max(FEWEST_EACH);
     let longest = cell.machine.cycles(each as f64 * operation * STUCK);
-    let times = (1..=effort.seeds)
+    let times = effort
+        .seeds()
         .map(|seed| {
             mean_time(cell, each, longest, seed)
                 .map_err(|e| SimulationError(format!("{}, seed {seed}: {e}", in_words(threads))))
@@ -129,6 +130,7 @@ mod tests {
         warm_up_ns: 50_000.0,
         window_ns: 100_000.0,
         seeds: 3,
+        first_seed: 1,
         is_absolute: true,
     };
 

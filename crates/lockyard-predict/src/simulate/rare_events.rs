@@ -91,6 +91,7 @@ mod tests {
             warm_up_ns: 100_000.0,
             window_ns: 400_000.0,
             seeds: 2,
+            first_seed: 1,
             is_absolute: true,
         };
         let cell = CellSpec {

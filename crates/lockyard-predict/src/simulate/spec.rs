@@ -36,6 +36,49 @@ impl<'a> CellSpec<'a> {
     }
 }
 
+/// Length of the runs of a cell.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RunLength {
+    /// The length and number of runs for published tables.
+    #[default]
+    Full,
+    /// Shorter and fewer runs, for many cells.
+    Quick,
+}
+
+/// Choice of the runs of a cell. The default is the runs for published tables.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Runs {
+    /// Length of a run.
+    pub length: RunLength,
+    /// Seed of the only run; `None` for several runs, whose seeds are 1, 2, ...
+    pub seed: Option<u64>,
+}
+
+impl Runs {
+    /// Returns the effort of these runs.
+    fn effort(self, cell: &CellSpec) -> SimulationEffort {
+        let effort = match self.length {
+            RunLength::Full => SimulationEffort::usual(cell.machine, cell.placement, cell.threads),
+            RunLength::Quick => SimulationEffort::SEARCH,
+        };
+        match self.seed {
+            Some(first_seed) => SimulationEffort { seeds: 1, first_seed, ..effort },
+            None => effort,
+        }
+    }
+
+    /// Returns the plan of a script's run. With the default it is [`RunPlan::full`]. Otherwise it
+    /// lacks the figure with siblings apart, which only intervals need.
+    pub fn plan(self, cell: &CellSpec, run: &PublishedRun, samples: Option<Samples>) -> RunPlan {
+        RunPlan {
+            samples,
+            siblings_apart: self == Runs::default(),
+            ..RunPlan::of_run(self.effort(cell), run)
+        }
+    }
+}
+
 /// Plan of the runs of a cell.
 #[derive(Clone, Copy, Debug)]
 pub struct RunPlan {
@@ -79,7 +122,6 @@ impl RunPlan {
     /// Returns the plan of a script's run with full effort. It includes the samples, and the figure
     /// with siblings apart.
     pub fn full(cell: &CellSpec, run: &PublishedRun, samples: Option<Samples>) -> RunPlan {
-        let effort = SimulationEffort::usual(cell.machine, cell.placement, cell.threads);
-        RunPlan { samples, siblings_apart: true, ..RunPlan::of_run(effort, run) }
+        Runs::default().plan(cell, run, samples)
     }
 }

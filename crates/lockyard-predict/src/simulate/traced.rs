@@ -151,8 +151,13 @@ mod tests {
                 threads,
                 local_work: 100.0,
             };
-            let effort =
-                SimulationEffort { warm_up_ns: 1e5, window_ns: 2e5, seeds: 1, is_absolute: true };
+            let effort = SimulationEffort {
+                warm_up_ns: 1e5,
+                window_ns: 2e5,
+                seeds: 1,
+                first_seed: 1,
+                is_absolute: true,
+            };
             let found = trace(&cell, effort, None, 20_000).expect("it runs");
             assert!(found.changes.len() > 1000, "{}", found.changes.len());
             assert!(found.changes.is_sorted_by_key(|change| change.time));

@@ -58,7 +58,7 @@ pub(super) fn simulate(
     // matter.
     let starts = if fallen { Starts::Random } else { cell.variant.starts };
     let mut sums = Sums::new(cell);
-    for seed in 1..=effort.seeds {
+    for seed in effort.seeds() {
         let run = Run::begin(cell, seed, starts, fallen);
         run.and_then(|run| run.finish(effort, &mut sums)).map_err(|error| match error {
             Failed::Setup(what) => SimulationError(what.to_owned()),

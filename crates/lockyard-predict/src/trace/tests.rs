@@ -14,8 +14,13 @@ use std::path::Path;
 const SCRIPT: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/scenarios/memcached-cache-lock.toml");
 
-const EFFORT: SimulationEffort =
-    SimulationEffort { warm_up_ns: 50_000.0, window_ns: 400_000.0, seeds: 1, is_absolute: true };
+const EFFORT: SimulationEffort = SimulationEffort {
+    warm_up_ns: 50_000.0,
+    window_ns: 400_000.0,
+    seeds: 1,
+    first_seed: 1,
+    is_absolute: true,
+};
 
 /// Runs `with` on a cell of contended queued locks.
 fn with_cell<R>(threads: usize, with: impl FnOnce(&CellSpec) -> R) -> R {

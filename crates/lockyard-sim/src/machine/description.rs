@@ -1,6 +1,7 @@
 //! A machine, as its file describes it.
 
-use super::parameters::{self, Numbers, Parameter, Value};
+use super::parameters::{self, Field, Numbers, Parameter, Value};
+use super::source::allowed_values;
 
 /// The order in which a home agent serves the requests that wait for a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -120,6 +121,28 @@ impl Machine {
         }
         parameter.value = value;
         Some(self)
+    }
+
+    /// Returns the names of all numbers that [`with`](Self::with) can set on this machine.
+    pub fn number_names(&self) -> Vec<String> {
+        let scale = self.family.as_ref().map(|_| "family.scale".to_owned());
+        let names = parameters::SPECS.iter().filter(|spec| !matches!(spec.field, Field::Order));
+        scale
+            .into_iter()
+            .chain(names.map(|spec| format!("{}.{}", spec.section, spec.name)))
+            .collect()
+    }
+
+    /// Returns the values that a machine file may give to the number `name`, in words. Returns
+    /// `None` if machines have no such number.
+    pub fn allowed(&self, name: &str) -> Option<String> {
+        if name == "family.scale" {
+            return self.family.as_ref().map(|_| "allowed: 0.05 to 20".to_owned());
+        }
+        let (section, name) = name.split_once('.')?;
+        let spec = parameters::SPECS.iter().find(|s| s.section == section && s.name == name)?;
+        let whole = if matches!(spec.field, Field::Whole { .. }) { ", whole numbers" } else { "" };
+        Some(format!("{}{whole}", allowed_values(spec)))
     }
 
     /// The factor on the family's latencies; `None` if the machine has no family.

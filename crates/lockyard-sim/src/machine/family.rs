@@ -7,11 +7,10 @@
 
 use super::parameters::{Field, SCALED, SPECS, Spec, scaled};
 use super::source::{
-    MAX_FILE_BYTES, Result, Source, allowed_values, check_keys, entry_table, first_line, number,
-    section_of, shown, text_of,
+    Result, Source, allowed_values, check_keys, entry_table, first_line, number, section_of, shown,
+    text_of,
 };
 use std::collections::BTreeMap;
-use std::path::Path;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -46,15 +45,17 @@ impl Inherited {
     }
 }
 
+/// Finds the file of a family by the name that a machine file gives it. Returns its path for errors,
+/// and its text.
+pub type Beside<'a> = dyn Fn(&str) -> std::result::Result<(String, String), String> + 'a;
+
 /// Text of the family `name`: a shipped one, or a file in the machine's directory.
-fn text(name: &str, beside: Option<&Path>) -> std::result::Result<(String, String), String> {
+fn text(name: &str, beside: Option<&Beside>) -> std::result::Result<(String, String), String> {
     if let Some((name, text)) = SHIPPED.iter().find(|(shipped, _)| *shipped == name) {
         return Ok((format!("families/{name}.toml"), (*text).to_owned()));
     }
-    if let (Some(directory), true) = (beside, name.ends_with(".toml")) {
-        let path = directory.join(name);
-        let text = lockyard_support::read_text(&path, MAX_FILE_BYTES, "a family is TOML")?;
-        return Ok((path.display().to_string(), text));
+    if let (Some(beside), true) = (beside, name.ends_with(".toml")) {
+        return beside(name);
     }
     let all: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
     let found = lockyard_support::printable(name);
@@ -73,7 +74,7 @@ fn text(name: &str, beside: Option<&Path>) -> std::result::Result<(String, Strin
 pub(super) fn inherit(
     name: &str,
     scale: f64,
-    beside: Option<&Path>,
+    beside: Option<&Beside>,
 ) -> std::result::Result<Inherited, String> {
     let (origin, text) = text(name, beside)?;
     read(&origin, &text, name, scale).map_err(|error| error.to_string())

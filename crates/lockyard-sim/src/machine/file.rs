@@ -3,7 +3,7 @@
 
 use super::checks::unknown;
 use super::description::{Machine, ServiceOrder};
-use super::family::{self, Inherited};
+use super::family::{self, Beside, Inherited};
 use super::parameters::{self, Field, Numbers, OPTIONAL, Parameter, SECTIONS, SPECS, Spec, Value};
 use super::source::{
     MAX_FILE_BYTES, MachineError, Result, Source, allowed_values, check_keys, entry_table,
@@ -19,11 +19,19 @@ const MAX_THREADS: u64 = 4096;
 pub(super) fn load(path: &std::path::Path) -> Result<Machine> {
     let text = lockyard_support::read_text(path, MAX_FILE_BYTES, "a machine file is TOML")
         .map_err(MachineError)?;
-    parse(&path.display().to_string(), &text, path.parent())
+    let Some(directory) = path.parent() else {
+        return parse(&path.display().to_string(), &text, None);
+    };
+    let family = |name: &str| {
+        let path = directory.join(name);
+        let text = lockyard_support::read_text(&path, MAX_FILE_BYTES, "a family is TOML")?;
+        Ok((path.display().to_string(), text))
+    };
+    parse(&path.display().to_string(), &text, Some(&family))
 }
 
-/// Parses a machine file. `beside` is the directory in which to look for a family's file.
-pub(super) fn parse(origin: &str, text: &str, beside: Option<&std::path::Path>) -> Result<Machine> {
+/// Parses a machine file. `beside` finds the file of a family that is not shipped.
+pub(super) fn parse(origin: &str, text: &str, beside: Option<&Beside>) -> Result<Machine> {
     let source = Source { origin, text };
     if text.len() as u64 > MAX_FILE_BYTES {
         return Err(source.whole_file_error(format!(

@@ -23,5 +23,6 @@ mod source;
 
 pub use checks::{CHECK_NAMES, walked_kib};
 pub use description::{Machine, Place, ServiceOrder};
+pub use family::Beside;
 pub use parameters::{Parameter, Value};
 pub use source::{MAX_FILE_BYTES, MachineError};

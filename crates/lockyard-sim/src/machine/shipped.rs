@@ -1,6 +1,7 @@
 //! The machines in the binary, and reading others from files.
 
 use super::description::Machine;
+use super::family::Beside;
 use super::file;
 use super::source::MachineError;
 
@@ -31,6 +32,20 @@ impl Machine {
     /// One line that says where the error is, what is wrong, and what is allowed.
     pub fn parse(origin: &str, text: &str) -> Result<Machine, MachineError> {
         file::parse(origin, text, None)
+    }
+
+    /// Reads the text of a machine file, as [`parse`](Self::parse) does. `beside` finds the file of
+    /// a family that is not shipped.
+    ///
+    /// # Errors
+    ///
+    /// As for [`parse`](Self::parse).
+    pub fn parse_beside(
+        origin: &str,
+        text: &str,
+        beside: &Beside,
+    ) -> Result<Machine, MachineError> {
+        file::parse(origin, text, Some(beside))
     }
 
     /// Reads a machine file.
