@@ -40,6 +40,7 @@ mod scenarios;
 mod screen;
 mod shell;
 mod signals;
+mod sweep;
 mod syscalls;
 mod temporary;
 mod trace;
@@ -119,6 +120,8 @@ fn perform(arguments: &Arguments, locks: &LockKinds) -> Result<ExitCode, Failure
         None => output::write(&arguments::overview(locks)),
         Some(Command::Reproduce(options)) => reproduce::run(options),
         Some(Command::Predict(options)) => predict::run(options, locks),
+        Some(Command::Sweep(options)) => sweep::run(options, locks),
+        Some(Command::Merge(options)) => sweep::merge(options, locks),
         Some(Command::Measure(options)) => measure::run(options, locks),
         Some(Command::MeasureTables(options)) => measure_tables::run(options),
         Some(Command::Syscalls(options)) => syscalls::run(options),

@@ -6,7 +6,7 @@
 
 use crate::errors::Failure;
 use crate::temporary::Temporary;
-use std::fs;
+use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -73,8 +73,16 @@ impl NewFile {
 
     /// Writes the file.
     pub(crate) fn write(&self, contents: impl AsRef<[u8]>) -> Result<(), Failure> {
+        self.write_by(|file| file.write_all(contents.as_ref()))
+    }
+
+    /// Writes the file by a function, so that its contents need not be in memory.
+    pub(crate) fn write_by(
+        &self,
+        contents: impl FnOnce(&mut File) -> std::io::Result<()>,
+    ) -> Result<(), Failure> {
         let written = Temporary::create(&self.partial, true).and_then(|(made, mut file)| {
-            file.write_all(contents.as_ref())?;
+            contents(&mut file)?;
             file.sync_all()?;
             Temporary::settle_all(vec![(made, self.path.clone())], |_, _| self.settle())
         });

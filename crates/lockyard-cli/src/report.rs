@@ -189,6 +189,18 @@ impl Reports {
         files.try_for_each(|wanted| wanted.write(&page::profile(profile), false))
     }
 
+    /// Returns true if there is nothing to write.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// Writes the page of a sweep.
+    pub(crate) fn write_sweep(&self, document: &serde_json::Value) -> Result<(), Failure> {
+        let is_partial = document["missing"] != 0;
+        let text = page::sweep(document);
+        self.files.iter().try_for_each(|wanted| wanted.write(&text, is_partial))
+    }
+
     /// Writes the page of a comparison.
     pub(crate) fn write_comparison(&self, comparison: &Comparison) -> Result<(), Failure> {
         let version = env!("CARGO_PKG_VERSION");

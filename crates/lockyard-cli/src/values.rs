@@ -4,6 +4,7 @@
 use crate::errors::Failure;
 use lockyard_lab::calibrate_host::{LEAST_SECONDS, MOST_SECONDS};
 use lockyard_support::Range;
+use lockyard_sweep::sweep::Shard;
 use std::time::Duration;
 
 /// Maximum length of a list.
@@ -64,6 +65,15 @@ pub(crate) fn check_most(
         }
         None => Ok(()),
     }
+}
+
+/// Reads a part of a sweep.
+pub(crate) fn shard(text: &str) -> Result<Shard, String> {
+    let wrong = || {
+        let text = lockyard_support::printable(text);
+        format!("is `{text}`; allowed: I/N with I from 1 to N, such as 2/8")
+    };
+    Shard::parse(text).ok_or_else(wrong)
 }
 
 /// Reads a number of seconds within bounds.

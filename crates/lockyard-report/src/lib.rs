@@ -7,16 +7,17 @@
 //!
 //! | module | content |
 //! | --- | --- |
-//! | [`page`] | pages of results, of comparisons and of profiles |
+//! | [`page`] | pages of results, of comparisons, of profiles and of sweeps |
 //! | [`picture`] | curves alone, as a file |
 //! | `charts` | one file for each kind of chart |
 //! | `svg` | writer of SVG: axes, marks, legends, bars, colours |
-//! | `group`, `fact`, `text` | rows that share a chart, places of numbers, escaped text |
+//! | `group`, `points`, `fact`, `text` | rows that share a chart, cells of a sweep, places of numbers, escaped text |
 
 mod charts;
 mod fact;
 mod group;
 pub mod page;
 pub mod picture;
+mod points;
 mod svg;
 mod text;

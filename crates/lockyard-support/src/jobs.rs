@@ -25,6 +25,14 @@ pub fn interrupt() {
     SINCE.1.notify_all();
 }
 
+/// Ends the interrupt, for a process that goes on after interrupted work. No work may be in
+/// progress, because it would not end.
+pub fn clear_interrupt() {
+    let mut since = SINCE.0.lock().unwrap_or_else(PoisonError::into_inner);
+    *since = None;
+    INTERRUPTED.store(false, Ordering::Relaxed);
+}
+
 /// Returns true if [`interrupt`] was called.
 pub fn interrupted() -> bool {
     INTERRUPTED.load(Ordering::Relaxed)

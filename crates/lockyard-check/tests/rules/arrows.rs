@@ -73,6 +73,17 @@ const WALLS: &[Wall] = &[
         &[],
     ),
     wall(
+        "lockyard-sweep",
+        &[
+            "lockyard-support",
+            "lockyard-sim",
+            "lockyard-scenarios",
+            "lockyard-results",
+            "lockyard-predict",
+        ],
+        &[],
+    ),
+    wall(
         "lockyard-measure",
         &[
             "lockyard-support",
@@ -109,6 +120,7 @@ const WALLS: &[Wall] = &[
             "lockyard-results",
             "lockyard-report",
             "lockyard-predict",
+            "lockyard-sweep",
             "lockyard-measure",
             "lockyard-lab",
         ],

@@ -15,6 +15,7 @@ mod reproduce;
 mod rounds;
 mod scenarios;
 mod shell;
+mod sweep;
 mod syscalls;
 
 pub(crate) use baselines::{BaselineDirectory, BaselineOptions};
@@ -31,6 +32,7 @@ pub(crate) use report::{Pages, ReportFile};
 pub(crate) use reproduce::Reproduce;
 pub(crate) use scenarios::{NewScenario, Scenarios, ScenariosCommand};
 pub(crate) use shell::{Completions, Man};
+pub(crate) use sweep::{Merge, MergeFormat, Sweep};
 pub(crate) use syscalls::{Kinds, SyscallsFormat, SyscallsOptions};
 
 use clap::{CommandFactory, Parser, Subcommand};
@@ -63,6 +65,10 @@ pub(crate) enum Command {
     Reproduce(Reproduce),
     /// Run a scenario on a simulated machine
     Predict(Predict),
+    /// Run many cells by a plan, one file for each
+    Sweep(Sweep),
+    /// Join the rows of a sweep into one file
+    Merge(Merge),
     /// Measure a scenario on this host
     Measure(Measure),
     /// Measure tables, counters and reclamation beside alternatives
@@ -91,6 +97,7 @@ impl Command {
     pub(crate) fn has_rows_to_keep(&self) -> bool {
         match self {
             Command::Compare(_)
+            | Command::Merge(_)
             | Command::Scenarios(_)
             | Command::Completions(_)
             | Command::Man(_) => false,

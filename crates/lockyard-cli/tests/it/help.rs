@@ -54,6 +54,10 @@ fn help_fits_the_screen() {
 /// Examples that take too long for a test. `.ci/run` runs both.
 const LONG: [&str; 2] = ["lockyard reproduce", "lockyard machines check cascade-lake-2s24c2t"];
 
+/// The plan of the examples of `sweep`.
+const PLAN: &str = "scenarios = \"page-ref\"\nvariants = \"xadd\"\nmachines = \"zen4-7840u\"\n\
+                    threads = [1, 2]\nruns = \"quick\"\n";
+
 #[test]
 fn every_command_has_examples_and_they_work() {
     let directory = directory("help", "examples");
@@ -68,6 +72,7 @@ fn every_command_has_examples_and_they_work() {
     for name in ["before.json", "after.json"] {
         std::fs::write(directory.join(name), &rows.stdout).expect("there is room");
     }
+    std::fs::write(directory.join("plan.toml"), PLAN).expect("there is room");
     let path = format!("{}:{}", old.display(), std::env::var("PATH").unwrap_or_default());
     let mut run = HashSet::new();
     for (name, help) in help_of_all("80") {

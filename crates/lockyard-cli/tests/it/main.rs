@@ -29,6 +29,7 @@ mod screens;
 mod shell;
 mod support;
 mod surroundings;
+mod sweep;
 mod syscalls;
 mod syscalls_faults;
 mod trace;

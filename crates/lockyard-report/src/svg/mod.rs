@@ -66,6 +66,22 @@ impl Svg {
         self.element("rect", class, &place, shown);
     }
 
+    /// Adds a rectangle of this opacity, from 0 to 1.
+    pub(crate) fn shaded(
+        &mut self,
+        class: &str,
+        opacity: f64,
+        at: [f64; 2],
+        size: [f64; 2],
+        shown: &Shown,
+    ) {
+        let ([x, y], [width, height]) = (at.map(number), size.map(number));
+        let place = format!(
+            "x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" fill-opacity=\"{opacity:.2}\""
+        );
+        self.element("rect", class, &place, shown);
+    }
+
     /// Adds a text.
     pub(crate) fn text(&mut self, class: &str, at: [f64; 2], anchor: Anchor, text: &str) {
         let [x, y] = at.map(number);

@@ -1,6 +1,6 @@
 //! Every number of a page is in the document that it embeds.
 
-use crate::sample::{document, page_of, page_of_comparison};
+use crate::sample::{document, page_of, page_of_comparison, page_of_sweep};
 use crate::tags::{Tag, charts, embedded, tags};
 use lockyard_results::render::{Format, figure, render};
 use serde_json::Value;
@@ -40,6 +40,8 @@ fn shown(of: &str, value: f64) -> String {
         "threads" | "cells" | "winners_right" | "winners_total" => value.to_string(),
         "median_abs_error" | "p90_abs_error" => format!("{:.1} %", value * 100.0),
         "error" | "difference" => format!("{:+.1} %", value * 100.0),
+        "row/fairness/jain" => format!("{value:.2}"),
+        "row/waits/p50_ns" => format!("{value:.0} ns"),
         "p" if value < 0.0001 => "< 0.0001".to_owned(),
         "p" => format!("{value:.4}"),
         _ => figure(value),
@@ -82,6 +84,11 @@ fn figures_of_tables_and_charts_are_in_the_document() {
     let page = page_of_comparison();
     assert!(check_facts(&page) >= 9);
     assert_eq!(check_tables(&page, true), 3 * 6);
+    let page = page_of_sweep();
+    // The best variant at 6 places, each with 2 seeds; 2 maps of variants; lines over 2 and 3
+    // values of 2 variants.
+    assert_eq!(check_facts(&page), 6 * 2 + 2 * 6 * 2 + (2 + 3) * 2 * 2);
+    assert_eq!(check_tables(&page, false), 24 * 3);
 }
 
 #[test]

@@ -13,6 +13,7 @@ use lockyard_results::render::{Document, Format, render};
 use lockyard_results::row::{Measured, Row, Status};
 use lockyard_results::summary::summarise;
 use lockyard_sim::Machine;
+use serde_json::json;
 
 /// Name of an experiment, as a script may give it.
 pub(crate) const HOSTILE: &str = "<script>alert('1')</script> & \"more\"";
@@ -173,4 +174,38 @@ fn compared_files() -> [ResultFile; 2] {
 /// Returns the page of that comparison.
 pub(crate) fn page_of_comparison() -> String {
     page::comparison(&comparison(), "1.2.3")
+}
+
+/// Returns the page of a sweep: two variants, three hold times, two numbers of threads, two seeds,
+/// and a cell that failed.
+pub(crate) fn page_of_sweep() -> String {
+    let mut cells = Vec::new();
+    for variant in ["a", HOSTILE] {
+        for (hold, threads, seed) in [10, 20, 40]
+            .into_iter()
+            .flat_map(|hold| [1, 8].map(|threads| (hold, threads)))
+            .flat_map(|(hold, threads)| [1, 2].map(|seed| (hold, threads, seed)))
+        {
+            let figure = 1e9 / f64::from(hold + threads + seed)
+                * if variant == "a" { 1.0 } else { f64::from(hold) / 20.0 };
+            cells.push(json!({
+                "id": "0123", "number": cells.len(),
+                "inputs": {
+                    "scenario": "s", "machine": "m", "variant": variant, "threads": threads,
+                    "seed": seed, "parameters": { "steps.held.ns": hold },
+                },
+                "row": {
+                    "metric": "throughput", "unit": "op/s", "predicted": figure,
+                    "fairness": { "jain": 0.5 }, "waits": { "p50_ns": 10.0 },
+                    "dominating_cost": "waiting",
+                },
+            }));
+        }
+    }
+    let inputs = cells[0]["inputs"].clone();
+    cells.push(json!({ "id": "4567", "number": 24, "inputs": inputs, "error": HOSTILE }));
+    lockyard_report::page::sweep(&json!({
+        "schema": "lockyard-sweep-1", "program": "0.1.0", "title": HOSTILE, "count": 26,
+        "parameters": ["steps.held.ns"], "missing": 1, "cells": cells,
+    }))
 }

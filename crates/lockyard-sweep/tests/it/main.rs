@@ -1,0 +1,6 @@
+//! Plans, rows, shards and merging.
+
+mod bundles;
+mod plans;
+mod rows;
+mod support;
