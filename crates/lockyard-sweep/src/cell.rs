@@ -1,7 +1,6 @@
 //! One cell: its inputs, and the id that follows from them.
 
-use crate::SCHEMA;
-use crate::version::VERSION;
+use crate::version::{SCHEMA, VERSION};
 use lockyard_predict::simulate::{RunLength, Runs};
 use lockyard_sim::Machine;
 use serde_json::{Map, Value, json};

@@ -1,8 +1,7 @@
 //! The files that a plan names. They are read from the directory of the plan, or from a bundle that
 //! another process made, which may run on another machine.
 
-use crate::SCHEMA;
-use crate::version::VERSION;
+use crate::version::{SCHEMA, VERSION};
 use lockyard_support::{InputError, printable};
 use serde_json::{Value, json};
 use std::cell::RefCell;

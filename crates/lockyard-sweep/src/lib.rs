@@ -32,7 +32,4 @@ mod values;
 pub mod version;
 
 pub use files::Bundle;
-
-/// Version of the format of plans, rows and merged files. It changes when a field is removed or
-/// changes its meaning, or when the id of a cell is computed in another way.
-pub const SCHEMA: &str = "lockyard-sweep-1";
+pub use version::SCHEMA;

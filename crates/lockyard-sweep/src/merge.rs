@@ -1,11 +1,10 @@
 //! The rows of a directory as one file, in the order of the plan. Rows are read and written one
 //! after another, so a merge of a million cells needs no more memory than one of ten.
 
-use crate::SCHEMA;
 use crate::cell::Cell;
 use crate::plan::Plan;
 use crate::store::Store;
-use crate::version::VERSION;
+use crate::version::{SCHEMA, VERSION};
 use lockyard_scenarios::LockKinds;
 use lockyard_support::InputError;
 use serde_json::{Value, json};

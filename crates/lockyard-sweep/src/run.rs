@@ -1,9 +1,8 @@
 //! The row of a cell, as one JSON text. It depends on the cell and on the version of the program
 //! only: it has no time, host or path.
 
-use crate::SCHEMA;
 use crate::cell::{Cell, hash};
-use crate::version::VERSION;
+use crate::version::{SCHEMA, VERSION};
 use lockyard_predict::calibration::{Calibrated, calibrated};
 use lockyard_predict::failure::Failure;
 use lockyard_predict::placement::MachinePlacement;

@@ -4,10 +4,9 @@
 //! whatever ends the process, and several processes can share a directory, also over a network file
 //! system. If two of them compute one cell, both write the same bytes.
 
-use crate::SCHEMA;
 use crate::files::Bundle;
 use crate::run::check_sum;
-use crate::version::VERSION;
+use crate::version::{SCHEMA, VERSION};
 use lockyard_support::InputError;
 use serde_json::Value;
 use std::fs;
