@@ -87,6 +87,10 @@ pub struct Plan {
     pub(crate) kept: Option<Vec<u64>>,
 }
 
+/// What decides whether threads have room: scenario, machine, values of topology parameters, and
+/// number of threads, as indices.
+type Room = (usize, usize, Vec<(usize, usize)>, usize);
+
 /// A position in the product, one index for each list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Position {
@@ -276,7 +280,7 @@ impl Plan {
 
     /// Finds the cells whose threads have room.
     fn keep(&mut self) -> Result<(), String> {
-        let mut known: HashMap<(usize, usize, Vec<(usize, usize)>, usize), bool> = HashMap::new();
+        let mut known: HashMap<Room, bool> = HashMap::new();
         let mut kept = Vec::new();
         let product = self.product();
         for at in 0..product {
@@ -304,10 +308,7 @@ impl Plan {
     }
 
     /// Checks the cells that differ only in other numbers. Returns false if they are left out.
-    fn check_cell(
-        &self,
-        (scenario, machine, setting, threads): &(usize, usize, Vec<(usize, usize)>, usize),
-    ) -> Result<bool, String> {
+    fn check_cell(&self, (scenario, machine, setting, threads): &Room) -> Result<bool, String> {
         let scenario = &self.scenarios[*scenario];
         let mut machine = self.machines[*machine].clone();
         for &(index, value) in setting {
