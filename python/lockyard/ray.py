@@ -60,8 +60,9 @@ def _begin(address: Optional[str]) -> bool:
         return False
     options: dict[str, Any] = {"address": address, "log_to_driver": False}
     if address is None:
-        # On this host only: every port is on the loopback interface.
-        options.update(include_dashboard=False, _node_ip_address="127.0.0.1")
+        # A new cluster on this host, never one that happens to run. The ports of its nodes are on
+        # the loopback interface.
+        options.update(address="local", include_dashboard=False, _node_ip_address="127.0.0.1")
     ray.init(**options)
     return True
 
