@@ -441,6 +441,20 @@ fn kick<H: HostWithSlots>(lock: usize, token: u32, parked: bool) {
     }
 }
 
+impl<P: Hooks> PvQueued<P> {
+    /// Performs the kicks that `token` owes, so that the holder of the lock at address `lock` can
+    /// forget it: the holder's token is then 0. For holders that have no room for a token.
+    ///
+    /// A waiter that is kicked early finds the lock held, and parks again. So the kicks may be
+    /// wasted, but none is lost: the waiter announces itself again before it parks.
+    #[inline]
+    pub fn settle<H: HostWithSlots>(lock: usize, token: u32) {
+        if P::PARK && token != 0 {
+            kick::<H>(lock, token, false);
+        }
+    }
+}
+
 impl<P: Hooks> Algorithm for PvQueued<P> {
     type Token = u32;
     type Width = FourBytes;

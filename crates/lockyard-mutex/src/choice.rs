@@ -1,0 +1,87 @@
+//! The kind of lock that replaces the C library's, as the environment names it, and the state of
+//! this library in one word, for the fast paths.
+
+use crate::system;
+use core::ffi::{CStr, c_char};
+use core::sync::atomic::{AtomicU32, Ordering};
+
+unsafe extern "C" {
+    fn getenv(name: *const c_char) -> *const c_char;
+}
+
+/// State of this library: a [`Lock`]'s number, [`REAL`] or 0, and perhaps [`FORKED`].
+pub(crate) static STATE: AtomicU32 = AtomicU32::new(0);
+
+/// Bit of [`STATE`]: this process is the child of a fork. Objects may have waiters that do not
+/// exist here.
+pub(crate) const FORKED: u32 = 1 << 8;
+/// Value of [`STATE`]: everything is the C library's.
+pub(crate) const REAL: u32 = 7;
+
+/// Kind of lock.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub(crate) enum Lock {
+    Mutex = 1,
+    Queued = 2,
+    Ticket = 3,
+    PvQueued = 4,
+}
+
+/// Value of [`STATE`] for fast paths: mutexes, in a process that is no child of a fork.
+pub(crate) const PLAIN_MUTEX: u32 = Lock::Mutex as u32;
+
+impl Lock {
+    /// Returns the lock of a state; `None` if everything is the C library's.
+    #[inline(always)]
+    pub(crate) fn of(state: u32) -> Option<Lock> {
+        match state & !FORKED {
+            1 => Some(Lock::Mutex),
+            2 => Some(Lock::Queued),
+            3 => Some(Lock::Ticket),
+            4 => Some(Lock::PvQueued),
+            _ => None,
+        }
+    }
+}
+
+const NAMES: [(&[u8], Lock); 4] = [
+    (b"mutex", Lock::Mutex),
+    (b"queued", Lock::Queued),
+    (b"ticket", Lock::Ticket),
+    (b"pv-queued", Lock::PvQueued),
+];
+
+/// Returns the lock that the environment names. Ends the process if it names none that exists.
+pub(crate) fn named() -> Lock {
+    // SAFETY: the name ends with a zero, and the value does too, and stays until the program
+    // changes it.
+    let value = unsafe {
+        let value = getenv(c"LOCKYARD_LOCK".as_ptr());
+        if value.is_null() {
+            return Lock::Mutex;
+        }
+        CStr::from_ptr(value).to_bytes()
+    };
+    if value.is_empty() {
+        return Lock::Mutex;
+    }
+    if let Some((_, lock)) = NAMES.iter().find(|(name, _)| *name == value) {
+        return *lock;
+    }
+    let shown = value.get(..100).unwrap_or(value);
+    system::complain(&[
+        b"LOCKYARD_LOCK=",
+        shown,
+        b": there is no such lock (mutex, queued, ticket, pv-queued)",
+    ]);
+    system::exit(2)
+}
+
+/// Returns the state, which may be 0.
+#[inline(always)]
+pub(crate) fn state() -> u32 {
+    // Acquire: pairs with the release of `start.rs`, which found the C library's functions and
+    // layout before.
+    STATE.load(Ordering::Acquire)
+}

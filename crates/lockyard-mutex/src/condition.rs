@@ -1,0 +1,335 @@
+//! Condition variables.
+//!
+//! A waiting thread may be cancelled. Cancellation unwinds the stack, so no frame of Rust that has
+//! something to drop may be on it. The functions under the C library's names are the only frames
+//! above `pthread_testcancel` and above the C library's own waits. The wait itself has returned
+//! before.
+
+use crate::choice::Lock;
+use crate::layout::{Condition, Mutex};
+use crate::local::{Clock, local};
+use crate::slots::record;
+use crate::{deadline, fork, host, mutex, real, start, system};
+use core::ffi::c_int;
+use core::ptr::null;
+use core::sync::atomic::{Ordering, fence};
+use core::time::Duration;
+use libc::{EINVAL, ETIMEDOUT, timespec};
+use lockyard::on::Condvar;
+use lockyard::platform::{Host, Instant};
+
+unsafe extern "C-unwind" {
+    fn pthread_testcancel();
+}
+
+/// Owner of the functions that serve a condition variable.
+enum Owner<'a> {
+    Ours(&'a Condition),
+    Real,
+}
+
+/// Returns the condition variable if it is ours, and makes it this process's.
+///
+/// # Safety
+///
+/// The contract of the function that a program has called with it: there is a condition variable.
+#[inline(always)]
+unsafe fn owner<'a>(condition: *mut Condition) -> Owner<'a> {
+    let state = start::state();
+    if Lock::of(state).is_none() {
+        return Owner::Real;
+    }
+    // SAFETY: the caller's promise. All accesses by this library are atomic, except below.
+    let ours = unsafe { &*condition };
+    if ours.is_shared() {
+        return Owner::Real;
+    }
+    fork::adopt(state, &ours.generation, || {
+        // SAFETY: only threads of the parent have used it. The list of waiters is made of words in
+        // cells, and no thread of this process accesses them meanwhile.
+        unsafe { (&raw const ours.waiters).cast_mut().write(Condvar::new()) };
+        ours.users.store(0, Ordering::Relaxed);
+    });
+    Owner::Ours(ours)
+}
+
+/// Notifies waiters, and counts as a user meanwhile.
+fn notify(condition: &Condition, notify: impl FnOnce(&Condvar<host::Process>)) -> c_int {
+    if condition.waiters.has_waiters() {
+        condition.users.fetch_add(1, Ordering::Relaxed);
+        notify(&condition.waiters);
+        // Release: pairs with the acquire of the destruction.
+        condition.users.fetch_sub(1, Ordering::Release);
+    }
+    0
+}
+
+/// End of a wait.
+struct End {
+    code: c_int,
+    /// True if the thread may have been cancelled.
+    looks: bool,
+}
+
+/// A deadline and its clock.
+type Limit<'a> = Option<(Clock, &'a timespec)>;
+
+/// Makes the running thread's cancellation visible from here on, to its wait.
+fn expect_cancellation() {
+    if let Some(slot) = host::Process::slot() {
+        record(slot).cancelled.store(0, Ordering::Relaxed);
+        // Sequentially consistent: pairs with the fence in `cancel.rs`. A thread that cancels this
+        // one sees the record, or this thread sees at once that it is cancelled.
+        fence(Ordering::SeqCst);
+    }
+}
+
+/// Releases the mutex, waits, and acquires the mutex again.
+///
+/// # Safety
+///
+/// The contract of `pthread_cond_timedwait`.
+unsafe fn wait(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> End {
+    let me = local();
+    condition.users.fetch_add(1, Ordering::Relaxed);
+    let mut failed = 0;
+    let notified = deadline::by_clock(limit.map_or(Clock::Monotonic, |(clock, _)| clock), || {
+        let until = match limit {
+            Some((clock, time)) => deadline::until(clock, time),
+            None => Instant::now() + Duration::MAX,
+        };
+        // The same mutex for all: POSIX leaves it undefined if threads wait with different ones,
+        // and the C library's condition variables can do it.
+        const ANY_MUTEX: usize = 0;
+        let release = || {
+            // SAFETY: the caller's promise; the thread's own data.
+            unsafe {
+                failed = mutex::unlock(held);
+                (*me).stop = failed != 0;
+                match limit {
+                    Some((_, time)) => (*me).until = time,
+                    None => (*me).clock = Clock::Still,
+                }
+            }
+        };
+        condition.waiters.wait_with(ANY_MUTEX, release, Some(until))
+    });
+    // SAFETY: the thread's own data.
+    let stopped = unsafe {
+        (*me).until = null();
+        core::mem::replace(&mut (*me).stop, false)
+    };
+    if failed != 0 && notified {
+        // This thread does not wait, so another one gets the notification.
+        condition.waiters.notify_one();
+    }
+    // Release: pairs with the acquire of the destruction.
+    condition.users.fetch_sub(1, Ordering::Release);
+    if failed != 0 {
+        return End { code: failed, looks: false };
+    }
+    let code = mutex::lock(held);
+    let timed_out = if notified || stopped || limit.is_none() { 0 } else { ETIMEDOUT };
+    End { code: if code == 0 { timed_out } else { code }, looks: stopped && !notified }
+}
+
+/// Complains of a mutex that a condition variable of the C library cannot release.
+#[cold]
+fn complain() -> c_int {
+    system::complain(&[
+        b"a condition variable that is shared between processes is used with a mutex that is not",
+    ]);
+    EINVAL
+}
+
+/// Function of the C library that waits.
+#[derive(Clone, Copy)]
+enum Real {
+    Wait,
+    Timed(*const timespec),
+    Clock(c_int, *const timespec),
+}
+
+/// Waits by the C library's function, if the mutex is the C library's too.
+///
+/// # Safety
+///
+/// The contract of the function.
+unsafe fn wait_by(real: Real, condition: *mut Condition, mutex: *mut Mutex) -> c_int {
+    // SAFETY: the program's mutex.
+    if Lock::of(start::state()).is_some() && mutex::is_ours(unsafe { &*mutex }) {
+        return complain();
+    }
+    let (condition, mutex) = (condition.expose_provenance(), mutex.expose_provenance());
+    // SAFETY: the program's arguments.
+    unsafe {
+        match real {
+            Real::Wait => real::two(&real::CONDITION_WAIT, condition, mutex),
+            Real::Timed(time) => {
+                real::three(&real::CONDITION_TIMEDWAIT, condition, mutex, time.expose_provenance())
+            }
+            Real::Clock(clock, time) => real::four(
+                &real::CONDITION_CLOCKWAIT,
+                condition,
+                mutex,
+                clock as usize,
+                time.expose_provenance(),
+            ),
+        }
+    }
+}
+
+/// Initialises a condition variable.
+///
+/// # Safety
+///
+/// As POSIX has it, as all functions under the C library's names.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_cond_init(
+    condition: *mut Condition,
+    attribute: usize,
+) -> c_int {
+    start::state();
+    // The C library writes the attributes, and zeros in all other bytes of those that are ours.
+    // SAFETY: the program's arguments.
+    unsafe { real::two(&real::CONDITION_INIT, condition.expose_provenance(), attribute) }
+}
+
+/// Destroys a condition variable. Waits for threads that have been notified and still access it.
+///
+/// # Safety
+///
+/// As POSIX has it.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_cond_destroy(condition: *mut Condition) -> c_int {
+    // SAFETY: the program's condition variable.
+    unsafe {
+        match owner(condition) {
+            Owner::Ours(ours) => {
+                // Acquire: pairs with the releases of the users.
+                while ours.users.load(Ordering::Acquire) != 0 {
+                    system::yield_now();
+                }
+                0
+            }
+            Owner::Real => real::one(&real::CONDITION_DESTROY, condition.expose_provenance()),
+        }
+    }
+}
+
+/// Wakes a thread that waits.
+///
+/// # Safety
+///
+/// As POSIX has it.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_cond_signal(condition: *mut Condition) -> c_int {
+    // SAFETY: the program's condition variable.
+    unsafe {
+        match owner(condition) {
+            Owner::Ours(ours) => notify(ours, |waiters| _ = waiters.notify_one()),
+            Owner::Real => real::one(&real::CONDITION_SIGNAL, condition.expose_provenance()),
+        }
+    }
+}
+
+/// Wakes all threads that wait.
+///
+/// # Safety
+///
+/// As POSIX has it.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_cond_broadcast(condition: *mut Condition) -> c_int {
+    // SAFETY: the program's condition variable.
+    unsafe {
+        match owner(condition) {
+            Owner::Ours(ours) => notify(ours, |waiters| _ = waiters.notify_all()),
+            Owner::Real => real::one(&real::CONDITION_BROADCAST, condition.expose_provenance()),
+        }
+    }
+}
+
+/// Waits until a condition variable is notified.
+///
+/// # Safety
+///
+/// As POSIX has it.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn pthread_cond_wait(
+    condition: *mut Condition,
+    mutex: *mut Mutex,
+) -> c_int {
+    // SAFETY: the program's arguments. No frame has anything to drop when it is unwound.
+    unsafe {
+        let Owner::Ours(ours) = owner(condition) else {
+            return wait_by(Real::Wait, condition, mutex);
+        };
+        expect_cancellation();
+        pthread_testcancel();
+        let end = wait(ours, &*mutex, None);
+        if end.looks {
+            pthread_testcancel();
+        }
+        end.code
+    }
+}
+
+/// Waits until a condition variable is notified, or until a time on its clock.
+///
+/// # Safety
+///
+/// As POSIX has it.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn pthread_cond_timedwait(
+    condition: *mut Condition,
+    mutex: *mut Mutex,
+    until: *const timespec,
+) -> c_int {
+    // SAFETY: as in `pthread_cond_wait`.
+    unsafe {
+        let Owner::Ours(ours) = owner(condition) else {
+            return wait_by(Real::Timed(until), condition, mutex);
+        };
+        let clock = if ours.is_monotonic() { Clock::Monotonic } else { Clock::Realtime };
+        if !deadline::is_valid(&*until) {
+            return EINVAL;
+        }
+        expect_cancellation();
+        pthread_testcancel();
+        let end = wait(ours, &*mutex, Some((clock, &*until)));
+        if end.looks {
+            pthread_testcancel();
+        }
+        end.code
+    }
+}
+
+/// Waits until a condition variable is notified, or until a time on a clock.
+///
+/// # Safety
+///
+/// As POSIX has it.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn pthread_cond_clockwait(
+    condition: *mut Condition,
+    mutex: *mut Mutex,
+    number: c_int,
+    until: *const timespec,
+) -> c_int {
+    // SAFETY: as in `pthread_cond_wait`.
+    unsafe {
+        let Owner::Ours(ours) = owner(condition) else {
+            return wait_by(Real::Clock(number, until), condition, mutex);
+        };
+        let Some(clock) = deadline::clock(number).filter(|_| deadline::is_valid(&*until)) else {
+            return EINVAL;
+        };
+        expect_cancellation();
+        pthread_testcancel();
+        let end = wait(ours, &*mutex, Some((clock, &*until)));
+        if end.looks {
+            pthread_testcancel();
+        }
+        end.code
+    }
+}

@@ -1,0 +1,262 @@
+//! Objects of POSIX threads in the bytes that the C library's have, and the bytes that stay as the
+//! C library writes them: the kind of a mutex, and the attributes of a condition variable.
+//!
+//! ```text
+//!   pthread_mutex_t   0       4            8         16     20      24      28        40
+//!                     +-------+------------+---------+------+-------+-------+---------+
+//!                     | word  | generation | owner   | kind | count | token | unused  |
+//!                     +-------+------------+---------+------+-------+-------+---------+
+//!   pthread_cond_t    0                         24           28      32               48
+//!                     +-------------------------+------------+-------+----------------+
+//!                     | waiters                 | generation | users | attributes     |
+//!                     +-------------------------+------------+-------+----------------+
+//! ```
+//!
+//! The library finds out when it starts where the C library keeps these, by initialising objects
+//! with each attribute and comparing their bytes.
+
+use crate::real;
+use core::ffi::{c_int, c_void};
+use core::mem::{MaybeUninit, offset_of};
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use lockyard::on::Condvar;
+
+use crate::host::Process;
+
+/// A mutex.
+#[repr(C)]
+pub(crate) struct Mutex {
+    /// The lock.
+    pub(crate) word: AtomicU32,
+    /// Generation of the process that used it last: see `fork.rs`.
+    pub(crate) generation: AtomicU32,
+    /// The thread that holds a recursive or an error-checking mutex; 0 for none.
+    pub(crate) owner: AtomicUsize,
+    /// The C library's kind.
+    pub(crate) kind: AtomicU32,
+    /// Number of acquisitions by the owner after the first.
+    pub(crate) count: AtomicU32,
+    /// The holder's token.
+    pub(crate) token: AtomicU32,
+    _unused: [u32; 3],
+}
+
+/// A condition variable.
+#[repr(C)]
+pub(crate) struct Condition {
+    /// The threads that wait.
+    pub(crate) waiters: Condvar<Process>,
+    /// Generation of the process that used it last.
+    pub(crate) generation: AtomicU32,
+    /// Number of calls that may still access it: its destruction waits for them.
+    pub(crate) users: AtomicU32,
+    /// The C library's attributes are in one of these words.
+    attributes: [AtomicU32; 4],
+}
+
+const _: () = {
+    assert!(size_of::<Mutex>() <= size_of::<libc::pthread_mutex_t>() && size_of::<Mutex>() == 40);
+    assert!(size_of::<Condition>() == size_of::<libc::pthread_cond_t>());
+    assert!(align_of::<Mutex>() <= align_of::<libc::pthread_mutex_t>());
+    assert!(align_of::<Condition>() <= align_of::<libc::pthread_cond_t>());
+    assert!(size_of::<libc::pthread_spinlock_t>() == 4);
+};
+
+/// Type of a mutex.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Type {
+    Normal,
+    Recursive,
+    ErrorChecking,
+}
+
+/// Kind of a mutex that is not ours, or that is destroyed.
+pub(crate) enum Other {
+    Destroyed,
+    Real,
+}
+
+/// The C library's kind of mutexes without an attribute, which a static initialiser has too.
+pub(crate) const PLAIN: u32 = 0;
+/// Kind of a destroyed mutex: all bits are 1, as in the C library.
+pub(crate) const DESTROYED: u32 = u32::MAX;
+
+/// Kinds by the type attribute: normal, recursive, error-checking, adaptive. Before the library has
+/// looked, those of static initialisers, which are a part of the C library's ABI.
+static KINDS: [AtomicU32; 4] =
+    [AtomicU32::new(PLAIN), AtomicU32::new(1), AtomicU32::new(2), AtomicU32::new(3)];
+
+/// Which of the words has a condition variable's attributes.
+static WORD: AtomicUsize = AtomicUsize::new(0);
+/// Bits of that word: it is shared between processes; its clock is monotonic.
+static SHARED: AtomicU32 = AtomicU32::new(0);
+static MONOTONIC: AtomicU32 = AtomicU32::new(0);
+
+/// Returns the type of a mutex by its kind.
+#[inline]
+pub(crate) fn type_of(kind: u32) -> Result<Type, Other> {
+    // Relaxed, all: the state of `start.rs` publishes them.
+    let is = |index: usize| KINDS[index].load(Ordering::Relaxed) == kind;
+    match kind {
+        PLAIN => Ok(Type::Normal),
+        DESTROYED => Err(Other::Destroyed),
+        _ if is(1) => Ok(Type::Recursive),
+        _ if is(2) => Ok(Type::ErrorChecking),
+        _ if is(0) || is(3) => Ok(Type::Normal),
+        _ => Err(Other::Real),
+    }
+}
+
+impl Condition {
+    fn attributes(&self) -> u32 {
+        // Relaxed, both: constant since the object and the library exist.
+        self.attributes[WORD.load(Ordering::Relaxed) % 4].load(Ordering::Relaxed)
+    }
+
+    /// Returns true if it is shared between processes.
+    #[inline]
+    pub(crate) fn is_shared(&self) -> bool {
+        self.attributes() & SHARED.load(Ordering::Relaxed) != 0
+    }
+
+    /// Returns true if the deadlines of `pthread_cond_timedwait` are on the monotonic clock.
+    pub(crate) fn is_monotonic(&self) -> bool {
+        self.attributes() & MONOTONIC.load(Ordering::Relaxed) != 0
+    }
+}
+
+/// Words of an object that the C library has initialised.
+type Words<const N: usize> = [u32; N];
+
+/// Initialises an object over bytes that are all 1.
+fn initialised<const N: usize>(init: &real::Slot, attribute: *const c_void) -> Option<Words<N>> {
+    #[repr(C, align(16))]
+    struct Room<const N: usize>(Words<N>);
+    let mut room = Room([u32::MAX; N]);
+    // SAFETY: the room has the object's size and alignment, and the attribute is initialised.
+    let code = unsafe { real::two(init, (&raw mut room).expose_provenance(), attribute.addr()) };
+    // SAFETY: the C library may have changed the room.
+    (code == 0).then(|| unsafe { (&raw const room.0).read_volatile() })
+}
+
+/// Returns the words of a mutex with an attribute, or `None` if the C library has no such mutex.
+fn mutex_with(set: impl FnOnce(*mut libc::pthread_mutexattr_t) -> c_int) -> Option<Words<10>> {
+    let mut attribute = MaybeUninit::<libc::pthread_mutexattr_t>::uninit();
+    let at = attribute.as_mut_ptr();
+    // SAFETY: the attribute is initialised first, and destroyed last.
+    unsafe {
+        if libc::pthread_mutexattr_init(at) != 0 {
+            return None;
+        }
+        let words = if set(at) == 0 {
+            initialised(&real::MUTEX_INIT, at.cast_const().cast())
+        } else {
+            None
+        };
+        libc::pthread_mutexattr_destroy(at);
+        words
+    }
+}
+
+/// The same as [`mutex_with`], for a condition variable.
+fn condition_with(set: impl FnOnce(*mut libc::pthread_condattr_t) -> c_int) -> Option<Words<12>> {
+    let mut attribute = MaybeUninit::<libc::pthread_condattr_t>::uninit();
+    let at = attribute.as_mut_ptr();
+    // SAFETY: as in `mutex_with`.
+    unsafe {
+        if libc::pthread_condattr_init(at) != 0 {
+            return None;
+        }
+        let init = &real::CONDITION_INIT;
+        let words = if set(at) == 0 { initialised(init, at.cast_const().cast()) } else { None };
+        libc::pthread_condattr_destroy(at);
+        words
+    }
+}
+
+/// Finds where the C library keeps kinds and attributes. Returns what is not as expected, if
+/// anything is.
+pub(crate) fn find() -> Result<(), &'static str> {
+    find_kinds()?;
+    find_attributes()
+}
+
+const KIND: usize = offset_of!(Mutex, kind) / 4;
+
+/// Returns the kind in the words of a mutex, if all others are 0.
+fn only_kind(words: Words<10>) -> Option<u32> {
+    let others = words.iter().enumerate().filter(|&(index, _)| index != KIND);
+    others.map(|(_, &word)| word).all(|word| word == 0).then_some(words[KIND])
+}
+
+fn find_kinds() -> Result<(), &'static str> {
+    use libc::{
+        PTHREAD_MUTEX_ADAPTIVE_NP, PTHREAD_MUTEX_ERRORCHECK, PTHREAD_MUTEX_NORMAL,
+        PTHREAD_MUTEX_RECURSIVE,
+    };
+    let plain = initialised(&real::MUTEX_INIT, core::ptr::null());
+    if plain.and_then(only_kind) != Some(PLAIN) {
+        return Err("a plain mutex is not all zeros");
+    }
+    let types = [
+        PTHREAD_MUTEX_NORMAL,
+        PTHREAD_MUTEX_RECURSIVE,
+        PTHREAD_MUTEX_ERRORCHECK,
+        PTHREAD_MUTEX_ADAPTIVE_NP,
+    ];
+    let mut found = [0; 4];
+    for (kind, of) in found.iter_mut().zip(types) {
+        // SAFETY: the attribute is initialised.
+        let words = mutex_with(|at| unsafe { libc::pthread_mutexattr_settype(at, of) });
+        *kind = words.and_then(only_kind).ok_or("the type of a mutex is not in its kind alone")?;
+    }
+    for (static_kind, kind) in KINDS.iter().zip(found).skip(1) {
+        if static_kind.load(Ordering::Relaxed) != kind {
+            return Err("the kind of a mutex is not that of its static initialiser");
+        }
+    }
+    // SAFETY, all: the attribute is initialised. A C library that refuses an attribute has no
+    // mutexes with it.
+    let others = [
+        mutex_with(|at| unsafe { libc::pthread_mutexattr_setpshared(at, 1) }),
+        mutex_with(|at| unsafe { libc::pthread_mutexattr_setrobust(at, 1) }),
+        mutex_with(|at| unsafe { libc::pthread_mutexattr_setprotocol(at, 1) }),
+        mutex_with(|at| unsafe { libc::pthread_mutexattr_setprotocol(at, 2) }),
+    ];
+    for words in others.iter().flatten() {
+        let kind = words[KIND];
+        if found.contains(&kind) || kind == PLAIN || kind == DESTROYED {
+            return Err("the kind of a shared, robust or priority mutex is that of others");
+        }
+    }
+    KINDS[0].store(found[0], Ordering::Relaxed);
+    Ok(())
+}
+
+fn find_attributes() -> Result<(), &'static str> {
+    const FIRST: usize = offset_of!(Condition, attributes) / 4;
+    let plain: Option<Words<12>> = initialised(&real::CONDITION_INIT, core::ptr::null());
+    let plain = plain.filter(|words| words.iter().all(|&word| word == 0));
+    // SAFETY, both: the attribute is initialised.
+    let shared = condition_with(|at| unsafe { libc::pthread_condattr_setpshared(at, 1) });
+    let monotonic =
+        condition_with(|at| unsafe { libc::pthread_condattr_setclock(at, libc::CLOCK_MONOTONIC) });
+    let (Some(_), Some(shared), Some(monotonic)) = (plain, shared, monotonic) else {
+        return Err("a plain condition variable is not all zeros");
+    };
+    let only = |words: Words<12>| {
+        let mut set = words.iter().enumerate().filter(|&(_, &word)| word != 0);
+        let (index, &bits) = set.next()?;
+        (set.next().is_none() && index >= FIRST).then_some((index - FIRST, bits))
+    };
+    let (Some((word, shared)), Some((other, monotonic))) = (only(shared), only(monotonic)) else {
+        return Err("the attributes of a condition variable are not in one word");
+    };
+    if word != other || shared & monotonic != 0 {
+        return Err("the attributes of a condition variable are not in one word");
+    }
+    WORD.store(word, Ordering::Relaxed);
+    SHARED.store(shared, Ordering::Relaxed);
+    MONOTONIC.store(monotonic, Ordering::Relaxed);
+    Ok(())
+}

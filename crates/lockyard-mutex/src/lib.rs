@@ -1,0 +1,42 @@
+//! Library that is preloaded into a program, and replaces its mutexes, spinlocks and condition
+//! variables by this project's: see `docs/use/replace-the-mutex.md`.
+//!
+//! It defines the functions of POSIX threads. Their objects lie in the bytes that the C library's
+//! have. Mutexes that are robust, shared between processes, or have a protocol for priorities are
+//! the C library's, and so are condition variables that are shared between processes.
+//!
+//! | file | contents |
+//! | --- | --- |
+//! | `mutex.rs`, `spin.rs`, `condition.rs`, `cancel.rs` | functions under the C library's names |
+//! | `layout.rs` | objects in their bytes; the bytes that stay the C library's |
+//! | `word.rs` | the locks |
+//! | `choice.rs`, `start.rs`, `real.rs` | the choice; the start; the C library's functions |
+//! | `host.rs`, `slots.rs`, `sleep.rs`, `local.rs`, `system.rs` | the process as a host of locks |
+//! | `deadline.rs`, `fork.rs` | times; the child of a fork |
+//!
+//! The rules of `lockyard-preload` hold here too: no allocation, no lock of the C library, no
+//! change of `errno`, and thread-local data without a call.
+
+#![cfg(all(
+    target_os = "linux",
+    target_env = "gnu",
+    target_pointer_width = "64",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
+
+mod cancel;
+mod choice;
+mod condition;
+mod deadline;
+mod fork;
+mod host;
+mod layout;
+mod local;
+mod mutex;
+mod real;
+mod sleep;
+mod slots;
+mod spin;
+mod start;
+mod system;
+mod word;

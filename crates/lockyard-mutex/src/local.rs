@@ -1,0 +1,46 @@
+//! Data of the running thread.
+
+use libc::timespec;
+
+/// Clock by which the running thread's host tells the time.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Clock {
+    /// That of naps, and of deadlines on it. A new thread has this one.
+    Monotonic = 0,
+    /// The clock of deadlines as POSIX threads have them by default.
+    Realtime = 1,
+    /// Stands still: for a wait without a deadline, which needs no clock.
+    Still = 2,
+}
+
+/// Data of a thread. All zeros is the state of a thread that has waited for nothing.
+#[repr(C)]
+pub(crate) struct Local {
+    /// Number of its slot plus one; 0 if it has none yet; [`NO_SLOT`] if it gets none.
+    pub(crate) slot: u32,
+    /// Clock that it waits by.
+    pub(crate) clock: Clock,
+    /// True if the wait for a condition must end now: the host's time is then the latest.
+    pub(crate) stop: bool,
+    /// Number of times that it has given its slot back.
+    pub(crate) ends: u8,
+    _unused: u8,
+    /// Deadline of its wait for a condition, or null.
+    pub(crate) until: *const timespec,
+}
+
+/// Value of [`Local::slot`]: the thread gets no slot.
+pub(crate) const NO_SLOT: u32 = u32::MAX;
+
+lockyard_interpose::thread_data! {
+    /// Returns the data of the running thread.
+    pub(crate) fn local() -> *mut Local, "lockyard_mutex_local", 16
+}
+
+/// Returns a number that no other thread has at the same time. The child of a fork keeps that of
+/// the thread that forked.
+#[inline(always)]
+pub(crate) fn me() -> usize {
+    local().addr()
+}

@@ -1,0 +1,328 @@
+//! Mutexes.
+
+use crate::choice::{Lock, PLAIN_MUTEX, STATE};
+use crate::layout::{DESTROYED, Mutex, Other, PLAIN, Type, type_of};
+use crate::local::{Clock, me};
+use crate::word::{self, Kind};
+use crate::{deadline, fork, real, start};
+use core::ffi::c_int;
+use core::sync::atomic::Ordering;
+use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT, timespec};
+
+/// The way to acquire a mutex.
+#[derive(Clone, Copy)]
+pub(crate) enum How<'a> {
+    Wait,
+    Try,
+    /// Until a time; the clock is `None` if POSIX does not have it, or a wait may not use it.
+    Until(Option<Clock>, &'a timespec),
+}
+
+/// A mutex that this library replaces.
+#[derive(Clone, Copy)]
+struct Ours<'a> {
+    mutex: &'a Mutex,
+    kind: Kind,
+    of: Type,
+}
+
+/// Returns true if the fast path may use the mutex.
+#[inline(always)]
+fn is_plain(mutex: &Mutex) -> bool {
+    // Relaxed: the program orders the initialisation of a mutex before its use. Acquire is not
+    // needed, because the fast path uses nothing that the start of the library has found.
+    mutex.kind.load(Ordering::Relaxed) == PLAIN && STATE.load(Ordering::Relaxed) == PLAIN_MUTEX
+}
+
+/// Returns the mutex if it is ours, and makes it this process's.
+fn ours(mutex: &Mutex) -> Result<Ours<'_>, Other> {
+    let state = start::state();
+    let Some(lock) = Lock::of(state) else { return Err(Other::Real) };
+    let of = type_of(mutex.kind.load(Ordering::Relaxed))?;
+    let kind = Kind::of_mutexes(lock);
+    fork::adopt(state, &mutex.generation, || {
+        // SAFETY: only threads of the parent have used the mutex, except that it may be held.
+        unsafe { kind.forget_waiters(&mutex.word) };
+        mutex.token.store(0, Ordering::Relaxed);
+    });
+    Ok(Ours { mutex, kind, of })
+}
+
+/// Returns true if this library replaces the mutex.
+pub(crate) fn is_ours(mutex: &Mutex) -> bool {
+    !matches!(ours(mutex), Err(Other::Real))
+}
+
+fn address<T>(object: &T) -> usize {
+    core::ptr::from_ref(object).expose_provenance()
+}
+
+/// Acquires a mutex.
+#[inline(always)]
+pub(crate) fn lock(mutex: &Mutex) -> c_int {
+    if is_plain(mutex) {
+        word::acquire_mutex(&mutex.word);
+        return 0;
+    }
+    take(mutex, How::Wait)
+}
+
+/// Acquires a mutex by a general path.
+#[inline(never)]
+pub(crate) fn take(mutex: &Mutex, how: How<'_>) -> c_int {
+    let ours = match ours(mutex) {
+        Ok(ours) => ours,
+        Err(Other::Destroyed) => return EINVAL,
+        Err(Other::Real) => return take_real(mutex, how),
+    };
+    // Relaxed, all accesses of owner and count: only the holder changes them, and a thread finds
+    // its own number there only if it is the holder.
+    if ours.of != Type::Normal && mutex.owner.load(Ordering::Relaxed) == me() {
+        return take_again(ours, how);
+    }
+    let token = match how {
+        How::Wait => Ok(ours.kind.acquire(&mutex.word)),
+        How::Try => ours.kind.try_acquire(&mutex.word).ok_or(EBUSY),
+        How::Until(clock, time) => take_until(ours, clock, time),
+    };
+    match token {
+        Ok(token) => {
+            // Relaxed: the holder's own.
+            mutex.token.store(token, Ordering::Relaxed);
+            if ours.of != Type::Normal {
+                mutex.owner.store(me(), Ordering::Relaxed);
+            }
+            0
+        }
+        Err(code) => code,
+    }
+}
+
+fn take_until(ours: Ours<'_>, clock: Option<Clock>, time: &timespec) -> Result<u32, c_int> {
+    let clock = clock.ok_or(EINVAL)?;
+    if let Some(token) = ours.kind.try_acquire(&ours.mutex.word) {
+        return Ok(token);
+    }
+    if !deadline::is_valid(time) {
+        return Err(EINVAL);
+    }
+    deadline::by_clock(clock, || {
+        let until = deadline::until(clock, time);
+        ours.kind.acquire_until(&ours.mutex.word, until).ok_or(ETIMEDOUT)
+    })
+}
+
+/// Acquires a mutex that the running thread holds.
+fn take_again(ours: Ours<'_>, how: How<'_>) -> c_int {
+    if ours.of == Type::ErrorChecking {
+        return if matches!(how, How::Try) { EBUSY } else { EDEADLK };
+    }
+    let count = &ours.mutex.count;
+    match count.load(Ordering::Relaxed).checked_add(1) {
+        Some(more) => {
+            count.store(more, Ordering::Relaxed);
+            0
+        }
+        None => EAGAIN,
+    }
+}
+
+fn take_real(mutex: &Mutex, how: How<'_>) -> c_int {
+    let mutex = address(mutex);
+    // SAFETY: the C library's mutex, and the program's arguments.
+    unsafe {
+        match how {
+            How::Wait => real::one(&real::MUTEX_LOCK, mutex),
+            How::Try => real::one(&real::MUTEX_TRYLOCK, mutex),
+            How::Until(Some(Clock::Realtime), time) => {
+                real::two(&real::MUTEX_TIMEDLOCK, mutex, address(time))
+            }
+            How::Until(Some(_), time) => {
+                let clock = libc::CLOCK_MONOTONIC as usize;
+                real::three(&real::MUTEX_CLOCKLOCK, mutex, clock, address(time))
+            }
+            How::Until(None, _) => EINVAL,
+        }
+    }
+}
+
+/// Releases a mutex.
+///
+/// # Safety
+///
+/// The contract of `pthread_mutex_unlock`.
+#[inline(always)]
+pub(crate) unsafe fn unlock(mutex: &Mutex) -> c_int {
+    if is_plain(mutex) {
+        // SAFETY: the caller's promise.
+        unsafe { word::release_mutex(&mutex.word) };
+        return 0;
+    }
+    // SAFETY: the caller's promise.
+    unsafe { give(mutex) }
+}
+
+/// Releases a mutex by a general path.
+#[inline(never)]
+unsafe fn give(mutex: &Mutex) -> c_int {
+    let ours = match ours(mutex) {
+        Ok(ours) => ours,
+        Err(Other::Destroyed) => return EINVAL,
+        // SAFETY: the C library's mutex.
+        Err(Other::Real) => return unsafe { real::one(&real::MUTEX_UNLOCK, address(mutex)) },
+    };
+    if ours.of != Type::Normal {
+        if mutex.owner.load(Ordering::Relaxed) != me() {
+            return EPERM;
+        }
+        let count = mutex.count.load(Ordering::Relaxed);
+        if count > 0 {
+            mutex.count.store(count - 1, Ordering::Relaxed);
+            return 0;
+        }
+        mutex.owner.store(0, Ordering::Relaxed);
+    } else if ours.kind != Kind::Adaptive && !ours.kind.is_held(&mutex.word) {
+        // POSIX leaves this undefined. Some programs do it, and these words would not survive it.
+        return EPERM;
+    }
+    let token = mutex.token.load(Ordering::Relaxed);
+    // SAFETY: the caller's promise.
+    unsafe { ours.kind.release(&mutex.word, token) };
+    0
+}
+
+/// Returns the mutex at an address.
+///
+/// # Safety
+///
+/// The contract of the function that a program has called with it: there is a mutex. All accesses
+/// by this library are atomic.
+#[inline(always)]
+unsafe fn at<'a>(mutex: *mut Mutex) -> &'a Mutex {
+    // SAFETY: the caller's promise.
+    unsafe { &*mutex }
+}
+
+/// Initialises a mutex.
+///
+/// # Safety
+///
+/// As POSIX has it, as all functions under the C library's names.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_mutex_init(mutex: *mut Mutex, attribute: usize) -> c_int {
+    start::state();
+    // The C library writes the kind, and zeros in all other bytes of those that are ours.
+    // SAFETY: the program's arguments.
+    unsafe { real::two(&real::MUTEX_INIT, mutex.expose_provenance(), attribute) }
+}
+
+/// Destroys a mutex. Fails with `EBUSY` if it is locked.
+///
+/// # Safety
+///
+/// As POSIX has it.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut Mutex) -> c_int {
+    // SAFETY: the program's mutex.
+    let mutex = unsafe { at(mutex) };
+    match ours(mutex) {
+        Ok(ours) if ours.kind.is_held(&mutex.word) => EBUSY,
+        Ok(_) => {
+            mutex.kind.store(DESTROYED, Ordering::Relaxed);
+            0
+        }
+        Err(Other::Destroyed) => EINVAL,
+        // SAFETY: the C library's mutex.
+        Err(Other::Real) => unsafe { real::one(&real::MUTEX_DESTROY, address(mutex)) },
+    }
+}
+
+/// Locks a mutex.
+///
+/// # Safety
+///
+/// As POSIX has it.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_mutex_lock(mutex: *mut Mutex) -> c_int {
+    // SAFETY: the program's mutex.
+    lock(unsafe { at(mutex) })
+}
+
+/// Locks a mutex if it is free.
+///
+/// # Safety
+///
+/// As POSIX has it.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_mutex_trylock(mutex: *mut Mutex) -> c_int {
+    // SAFETY: the program's mutex.
+    let mutex = unsafe { at(mutex) };
+    if is_plain(mutex) {
+        return if word::try_acquire_mutex(&mutex.word) { 0 } else { EBUSY };
+    }
+    take(mutex, How::Try)
+}
+
+/// Locks a mutex, waiting until a time on the real-time clock at most.
+///
+/// # Safety
+///
+/// As POSIX has it.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_mutex_timedlock(
+    mutex: *mut Mutex,
+    until: *const timespec,
+) -> c_int {
+    // SAFETY: the program's mutex and time.
+    unsafe { take(at(mutex), How::Until(Some(Clock::Realtime), &*until)) }
+}
+
+/// Locks a mutex, waiting until a time on a clock at most.
+///
+/// # Safety
+///
+/// As POSIX has it.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_mutex_clocklock(
+    mutex: *mut Mutex,
+    clock: c_int,
+    until: *const timespec,
+) -> c_int {
+    // SAFETY: the program's mutex and time.
+    unsafe { take(at(mutex), How::Until(deadline::clock(clock), &*until)) }
+}
+
+/// Unlocks a mutex.
+///
+/// # Safety
+///
+/// As POSIX has it.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut Mutex) -> c_int {
+    // SAFETY: the program's mutex, which it holds.
+    unsafe { unlock(at(mutex)) }
+}
+
+/// Second names of the C library, by which some programs call its functions.
+macro_rules! second_names {
+    ($($name:ident, $function:ident($($argument:ident: $type:ty),*);)*) => { $(
+        #[doc = concat!("Second name of [`", stringify!($function), "`].")]
+        ///
+        /// # Safety
+        ///
+        /// As that.
+        #[unsafe(no_mangle)]
+        pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
+            // SAFETY: the caller's promise.
+            unsafe { $function($($argument),*) }
+        }
+    )* };
+}
+
+second_names! {
+    __pthread_mutex_init, pthread_mutex_init(mutex: *mut Mutex, attribute: usize);
+    __pthread_mutex_destroy, pthread_mutex_destroy(mutex: *mut Mutex);
+    __pthread_mutex_lock, pthread_mutex_lock(mutex: *mut Mutex);
+    __pthread_mutex_trylock, pthread_mutex_trylock(mutex: *mut Mutex);
+    __pthread_mutex_unlock, pthread_mutex_unlock(mutex: *mut Mutex);
+}

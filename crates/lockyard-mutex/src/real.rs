@@ -1,0 +1,111 @@
+//! The C library's functions, found when the library starts.
+
+use core::ffi::{CStr, c_int, c_void};
+use core::mem::transmute;
+use core::ptr::null_mut;
+use core::sync::atomic::{AtomicPtr, Ordering};
+use lockyard_interpose::find;
+
+/// Address of a function; null if there is none, or before the search.
+pub(crate) type Slot = AtomicPtr<c_void>;
+
+type One = unsafe extern "C-unwind" fn(usize) -> c_int;
+type Two = unsafe extern "C-unwind" fn(usize, usize) -> c_int;
+type Three = unsafe extern "C-unwind" fn(usize, usize, usize) -> c_int;
+type Four = unsafe extern "C-unwind" fn(usize, usize, usize, usize) -> c_int;
+
+macro_rules! functions {
+    ($($slot:ident, $name:literal, $version:expr;)*) => {
+        $(
+            #[doc = concat!("Address of `", $name, "`.")]
+            pub(crate) static $slot: Slot = AtomicPtr::new(null_mut());
+        )*
+
+        /// Finds all functions.
+        pub(crate) fn find_all() {
+            // Relaxed: the state of `start.rs` publishes them.
+            $($slot.store(find($name, $version), Ordering::Relaxed);)*
+        }
+    };
+}
+
+/// Version of the functions for conditions that have their present layout: the unversioned look-up
+/// might find those of 2002.
+#[cfg(target_arch = "x86_64")]
+const PRESENT: Option<&CStr> = Some(c"GLIBC_2.3.2");
+/// There is one version only.
+#[cfg(not(target_arch = "x86_64"))]
+const PRESENT: Option<&CStr> = None;
+
+functions! {
+    MUTEX_INIT, "pthread_mutex_init", None;
+    MUTEX_DESTROY, "pthread_mutex_destroy", None;
+    MUTEX_LOCK, "pthread_mutex_lock", None;
+    MUTEX_TRYLOCK, "pthread_mutex_trylock", None;
+    MUTEX_TIMEDLOCK, "pthread_mutex_timedlock", None;
+    MUTEX_CLOCKLOCK, "pthread_mutex_clocklock", None;
+    MUTEX_UNLOCK, "pthread_mutex_unlock", None;
+    SPIN_INIT, "pthread_spin_init", None;
+    SPIN_DESTROY, "pthread_spin_destroy", None;
+    SPIN_LOCK, "pthread_spin_lock", None;
+    SPIN_TRYLOCK, "pthread_spin_trylock", None;
+    SPIN_UNLOCK, "pthread_spin_unlock", None;
+    CONDITION_INIT, "pthread_cond_init", PRESENT;
+    CONDITION_DESTROY, "pthread_cond_destroy", PRESENT;
+    CONDITION_WAIT, "pthread_cond_wait", PRESENT;
+    CONDITION_TIMEDWAIT, "pthread_cond_timedwait", PRESENT;
+    CONDITION_CLOCKWAIT, "pthread_cond_clockwait", None;
+    CONDITION_SIGNAL, "pthread_cond_signal", PRESENT;
+    CONDITION_BROADCAST, "pthread_cond_broadcast", PRESENT;
+    CANCEL, "pthread_cancel", None;
+}
+
+/// Stands for a function that this C library does not have.
+unsafe extern "C-unwind" fn missing() -> c_int {
+    libc::ENOSYS
+}
+
+fn address(slot: &Slot) -> *mut c_void {
+    let found = slot.load(Ordering::Relaxed);
+    if found.is_null() { missing as *mut c_void } else { found }
+}
+
+/// Calls a function of one argument.
+///
+/// # Safety
+///
+/// The function has one argument, and its contract is kept.
+pub(crate) unsafe fn one(slot: &Slot, a: usize) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { transmute::<*mut c_void, One>(address(slot))(a) }
+}
+
+/// Calls a function of two arguments.
+///
+/// # Safety
+///
+/// The function has two arguments, and its contract is kept.
+pub(crate) unsafe fn two(slot: &Slot, a: usize, b: usize) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { transmute::<*mut c_void, Two>(address(slot))(a, b) }
+}
+
+/// Calls a function of three arguments.
+///
+/// # Safety
+///
+/// The function has three arguments, and its contract is kept.
+pub(crate) unsafe fn three(slot: &Slot, a: usize, b: usize, c: usize) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { transmute::<*mut c_void, Three>(address(slot))(a, b, c) }
+}
+
+/// Calls a function of four arguments.
+///
+/// # Safety
+///
+/// The function has four arguments, and its contract is kept.
+pub(crate) unsafe fn four(slot: &Slot, a: usize, b: usize, c: usize, d: usize) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { transmute::<*mut c_void, Four>(address(slot))(a, b, c, d) }
+}

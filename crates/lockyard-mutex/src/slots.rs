@@ -1,0 +1,165 @@
+//! Slots of threads, their queue nodes and records, all in static memory. Only pages that are used
+//! take memory.
+//!
+//! A thread leases a slot when it first waits in a queue or for a condition, without allocation. It
+//! gives the slot back when it ends (`host.rs`).
+
+use crate::local::{NO_SLOT, local};
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use lockyard::platform::{Announcement, NEST_LEVELS, NativeAtomics, QueueNode, Slot};
+
+/// Number of slots: a queued lock's tail has 14 bits for the slot, in which 0 means no thread.
+pub(crate) const SLOTS: u32 = 16_383;
+
+#[repr(C, align(64))]
+struct Line([QueueNode<NativeAtomics>; NEST_LEVELS as usize]);
+
+static NODES: [Line; SLOTS as usize] =
+    [const { Line([const { QueueNode::UNUSED }; NEST_LEVELS as usize]) }; SLOTS as usize];
+
+/// The wait of a slot's thread for a condition, for the thread that cancels it.
+pub(crate) struct Record {
+    /// Identifier of the thread (`pthread_t`), or 0.
+    pub(crate) thread: AtomicUsize,
+    /// Address of the word on which it sleeps, or 0.
+    pub(crate) word: AtomicUsize,
+    /// [`CANCELLED`], [`DECLINED`] or 0.
+    pub(crate) cancelled: AtomicU32,
+}
+
+/// Value of [`Record::cancelled`]: the thread has been cancelled since its wait began.
+pub(crate) const CANCELLED: u32 = 1;
+/// Value of [`Record::cancelled`]: the thread has seen that, and cannot be cancelled now.
+pub(crate) const DECLINED: u32 = 2;
+
+static RECORDS: [Record; SLOTS as usize] = [const {
+    Record { thread: AtomicUsize::new(0), word: AtomicUsize::new(0), cancelled: AtomicU32::new(0) }
+}; SLOTS as usize];
+
+const WORDS: usize = SLOTS.div_ceil(64) as usize;
+static LEASED: [AtomicU64; WORDS] = [const { AtomicU64::new(0) }; WORDS];
+
+/// Number of slots below which all leased ones are, since the process began.
+static HIGHEST: AtomicU32 = AtomicU32::new(0);
+
+const LINES: usize = 512;
+const IN_LINE: usize = 8;
+
+#[repr(C, align(64))]
+struct Announcements([Announcement<NativeAtomics>; IN_LINE]);
+
+static ANNOUNCED: [Announcements; LINES] =
+    [const { Announcements([const { Announcement::UNUSED }; IN_LINE]) }; LINES];
+
+/// Returns a line of the table of waiters that park.
+#[inline]
+pub(crate) fn announcements(hash: u64) -> &'static [Announcement<NativeAtomics>] {
+    &ANNOUNCED[hash as usize % LINES].0
+}
+
+/// Returns a queue node.
+#[inline]
+pub(crate) fn node(slot: Slot, level: u32) -> &'static QueueNode<NativeAtomics> {
+    &NODES[slot.0 as usize].0[level as usize]
+}
+
+/// Returns true if the word is in a queue node.
+#[inline]
+pub(crate) fn is_in_node(word: *const u32) -> bool {
+    let first = NODES.as_ptr().addr();
+    word.addr().wrapping_sub(first) < size_of_val(&NODES)
+}
+
+/// Returns the running thread's slot, if it has one.
+#[inline]
+pub(crate) fn mine() -> Option<Slot> {
+    // SAFETY: the thread's own data.
+    let slot = unsafe { (*local()).slot };
+    (slot != 0 && slot != NO_SLOT).then(|| Slot(slot - 1))
+}
+
+/// Returns the record of a slot.
+pub(crate) fn record(slot: Slot) -> &'static Record {
+    &RECORDS[slot.0 as usize]
+}
+
+/// Returns the records of all slots that were ever leased.
+pub(crate) fn records() -> &'static [Record] {
+    // Relaxed: see `cancel.rs`, where a fence orders it.
+    &RECORDS[..HIGHEST.load(Ordering::Relaxed) as usize]
+}
+
+/// Leases the lowest free slot.
+pub(crate) fn take() -> Option<Slot> {
+    for (index, word) in LEASED.iter().enumerate() {
+        let mut seen = word.load(Ordering::Relaxed);
+        while seen != u64::MAX {
+            let bit = seen.trailing_ones();
+            let slot = index as u32 * 64 + bit;
+            if slot >= SLOTS {
+                return None;
+            }
+            // Acquire: pairs with the release in `give_back`, so that this thread sees the former
+            // thread's changes to the slot's nodes.
+            match word.compare_exchange_weak(
+                seen,
+                seen | 1 << bit,
+                Ordering::Acquire,
+                Ordering::Relaxed,
+            ) {
+                Ok(_) => {
+                    HIGHEST.fetch_max(slot + 1, Ordering::Relaxed);
+                    return Some(Slot(slot));
+                }
+                Err(actual) => seen = actual,
+            }
+        }
+    }
+    None
+}
+
+/// Ends the lease of a slot.
+pub(crate) fn give_back(slot: Slot) {
+    record(slot).thread.store(0, Ordering::Relaxed);
+    // Release: pairs with the acquire in `take`.
+    LEASED[slot.0 as usize / 64].fetch_and(!(1 << (slot.0 % 64)), Ordering::Release);
+}
+
+/// Forgets all threads but the running one.
+///
+/// # Safety
+///
+/// The process has one thread, which waits for nothing: it is the child of a fork.
+pub(crate) unsafe fn forget_others() {
+    let mine = mine();
+    let highest = HIGHEST.load(Ordering::Relaxed);
+    for slot in (0..highest).map(Slot).filter(|&slot| Some(slot) != mine) {
+        // SAFETY: the bytes of a node are atomic words, whose initial value is 0. No other thread
+        // exists, and this one uses no node of another slot.
+        unsafe {
+            let line = (&raw const NODES[slot.0 as usize]).cast_mut();
+            line.cast::<u8>().write_bytes(0, size_of::<Line>());
+        }
+        record(slot).thread.store(0, Ordering::Relaxed);
+        record(slot).word.store(0, Ordering::Relaxed);
+    }
+    for (index, word) in LEASED.iter().enumerate() {
+        let bit = mine.filter(|slot| slot.0 as usize / 64 == index).map_or(0, |s| 1 << (s.0 % 64));
+        if word.load(Ordering::Relaxed) != bit {
+            word.store(bit, Ordering::Relaxed);
+        }
+    }
+    HIGHEST.store(mine.map_or(0, |slot| slot.0 + 1), Ordering::Relaxed);
+    for line in &ANNOUNCED {
+        let line = (&raw const *line).cast_mut().cast::<u64>();
+        for place in (0..IN_LINE).map(|place| line.wrapping_add(place)) {
+            // SAFETY: an announcement is one atomic word, whose initial value is 0. Pages that
+            // nobody has written are only read.
+            unsafe {
+                if place.read() != 0 {
+                    place.write(0);
+                }
+            }
+        }
+    }
+}
