@@ -14,8 +14,9 @@ fn variable(name: &str) -> String {
 fn main() {
     let out = PathBuf::from(variable("OUT_DIR"));
     let crates = Path::new(&variable("CARGO_MANIFEST_DIR")).join("..");
-    let (records, preload) = (crates.join("lockyard-records"), crates.join("lockyard-preload"));
-    for folder in [&records, &preload] {
+    let [records, interpose, preload] =
+        ["records", "interpose", "preload"].map(|name| crates.join(format!("lockyard-{name}")));
+    for folder in [&records, &interpose, &preload] {
         println!("cargo::rerun-if-changed={}", folder.join("src").display());
     }
     println!("cargo::rerun-if-changed=build.rs");
@@ -29,9 +30,14 @@ fn main() {
         return;
     }
     compile(&records, &out, &["--crate-type", "rlib", "--crate-name", "lockyard_records"]);
-    let library = format!("lockyard_records={}", out.join("liblockyard_records.rlib").display());
+    compile(&interpose, &out, &["--crate-type", "rlib", "--crate-name", "lockyard_interpose"]);
+    let library = |name: &str| {
+        format!("lockyard_{name}={}", out.join(format!("liblockyard_{name}.rlib")).display())
+    };
+    let (records, interpose) = (library("records"), library("interpose"));
     let mut options = vec!["--crate-type", "cdylib", "--crate-name", "lockyard_preload"];
-    options.extend(["-C", "strip=symbols", "-C", "codegen-units=1", "--extern", &library]);
+    options.extend(["-C", "strip=symbols", "-C", "codegen-units=1"]);
+    options.extend(["--extern", &records, "--extern", &interpose]);
     let linker = variable("RUSTC_LINKER");
     let linker = format!("linker={linker}");
     if linker != "linker=" {

@@ -1,9 +1,5 @@
-//! Data of the running thread, by the initial-exec model: an offset that the loader fills in, and
-//! no call.
-//!
-//! The model cannot be chosen in Rust, so the variable and its access are assembly.
+//! Data of the running thread, without a call (`lockyard-interpose`).
 
-use core::arch::{asm, global_asm};
 use core::ptr::{read_volatile, write_volatile};
 use core::sync::atomic::{Ordering, compiler_fence};
 use lockyard_records::Thread;
@@ -17,35 +13,9 @@ pub(crate) struct Local {
     inside: u64,
 }
 
-global_asm!(
-    ".pushsection .tbss.lockyard_local,\"awT\",@nobits",
-    ".p2align 4",
-    ".globl lockyard_local",
-    ".hidden lockyard_local",
-    ".type lockyard_local, @object",
-    ".size lockyard_local, 16",
-    "lockyard_local:",
-    ".zero 16",
-    ".popsection",
-);
-
-const _: () = assert!(size_of::<Local>() == 16);
-
-/// Returns the data of the running thread.
-#[inline(always)]
-pub(crate) fn local() -> *mut Local {
-    let address: *mut Local;
-    // SAFETY: the word at fs:[0] is the thread's base by the ABI, and the variable's offset from it
-    // is fixed when the library is loaded.
-    unsafe {
-        asm!(
-            "mov {0}, qword ptr [rip + lockyard_local@GOTTPOFF]",
-            "add {0}, qword ptr fs:[0]",
-            out(reg) address,
-            options(pure, nomem, nostack)
-        );
-    }
-    address
+lockyard_interpose::thread_data! {
+    /// Returns the data of the running thread.
+    pub(crate) fn local() -> *mut Local, "lockyard_local", 16
 }
 
 /// Marks the running thread as inside the recorder. Returns false if it already is: this call

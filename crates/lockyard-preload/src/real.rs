@@ -1,17 +1,10 @@
 //! The C library's functions, found on first use.
 
 use crate::local::local;
-use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ffi::{CStr, c_int, c_void};
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-
-unsafe extern "C" {
-    fn dlsym(handle: *mut c_void, name: *const c_char) -> *mut c_void;
-    fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
-}
-
-/// Handle of the objects after this library in the order of search.
-const NEXT: *mut c_void = core::ptr::without_provenance_mut(usize::MAX);
+use lockyard_interpose::find;
 
 /// Address of a function; null before the first call of any.
 pub(crate) type Slot = AtomicPtr<c_void>;
@@ -63,23 +56,6 @@ functions! {
     CONDITION_WAIT, "pthread_cond_wait", PRESENT;
     CONDITION_TIMEDWAIT, "pthread_cond_timedwait", PRESENT;
     CONDITION_CLOCKWAIT, "pthread_cond_clockwait", None;
-}
-
-fn find(name: &str, version: Option<&CStr>) -> *mut c_void {
-    let mut text = [0u8; 40];
-    let Some(room) = text.get_mut(..name.len()) else { return null_mut() };
-    room.copy_from_slice(name.as_bytes());
-    let name = text.as_ptr().cast();
-    // SAFETY: both texts end with a zero.
-    unsafe {
-        match version {
-            Some(version) => {
-                let found = dlvsym(NEXT, name, version.as_ptr());
-                if found.is_null() { dlsym(NEXT, name) } else { found }
-            }
-            None => dlsym(NEXT, name),
-        }
-    }
 }
 
 /// The thread that finds the functions, by the address of its data; 0 before, [`FOUND`] after.
