@@ -15,13 +15,12 @@
 //! The library finds out when it starts where the C library keeps these, by initialising objects
 //! with each attribute and comparing their bytes.
 
+use crate::host::Process;
 use crate::real;
 use core::ffi::{c_int, c_void};
 use core::mem::{MaybeUninit, offset_of};
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use lockyard::on::Condvar;
-
-use crate::host::Process;
 
 /// A mutex.
 #[repr(C)]
@@ -139,8 +138,11 @@ fn initialised<const N: usize>(init: &real::Slot, attribute: *const c_void) -> O
     (code == 0).then(|| unsafe { (&raw const room.0).read_volatile() })
 }
 
+/// Function that sets an attribute.
+type Set<A> = unsafe extern "C" fn(*mut A, c_int) -> c_int;
+
 /// Returns the words of a mutex with an attribute, or `None` if the C library has no such mutex.
-fn mutex_with(set: impl FnOnce(*mut libc::pthread_mutexattr_t) -> c_int) -> Option<Words<10>> {
+fn mutex_with(set: Set<libc::pthread_mutexattr_t>, value: c_int) -> Option<Words<10>> {
     let mut attribute = MaybeUninit::<libc::pthread_mutexattr_t>::uninit();
     let at = attribute.as_mut_ptr();
     // SAFETY: the attribute is initialised first, and destroyed last.
@@ -148,7 +150,7 @@ fn mutex_with(set: impl FnOnce(*mut libc::pthread_mutexattr_t) -> c_int) -> Opti
         if libc::pthread_mutexattr_init(at) != 0 {
             return None;
         }
-        let words = if set(at) == 0 {
+        let words = if set(at, value) == 0 {
             initialised(&real::MUTEX_INIT, at.cast_const().cast())
         } else {
             None
@@ -159,7 +161,7 @@ fn mutex_with(set: impl FnOnce(*mut libc::pthread_mutexattr_t) -> c_int) -> Opti
 }
 
 /// The same as [`mutex_with`], for a condition variable.
-fn condition_with(set: impl FnOnce(*mut libc::pthread_condattr_t) -> c_int) -> Option<Words<12>> {
+fn condition_with(set: Set<libc::pthread_condattr_t>, value: c_int) -> Option<Words<12>> {
     let mut attribute = MaybeUninit::<libc::pthread_condattr_t>::uninit();
     let at = attribute.as_mut_ptr();
     // SAFETY: as in `mutex_with`.
@@ -168,7 +170,8 @@ fn condition_with(set: impl FnOnce(*mut libc::pthread_condattr_t) -> c_int) -> O
             return None;
         }
         let init = &real::CONDITION_INIT;
-        let words = if set(at) == 0 { initialised(init, at.cast_const().cast()) } else { None };
+        let words =
+            if set(at, value) == 0 { initialised(init, at.cast_const().cast()) } else { None };
         libc::pthread_condattr_destroy(at);
         words
     }
@@ -206,8 +209,7 @@ fn find_kinds() -> Result<(), &'static str> {
     ];
     let mut found = [0; 4];
     for (kind, of) in found.iter_mut().zip(types) {
-        // SAFETY: the attribute is initialised.
-        let words = mutex_with(|at| unsafe { libc::pthread_mutexattr_settype(at, of) });
+        let words = mutex_with(libc::pthread_mutexattr_settype, of);
         *kind = words.and_then(only_kind).ok_or("the type of a mutex is not in its kind alone")?;
     }
     for (static_kind, kind) in KINDS.iter().zip(found).skip(1) {
@@ -215,13 +217,12 @@ fn find_kinds() -> Result<(), &'static str> {
             return Err("the kind of a mutex is not that of its static initialiser");
         }
     }
-    // SAFETY, all: the attribute is initialised. A C library that refuses an attribute has no
-    // mutexes with it.
+    // A C library that refuses an attribute has no mutexes with it.
     let others = [
-        mutex_with(|at| unsafe { libc::pthread_mutexattr_setpshared(at, 1) }),
-        mutex_with(|at| unsafe { libc::pthread_mutexattr_setrobust(at, 1) }),
-        mutex_with(|at| unsafe { libc::pthread_mutexattr_setprotocol(at, 1) }),
-        mutex_with(|at| unsafe { libc::pthread_mutexattr_setprotocol(at, 2) }),
+        mutex_with(libc::pthread_mutexattr_setpshared, 1),
+        mutex_with(libc::pthread_mutexattr_setrobust, 1),
+        mutex_with(libc::pthread_mutexattr_setprotocol, 1),
+        mutex_with(libc::pthread_mutexattr_setprotocol, 2),
     ];
     for words in others.iter().flatten() {
         let kind = words[KIND];
@@ -237,10 +238,8 @@ fn find_attributes() -> Result<(), &'static str> {
     const FIRST: usize = offset_of!(Condition, attributes) / 4;
     let plain: Option<Words<12>> = initialised(&real::CONDITION_INIT, core::ptr::null());
     let plain = plain.filter(|words| words.iter().all(|&word| word == 0));
-    // SAFETY, both: the attribute is initialised.
-    let shared = condition_with(|at| unsafe { libc::pthread_condattr_setpshared(at, 1) });
-    let monotonic =
-        condition_with(|at| unsafe { libc::pthread_condattr_setclock(at, libc::CLOCK_MONOTONIC) });
+    let shared = condition_with(libc::pthread_condattr_setpshared, 1);
+    let monotonic = condition_with(libc::pthread_condattr_setclock, libc::CLOCK_MONOTONIC);
     let (Some(_), Some(shared), Some(monotonic)) = (plain, shared, monotonic) else {
         return Err("a plain condition variable is not all zeros");
     };

@@ -1,0 +1,65 @@
+//! Programs in C and C++, and wrong choices.
+
+use crate::support::{KINDS, command, run, said};
+use lockyard_testing::skip;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Compiles a program, if there is a compiler.
+fn compile(compiler: &str, name: &str, options: &[&str]) -> Option<PathBuf> {
+    if !Command::new(compiler).arg("--version").output().is_ok_and(|out| out.status.success()) {
+        return None;
+    }
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(name);
+    let program = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("mutex-{name}.program"));
+    let mut command = Command::new(compiler);
+    command.args(options).args(["-O1", "-Wall", "-Wextra", "-Werror", "-pthread", "-o"]);
+    let output = run(command.arg(&program).arg(source));
+    assert!(output.status.success(), "{}", said(&output));
+    Some(program)
+}
+
+/// Runs a program with the C library and with each kind.
+fn prints(program: &Path, text: &str) {
+    for kind in [None].into_iter().chain(KINDS.map(Some)) {
+        let output = run(&mut command(program, kind));
+        assert!(output.status.success() && said(&output) == text, "{kind:?}: {}", said(&output));
+    }
+}
+
+#[test]
+fn cleanup_handlers_of_c_find_the_mutex_locked() {
+    let Some(program) = compile("cc", "cancel.c", &["-std=gnu11"]) else {
+        return skip!("there is no C compiler (cc)");
+    };
+    prints(&program, "cancelled\n");
+}
+
+#[test]
+fn the_cxx_standard_library_works() {
+    let Some(program) = compile("c++", "standard.cc", &["-std=c++17"]) else {
+        return skip!("there is no C++ compiler (c++)");
+    };
+    prints(&program, "37492500 1 0 1\n");
+}
+
+#[test]
+fn a_shared_condition_refuses_a_mutex_that_is_replaced() {
+    let Some(program) = compile("cc", "shared_condition.c", &["-std=gnu11"]) else {
+        return skip!("there is no C compiler (cc)");
+    };
+    let output = run(&mut command(&program, Some("mutex")));
+    let text = "22\nlockyard: a condition variable that is shared between processes is used with a \
+                mutex that is not\n";
+    assert_eq!(said(&output), text);
+}
+
+#[test]
+fn an_unknown_kind_is_one_line_and_exit_code_2() {
+    let output = run(&mut command(Path::new("/bin/true"), Some("futex")));
+    let text = "lockyard: LOCKYARD_LOCK=futex: there is no such lock (mutex, queued, ticket, \
+                pv-queued)\n";
+    assert_eq!((output.status.code(), said(&output).as_str()), (Some(2), text));
+    let output = run(&mut command(Path::new("/bin/true"), Some("")));
+    assert_eq!((output.status.code(), said(&output).as_str()), (Some(0), ""));
+}
