@@ -30,7 +30,10 @@ pub(crate) fn until(clock: Clock, time: &timespec) -> Until {
         // Before the clock's beginning.
         Err(_) => Duration::ZERO,
     };
-    Until::now() + time.saturating_sub(read(clock))
+    // In this order, a pre-emption between the two looks at the clock makes the deadline later, not
+    // earlier.
+    let left = time.saturating_sub(read(clock));
+    Until::now() + left
 }
 
 /// Runs `wait` with the host's time on a clock.

@@ -1,7 +1,7 @@
 //! Cancellation of threads that wait for a condition.
 
 use crate::posix::*;
-use crate::run::Check;
+use crate::run::{Check, times};
 use std::ffi::{c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -118,7 +118,7 @@ extern "C-unwind" fn waits_long(_: *mut c_void) -> *mut c_void {
 }
 
 fn check_cancelled(body: extern "C-unwind" fn(*mut c_void) -> *mut c_void) {
-    for round in 1..=50 {
+    for round in 1..=times(50) {
         let thread = begin(body, null_mut());
         await_value(&WAITING, round);
         pause(u64::from(round % 3));
@@ -191,7 +191,7 @@ fn disabled_goes_on() {
 
 /// One signal and one request for two threads: one ends by each.
 fn takes_no_signal() {
-    for round in 0..200 {
+    for round in 0..times(200) as usize {
         WAITING.store(0, Ordering::SeqCst);
         let threads = [0, 1].map(|_| begin(waits, null_mut()));
         await_value(&WAITING, 2);
@@ -219,7 +219,7 @@ fn takes_no_signal() {
 }
 
 fn races() {
-    for round in 0..2000u32 {
+    for round in 0..times(2000) {
         WAITING.store(0, Ordering::SeqCst);
         let thread = begin(waits, null_mut());
         await_value(&WAITING, 1);

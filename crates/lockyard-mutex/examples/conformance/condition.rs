@@ -1,7 +1,7 @@
 //! Condition variables.
 
 use crate::posix::*;
-use crate::run::Check;
+use crate::run::{Check, times};
 use std::ffi::c_int;
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -151,13 +151,13 @@ fn releases_and_acquires() {
 }
 
 fn passes_a_ball() {
-    const TURNS: u32 = 20_000;
+    let turns = times(20_000);
     let monitor = Monitor::new();
     std::thread::scope(|scope| {
         for me in 0..2 {
             let monitor = &monitor;
             scope.spawn(move || {
-                for turn in 0..TURNS {
+                for turn in 0..turns {
                     monitor.lock();
                     monitor.wait_while(|number| number != 2 * turn + me);
                     monitor.set(2 * turn + me + 1);
@@ -179,7 +179,7 @@ fn broadcast() {
     const THREADS: u32 = 50;
     let monitor = Monitor::new();
     let waiting = AtomicU32::new(0);
-    for _ in 0..20 {
+    for _ in 0..times(20) {
         monitor.set(0);
         waiting.store(0, Ordering::SeqCst);
         std::thread::scope(|scope| {
@@ -201,15 +201,15 @@ fn broadcast() {
 }
 
 fn bounded_queue() {
-    const EACH: u32 = 5000;
     const ROOM: u32 = 3;
+    let each = times(5000);
     let monitor = Monitor::new();
     let not_full = At(condition());
     let sum = Shared::new(0u64);
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
-                for _ in 0..EACH {
+                for _ in 0..each {
                     monitor.lock();
                     while monitor.number() == ROOM {
                         must!(pthread_cond_wait(not_full.get(), monitor.lock));
@@ -220,7 +220,7 @@ fn bounded_queue() {
                 }
             });
             scope.spawn(|| {
-                for _ in 0..EACH {
+                for _ in 0..each {
                     monitor.lock();
                     monitor.wait_while(|number| number == 0);
                     monitor.set(monitor.number() - 1);
@@ -233,7 +233,7 @@ fn bounded_queue() {
         }
     });
     // SAFETY: the threads have ended.
-    assert_eq!((monitor.number(), unsafe { *sum.at() }), (0, u64::from(3 * EACH)));
+    assert_eq!((monitor.number(), unsafe { *sum.at() }), (0, u64::from(3 * each)));
 }
 
 fn is_not_remembered() {
@@ -384,7 +384,7 @@ fn one_mutex_after_another() {
 /// A thread that notifies all others removes the memory, while they wake up and time out.
 fn destroyed_at_once() {
     type Object = (Shared<pthread_cond_t>, Shared<[u8; 4000]>);
-    for round in 0..300 {
+    for round in 0..i64::from(times(300)) {
         let monitor = Monitor::new();
         let page = At(std::ptr::from_ref(shared_memory::<Object>()).cast_mut());
         // SAFETY: it lives until the last use below.

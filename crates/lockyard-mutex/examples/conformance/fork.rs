@@ -1,7 +1,7 @@
 //! The child of a fork.
 
 use crate::posix::*;
-use crate::run::Check;
+use crate::run::{Check, times};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 pub(crate) const CHECKS: &[Check] = &[
@@ -88,7 +88,7 @@ fn handlers_release() {
         for _ in 0..6 {
             scope.spawn(contend);
         }
-        for _ in 0..40 {
+        for _ in 0..times(40) {
             pause(1);
             join(fork(use_all));
         }

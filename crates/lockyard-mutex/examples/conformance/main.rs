@@ -7,8 +7,13 @@
 //! LD_PRELOAD=target/release/liblockyard_mutex.so target/release/examples/conformance
 //! ```
 //!
-//! Each check runs in its own process, for half a minute at most. `conformance NAME..` runs some,
-//! `conformance --list` lists all with their sentences.
+//! Each check runs in its own process, for half a minute at most.
+//!
+//! - `conformance NAME..` runs some.
+//! - `conformance --list` lists all with their sentences.
+//! - `conformance --table LIBRARY` runs all without and with each kind of the library, and prints
+//!   the table of `docs/evidence/replacement.md`.
+//! - `--quick` before these repeats what a check repeats a tenth as often.
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod cancel;

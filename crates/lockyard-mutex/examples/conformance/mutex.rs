@@ -1,7 +1,7 @@
 //! Mutexes: types, errors, initialisation and destruction.
 
 use crate::posix::*;
-use crate::run::Check;
+use crate::run::{Check, times};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 pub(crate) const CHECKS: &[Check] = &[
@@ -198,7 +198,7 @@ fn destroy() {
 
 /// The last of two threads that unlock an object removes its memory.
 fn destroy_at_once() {
-    for _ in 0..2000 {
+    for _ in 0..times(2000) {
         let page = At(shared_memory::<(Shared<pthread_mutex_t>, Shared<u32>)>() as *const _
             as *mut (Shared<pthread_mutex_t>, Shared<u32>));
         // SAFETY: the memory lives until the last thread removes it.

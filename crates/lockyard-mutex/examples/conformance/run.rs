@@ -1,8 +1,10 @@
-//! The checks' processes.
+//! The checks' processes, and the table of all kinds.
 
 use std::io::Read;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// A check: its name, the sentence that it checks, and a function that panics if it is not kept.
@@ -11,32 +13,59 @@ pub(crate) type Check = (&'static str, &'static str, fn());
 /// Longest time of a check.
 const LONGEST: Duration = Duration::from_secs(30);
 
+/// Kinds of locks that replace the C library's.
+const KINDS: [&str; 4] = ["mutex", "queued", "ticket", "pv-queued"];
+
+/// True if the checks repeat what they check a tenth as often.
+static QUICK: AtomicBool = AtomicBool::new(false);
+
+/// Returns the number of repetitions in this run.
+pub(crate) fn times(full: u32) -> u32 {
+    if QUICK.load(Ordering::Relaxed) { full.div_ceil(10) } else { full }
+}
+
 pub(crate) fn main(groups: &[&[Check]]) -> ExitCode {
     let checks: Vec<Check> = groups.concat();
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    match arguments.first().map(String::as_str) {
-        Some("--list") => {
+    let mut arguments: Vec<String> = std::env::args().skip(1).collect();
+    if arguments.first().is_some_and(|first| first == "--quick") {
+        arguments.remove(0);
+        QUICK.store(true, Ordering::Relaxed);
+    }
+    let named = |name: &str| checks.iter().find(|check| check.0 == name);
+    match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["--list"] => {
             for (name, sentence, _) in &checks {
                 println!("{name}: {sentence}");
             }
-            return ExitCode::SUCCESS;
+            ExitCode::SUCCESS
         }
-        Some("--here") => {
-            let named = |check: &&Check| Some(check.0) == arguments.get(1).map(String::as_str);
-            let Some((_, _, check)) = checks.iter().find(named) else { return unknown(&arguments) };
+        ["--here", name] => {
+            let Some((_, _, check)) = named(name) else { return unknown(name) };
             check();
-            return ExitCode::SUCCESS;
+            ExitCode::SUCCESS
         }
-        _ => {}
+        ["--table", library] if Path::new(library).is_file() => table(&checks, library),
+        ["--table", library] => {
+            eprintln!("conformance: {library}: no such file (the library to preload)");
+            ExitCode::from(2)
+        }
+        [] => run(checks.iter()),
+        ref names => match names.iter().find(|name| named(name).is_none()) {
+            Some(name) => unknown(name),
+            None => run(names.iter().filter_map(|name| named(name))),
+        },
     }
-    if arguments.iter().any(|name| checks.iter().all(|check| check.0 != name)) {
-        return unknown(&arguments);
-    }
-    let chosen =
-        |check: &&Check| arguments.is_empty() || arguments.iter().any(|name| check.0 == name);
+}
+
+fn unknown(name: &str) -> ExitCode {
+    eprintln!("conformance: {name}: no such check (--list lists them)");
+    ExitCode::from(2)
+}
+
+fn run<'a>(checks: impl Iterator<Item = &'a Check>) -> ExitCode {
     let (mut passed, mut failed) = (0, 0);
-    for (name, sentence, _) in checks.iter().filter(chosen) {
-        match in_a_process(name) {
+    for (name, sentence, _) in checks {
+        match in_a_process(name, None) {
             Ok(()) => {
                 println!("ok {name}");
                 passed += 1;
@@ -51,14 +80,47 @@ pub(crate) fn main(groups: &[&[Check]]) -> ExitCode {
     ExitCode::from(u8::from(failed > 0))
 }
 
-fn unknown(arguments: &[String]) -> ExitCode {
-    eprintln!("conformance: {}: no such check (--list lists them)", arguments.join(" "));
-    ExitCode::from(2)
+/// Prints a table of all checks, without the library and with each kind of it. Fails if a kind
+/// fails a check, or if the C library fails one that does not go beyond POSIX.
+fn table(checks: &[Check], library: &str) -> ExitCode {
+    println!("| check | sentence | glibc | {} |", KINDS.join(" | "));
+    println!("| --- | --- |{}", " --- |".repeat(1 + KINDS.len()));
+    let mut passed = [0; 1 + KINDS.len()];
+    let mut all_pass = true;
+    for (name, sentence, _) in checks {
+        let mut line = format!("| `{name}` | {sentence} |");
+        let environments = [None].into_iter().chain(KINDS.map(|kind| Some((library, kind))));
+        for (environment, passed) in environments.zip(&mut passed) {
+            line += match in_a_process(name, environment) {
+                Ok(()) => {
+                    *passed += 1;
+                    " yes |"
+                }
+                Err(why) => {
+                    eprintln!("{name}, {}: {why}", environment.map_or("glibc", |(_, kind)| kind));
+                    all_pass &= environment.is_none() && name.starts_with("beyond-");
+                    " **no** |"
+                }
+            };
+        }
+        println!("{line}");
+    }
+    let counts = passed.map(|passed| format!("{passed} of {}", checks.len()));
+    println!("| all | | {} |", counts.join(" | "));
+    ExitCode::from(u8::from(!all_pass))
 }
 
-fn in_a_process(name: &str) -> Result<(), String> {
+/// Runs a check in its own process, with a library and a kind if they are given.
+fn in_a_process(name: &str, preload: Option<(&str, &str)>) -> Result<(), String> {
     let me = std::env::current_exe().map_err(|error| error.to_string())?;
-    let mut child = Command::new(me)
+    let mut command = Command::new(me);
+    if QUICK.load(Ordering::Relaxed) {
+        command.arg("--quick");
+    }
+    if let Some((library, kind)) = preload {
+        command.env("LD_PRELOAD", library).env("LOCKYARD_LOCK", kind);
+    }
+    let mut child = command
         .args(["--here", name])
         .stdout(Stdio::null())
         .stderr(Stdio::piped())

@@ -1,7 +1,7 @@
 //! Many threads, threads that end, and signals.
 
 use crate::posix::*;
-use crate::run::Check;
+use crate::run::{Check, times};
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -38,12 +38,13 @@ pub(crate) const CHECKS: &[Check] = &[
 fn a_thousand() {
     let lock = At(mutex());
     let sum = Shared::new(0u32);
+    let each = times(3);
     must!(pthread_mutex_lock(lock.get()));
     std::thread::scope(|scope| {
         for _ in 0..1000 {
             let begins = std::thread::Builder::new().stack_size(64 << 10);
             let run = || {
-                for _ in 0..10 {
+                for _ in 0..each {
                     must!(pthread_mutex_lock(lock.get()));
                     // SAFETY: under the mutex.
                     unsafe { *sum.at() += 1 };
@@ -56,10 +57,11 @@ fn a_thousand() {
         must!(pthread_mutex_unlock(lock.get()));
     });
     // SAFETY: the threads have ended.
-    assert_eq!(unsafe { *sum.at() }, 10_000);
+    assert_eq!(unsafe { *sum.at() }, 1000 * each);
 }
 
 fn beginning_and_ending() {
+    let rounds = times(300);
     let (lock, condition) = (At(mutex()), At(condition()));
     let sum = Shared::new(0u32);
     let add = || {
@@ -72,7 +74,7 @@ fn beginning_and_ending() {
     std::thread::scope(|scope| {
         for _ in 0..3 {
             scope.spawn(|| {
-                for _ in 0..300 {
+                for _ in 0..rounds {
                     std::thread::scope(|inner| {
                         inner.spawn(add);
                         inner.spawn(add);
@@ -82,7 +84,7 @@ fn beginning_and_ending() {
         }
         must!(pthread_mutex_lock(lock.get()));
         // SAFETY: under the mutex.
-        while unsafe { *sum.at() } < 1800 {
+        while unsafe { *sum.at() } < 6 * rounds {
             must!(pthread_cond_wait(condition.get(), lock.get()));
         }
         must!(pthread_mutex_unlock(lock.get()));
@@ -111,7 +113,8 @@ fn late_locks() {
     let mut key = 0;
     must!(libc::pthread_key_create(&raw mut key, Some(lock_late)));
     LATE_KEY.store(key, Ordering::Relaxed);
-    for _ in 0..10 {
+    let rounds = times(10);
+    for _ in 0..rounds {
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
@@ -125,7 +128,7 @@ fn late_locks() {
     }
     // The standard library counts a thread as ended before its last destructors.
     let begin = std::time::Instant::now();
-    while LATE_COUNT.load(Ordering::Relaxed) < 80 * 4 * LATE_LOCKS {
+    while LATE_COUNT.load(Ordering::Relaxed) < 8 * rounds * 4 * LATE_LOCKS {
         assert!(begin.elapsed().as_secs() < 20, "destructors did not end");
         pause(1);
     }
