@@ -8,6 +8,7 @@
 use crate::choice::Lock;
 use crate::layout::{Condition, Mutex};
 use crate::local::{Clock, local};
+use crate::mutex::How;
 use crate::slots::record;
 use crate::{deadline, fork, host, mutex, real, start, system};
 use core::ffi::c_int;
@@ -128,7 +129,7 @@ unsafe fn wait(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> End {
     if failed != 0 {
         return End { code: failed, looks: false };
     }
-    let code = mutex::lock(held);
+    let code = mutex::take(held, How::Notified);
     let timed_out = if notified || stopped || limit.is_none() { 0 } else { ETIMEDOUT };
     End { code: if code == 0 { timed_out } else { code }, looks: stopped && !notified }
 }

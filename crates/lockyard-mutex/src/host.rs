@@ -38,7 +38,7 @@ const WITHOUT_ALLOCATION: c_uint = 32;
 const MOST_ENDS: u8 = 3;
 
 /// Number of polls of a spinning thread between two yields.
-const POLLS: u32 = 256;
+const POLLS: u32 = 64;
 
 /// Asks for a call at the end of each thread that has a slot.
 pub(crate) fn install() {

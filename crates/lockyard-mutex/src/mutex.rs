@@ -13,6 +13,8 @@ use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT, timespec};
 #[derive(Clone, Copy)]
 pub(crate) enum How<'a> {
     Wait,
+    /// After a wait for a condition.
+    Notified,
     Try,
     /// Until a time; the clock is `None` if POSIX does not have it, or a wait may not use it.
     Until(Option<Clock>, &'a timespec),
@@ -82,6 +84,7 @@ pub(crate) fn take(mutex: &Mutex, how: How<'_>) -> c_int {
     }
     let token = match how {
         How::Wait => Ok(ours.kind.acquire(&mutex.word)),
+        How::Notified => Ok(ours.kind.acquire_notified(&mutex.word)),
         How::Try => ours.kind.try_acquire(&mutex.word).ok_or(EBUSY),
         How::Until(clock, time) => take_until(ours, clock, time),
     };
@@ -132,7 +135,7 @@ fn take_real(mutex: &Mutex, how: How<'_>) -> c_int {
     // SAFETY: the C library's mutex, and the program's arguments.
     unsafe {
         match how {
-            How::Wait => real::one(&real::MUTEX_LOCK, mutex),
+            How::Wait | How::Notified => real::one(&real::MUTEX_LOCK, mutex),
             How::Try => real::one(&real::MUTEX_TRYLOCK, mutex),
             How::Until(Some(Clock::Realtime), time) => {
                 real::two(&real::MUTEX_TIMEDLOCK, mutex, address(time))

@@ -3,12 +3,21 @@
 use crate::choice::Lock;
 use crate::host::Process;
 use core::sync::atomic::{AtomicU32, Ordering};
+use lockyard::lock::adaptive::Patience;
 use lockyard::lock::{Adaptive, LaneLock, PvQueued, Queued, TestAndSet, Ticket, TokenInLane};
 use lockyard::platform::{Host, Instant};
 use lockyard::{Held, RawSpinLock};
 
 pub(crate) type Until = Instant<Process>;
 type Raw<K> = RawSpinLock<K, Process>;
+
+/// Patience of a thread that has waited for a condition: it hardly spins. The word is that of any
+/// patience.
+#[derive(Debug)]
+struct Notified;
+impl Patience for Notified {
+    const POLLS: u32 = 4;
+}
 
 /// Kind of the lock in a word.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -102,6 +111,22 @@ impl Kind {
             Kind::Queued => acquire::<Queued>(word),
             Kind::Ticket => acquire::<Ticket>(word),
             Kind::PvQueued => raw::<PvQueued>(word).acquire().into_token(),
+        }
+    }
+
+    /// Acquires the lock after a wait for a condition.
+    ///
+    /// Most programs notify with the mutex locked. The notified thread may then have pre-empted the
+    /// holder. So it gives the CPU back once before it waits: a wait would cost the time of a spin,
+    /// or a timer and two more switches of threads.
+    pub(crate) fn acquire_notified(self, word: &AtomicU32) -> u32 {
+        if let Some(token) = self.try_acquire(word) {
+            return token;
+        }
+        Process::yield_now();
+        match self {
+            Kind::Adaptive => acquire::<Adaptive<Notified>>(word),
+            _ => self.acquire(word),
         }
     }
 
