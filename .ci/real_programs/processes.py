@@ -88,7 +88,7 @@ def where_it_stands(group):
 class Child:
     """A running program, its output in a file."""
 
-    def __init__(self, command, log):
+    def __init__(self, command, log, environment=None):
         self.command, self.log = command, log
         with open(log, "w") as output:
             self.process = subprocess.Popen(
@@ -96,6 +96,7 @@ class Child:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
+                env={**os.environ, **(environment or {})},
                 preexec_fn=_own_group,
             )
         self.group = self.process.pid
@@ -137,9 +138,9 @@ class Child:
             self.process.wait()
 
 
-def run(command, log, limit=60):
+def run(command, log, limit=60, environment=None):
     """Runs a program to its end. Returns its output and its processor time in seconds."""
-    child = Child([str(part) for part in command], log)
+    child = Child([str(part) for part in command], log, environment)
     seconds = child.wait(limit)
     return child.output(), seconds
 

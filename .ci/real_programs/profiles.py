@@ -7,6 +7,7 @@ from pathlib import Path
 
 from . import figures
 from .processes import Failure, run
+from .programs import PLAIN, Under
 
 
 class Profiler:
@@ -16,9 +17,9 @@ class Profiler:
         self.command, self.directory = command, Path(directory)
 
     def under(self, name, *options):
-        """Returns the command before a program's: the profiler, with options of `profile`."""
+        """Returns what makes a program run under the profiler, with options of `profile`."""
         out = self.directory / name
-        return [self.command, "profile", *options, "--out", out, "--force", "--"]
+        return Under([self.command, "profile", *options, "--out", out, "--force", "--"])
 
     def read(self, name):
         with open(self.directory / name) as report:
@@ -95,7 +96,7 @@ def overhead(profiler, program, threads, rounds, **options):
         return result
 
     plain, under = figures.interleave(
-        rounds, [lambda: program.run(threads, **options), recorded]
+        rounds, [lambda: program.run(threads, PLAIN, **options), recorded]
     )
     same_answers(program.name, plain + under)
     rates = [[run.rate for run in runs] for runs in (plain, under)]
@@ -150,7 +151,7 @@ def of_sqlite(profiler, sqlite):
     total = lambda document: sum(
         lock["acquisitions"] + lock["nested"] for lock in hottest(document)[0]["locks"]
     )
-    run([*profiler.under("start.json", "--format", "json"), sqlite.program, "-"],
+    run([*profiler.under("start.json", "--format", "json").prefix, sqlite.program, "-"],
         profiler.directory / "start.log")
     at_start = total(profiler.read("start.json"))
     for threads in (1, 4):
@@ -162,11 +163,11 @@ def of_sqlite(profiler, sqlite):
 
 def of_rust(profiler, memcached, recorded):
     """Compares the profiles of two Rust programs with their own counts."""
-    run([*profiler.under("rust.json", "--format", "json"), recorded],
+    run([*profiler.under("rust.json", "--format", "json").prefix, recorded],
         profiler.directory / "rust.log")
     _, lock = hottest(profiler.read("rust.json"))
     exactly("Recorded<R> of a static", lock["acquisitions"], 20001)
-    load = profiler.under("load.json", "--format", "json")
+    load = profiler.under("load.json", "--format", "json").prefix
     result = memcached.run(2, requests=100000, depth=16, load=load)
     document = profiler.read("load.json")
     _, lock = hottest(document)

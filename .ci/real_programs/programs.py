@@ -23,6 +23,17 @@ class Run:
     detail: dict = field(default_factory=dict)
 
 
+@dataclass
+class Under:
+    """What a program runs under: a command before it, and its environment."""
+
+    prefix: list = field(default_factory=list)
+    environment: dict = field(default_factory=dict)
+
+
+PLAIN = Under()
+
+
 def last_json(text):
     lines = [line for line in text.splitlines() if line.startswith("{")]
     if not lines:
@@ -38,15 +49,15 @@ class Memcached:
     def __init__(self, program, load, directory):
         self.program, self.load, self.directory = program, load, Path(directory)
 
-    def run(self, threads, under=(), requests=60000, depth=1, connections=None, load=()):
-        """Starts a server, loads it, and ends it. `under` is a command before the server's, `load`
-        one before the load's."""
+    def run(self, threads, under=PLAIN, requests=60000, depth=1, connections=None, load=()):
+        """Starts a server, loads it, and ends it. `load` is a command before the load's."""
         port = free_port()
         server = Child(
-            [*map(str, under), str(self.program), "-l", "127.0.0.1", "-p", str(port)]
+            [*map(str, under.prefix), str(self.program), "-l", "127.0.0.1", "-p", str(port)]
             + ["-U", "0", "-t", str(threads), "-m", "256"]
             + (["-u", "root"] if os.geteuid() == 0 else []),
             self.directory / "memcached.log",
+            under.environment,
         )
         try:
             pid = self.wait_until_up(server, port)
@@ -88,14 +99,14 @@ class RocksDb:
     def __init__(self, directory):
         self.directory = Path(directory)
 
-    def run(self, threads, under=(), operations=200000):
+    def run(self, threads, under=PLAIN, operations=200000):
         database = self.directory / "rocksdb"
         shutil.rmtree(database, ignore_errors=True)
-        command = [*under, shutil.which("db_bench"), f"--db={database}", "--seed=7"]
+        command = [*under.prefix, shutil.which("db_bench"), f"--db={database}", "--seed=7"]
         command += [f"--threads={threads}", f"--num={operations // threads}", "--value_size=100"]
         command += [f"--reads={operations // threads // 4}", "--histogram=0", "--sync=0"]
         command += ["--benchmarks=fillrandom,readrandom,verifychecksum"]
-        text, cpu = run(command, self.directory / "db_bench.log", 90)
+        text, cpu = run(command, self.directory / "db_bench.log", 90, under.environment)
         rates = dict(re.findall(r"^(\w+) +: .*?(\d+) ops/sec", text, re.MULTILINE))
         found = re.search(r"\((\d+ of \d+) found\)", text)
         if not {"fillrandom", "readrandom", "verifychecksum"} <= rates.keys() or not found:
@@ -115,9 +126,9 @@ class Compiled:
         self.name, self.unit = name, unit
         self.program, self.arguments, self.directory = program, arguments, Path(directory)
 
-    def run(self, threads, under=(), **options):
-        command = [*under, self.program, *self.arguments(threads, **options)]
-        text, cpu = run(command, self.directory / f"{self.name}.log", 60)
+    def run(self, threads, under=PLAIN, **options):
+        command = [*under.prefix, self.program, *self.arguments(threads, **options)]
+        text, cpu = run(command, self.directory / f"{self.name}.log", 60, under.environment)
         result = last_json(text)
         return Run(result["rate"], cpu, result["answers"], result)
 
