@@ -23,9 +23,8 @@ pub(crate) unsafe extern "C-unwind" fn pthread_cancel(thread: usize) -> c_int {
         // Sequentially consistent: pairs with the fence in `condition.rs`.
         fence(Ordering::SeqCst);
         let is_its = |record: &&Record| record.thread.load(Ordering::Relaxed) == thread;
-        if let Some(record) = records().iter().find(is_its) {
-            wake(record);
-        }
+        // All: a thread that ended without its destructors may have left a record.
+        records().iter().filter(is_its).for_each(wake);
     }
     code
 }
