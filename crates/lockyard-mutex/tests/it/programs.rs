@@ -44,6 +44,14 @@ fn the_cxx_standard_library_works() {
 }
 
 #[test]
+fn an_allocator_and_a_constructor_may_lock() {
+    let Some(program) = compile("cc", "allocator.c", &["-std=gnu11", "-fno-builtin"]) else {
+        return skip!("there is no C compiler (cc)");
+    };
+    prints(&program, "4001 1\n");
+}
+
+#[test]
 fn a_shared_condition_refuses_a_mutex_that_is_replaced() {
     let Some(program) = compile("cc", "shared_condition.c", &["-std=gnu11"]) else {
         return skip!("there is no C compiler (cc)");
