@@ -2,7 +2,8 @@
 
 use lockyard_scenarios::{LockKinds, Script};
 use lockyard_sim::Machine;
-use lockyard_support::{InputError, hint, printable};
+use lockyard_sim::machine::{Rented, rented};
+use lockyard_support::{InputError, hint, nearest, printable};
 use std::io::Read;
 use std::path::Path;
 
@@ -12,7 +13,7 @@ fn is_path(name: &str) -> bool {
     name.contains(['/', '\\']) || name.ends_with(".toml") || Path::new(name).is_file()
 }
 
-/// Returns the machine of this name, or in this file.
+/// Returns the machine of this name, or in this file. A cloud's name for a machine is one too.
 ///
 /// # Errors
 ///
@@ -24,8 +25,18 @@ pub fn machine(name: &str) -> Result<Machine, InputError> {
     if is_path(name) {
         return Ok(Machine::load(Path::new(name))?);
     }
+    if let Some(machine) = Machine::rented(name) {
+        return Ok(machine);
+    }
     let names: Vec<&str> = Machine::names().collect();
-    let hint = hint(name, &names, "there are");
+    let rented: Vec<String> = rented().iter().flat_map(Rented::names).collect();
+    let rented: Vec<&str> = rented.iter().map(String::as_str).collect();
+    // The clouds' names are too many for a list, so they are only looked through.
+    let near = nearest(name, &names).or_else(|| nearest(name, &rented));
+    let hint = match near {
+        Some(near) => format!("did you mean `{near}`?"),
+        None => hint(name, &names, "there are"),
+    };
     Err(InputError(format!("there is no machine `{}`; {hint} (or name a file)", printable(name))))
 }
 

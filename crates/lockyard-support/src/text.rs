@@ -40,17 +40,28 @@ pub fn line_of(text: &[u8], offset: usize) -> usize {
 }
 
 /// Returns the entry of `allowed` that `name` was probably meant to be. The entry begins with
-/// `name`, or differs from it in at most a third of its letters.
+/// `name`, or differs from it in at most a third of its letters. Hyphens and underscores do not
+/// count, and neither does the case of letters.
 pub fn nearest<'a>(name: &str, allowed: &[&'a str]) -> Option<&'a str> {
     if name.is_empty() || name.len() > 64 {
         return None;
     }
+    let name = letters(name);
     allowed
         .iter()
-        .map(|a| (strsim::damerau_levenshtein(name, a), *a))
-        .filter(|(distance, a)| *distance <= a.len().max(3) / 3 || a.starts_with(name))
+        .map(|a| (letters(a), *a))
+        .map(|(letters, a)| (strsim::damerau_levenshtein(&name, &letters), letters, a))
+        .filter(|(distance, letters, _)| {
+            *distance <= letters.len().max(3) / 3 || letters.starts_with(&name)
+        })
         .min()
-        .map(|(_, near)| near)
+        .map(|(_, _, near)| near)
+}
+
+/// Returns a name without hyphens and underscores, in small letters. A name of nothing else stays.
+fn letters(name: &str) -> String {
+    let letters: String = name.chars().filter(|c| !"-_".contains(*c)).collect();
+    if letters.is_empty() { name.to_owned() } else { letters.to_lowercase() }
 }
 
 /// Returns a hint for a wrong name: "did you mean ...?", or `otherwise` and all allowed names.
@@ -83,6 +94,10 @@ mod tests {
         let names = ["open3", "fstat2", "access2"];
         assert_eq!(nearest("fsatt2", &names), Some("fstat2"));
         assert_eq!(nearest("open", &names), Some("open3"));
+        let machines = ["cascade-lake-2s24c2t", "sapphire-rapids"];
+        assert_eq!(nearest("cascadelake", &machines), Some("cascade-lake-2s24c2t"));
+        assert_eq!(nearest("Sapphire_Rapids", &machines), Some("sapphire-rapids"));
+        assert_eq!(nearest("-", &machines), None);
         assert_eq!(nearest("zzz", &names), None);
         assert_eq!(nearest("", &names), None);
         assert_eq!(hint("zzz", &names, "allowed"), "allowed: open3, fstat2, access2");

@@ -2,6 +2,7 @@
 
 use comfy_table::Table;
 use lockyard_results::render::{Format, Screen};
+use lockyard_sim::machine::{Rented, rented};
 use lockyard_sim::{Machine, Parameter};
 use serde_json::{Map, Value, json};
 
@@ -35,6 +36,7 @@ fn for_programs(format: Format, columns: &[&str], rows: &[Vec<Value>], about: Va
         let _ = writer.write_record(row.iter().map(|value| match value {
             Value::Null => String::new(),
             Value::String(text) => text.clone(),
+            Value::Array(all) => all.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" "),
             other => other.to_string(),
         }));
     }
@@ -52,10 +54,11 @@ pub fn list(format: Format, screen: &Screen) -> String {
                     Value::from(machine.title()),
                     Value::from(machine.hardware_threads()),
                     Value::from(machine.assumed_share()),
+                    Value::from(aliases(machine.name())),
                 ]
             })
             .collect();
-        let columns = ["machine", "title", "hardware_threads", "assumed_share"];
+        let columns = ["machine", "title", "hardware_threads", "assumed_share", "aliases"];
         let about = json!({ "lockyard": env!("CARGO_PKG_VERSION") });
         return for_programs(format, &columns, &rows, about);
     }
@@ -72,9 +75,33 @@ pub fn list(format: Format, screen: &Screen) -> String {
     let table = screen.words_in(&table, format);
     let more = screen.wrap(
         "`threads`: hardware threads. `assumed`: share of the machine's numbers that no source \
-         gives. `lockyard machines show NAME` shows the source of each number.",
+         gives; all numbers of a borrowed family are among them. `lockyard machines show NAME` \
+         shows the source of each number. Clouds' names stand for parts of these machines:",
     );
-    format!("{table}\n{more}\n")
+    format!("{table}\n{more}\n\n{}\n", screen.words_in(&kinds(), format))
+}
+
+/// Returns the clouds' names that stand for parts of the machine.
+fn aliases(machine: &str) -> Vec<String> {
+    rented().iter().filter(|kind| kind.machine == machine).flat_map(Rented::names).collect()
+}
+
+/// Returns a table of the clouds' names: a row for each kind.
+fn kinds() -> Table {
+    let mut table = table(&["alias", "CPUs", "of"]);
+    for kind in rented() {
+        let first = |sizes: &[(String, usize)]| sizes.first().map(|(size, _)| size.clone());
+        let size = first(&kind.sizes).unwrap_or_default();
+        let names = |prefix: &String| format!("{prefix}{size}{}", kind.suffix);
+        let mut cpus: Vec<String> = kind.sizes.iter().map(|(_, cpus)| cpus.to_string()).collect();
+        cpus.dedup();
+        table.add_row([
+            kind.prefixes.iter().map(names).collect::<Vec<_>>().join(", "),
+            cpus.join(", "),
+            kind.machine.clone(),
+        ]);
+    }
+    table
 }
 
 /// Lists every number of a machine, with its source.

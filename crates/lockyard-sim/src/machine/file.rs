@@ -69,7 +69,8 @@ pub(super) fn parse(origin: &str, text: &str, beside: Option<&Beside>) -> Result
         None => Inherited::default(),
     };
     let mut found = Found { numbers, order, parameters };
-    read_sections(&source, top, &inherited, &mut found)?;
+    let borrowed = found.parameters.first().and_then(|scale| scale.assumed.clone());
+    read_sections(&source, top, (&inherited, borrowed.as_deref()), &mut found)?;
     let Found { numbers, order, parameters } = found;
     let threads = numbers.sockets * numbers.complexes * numbers.cores * numbers.threads;
     if threads > MAX_THREADS {
@@ -95,11 +96,12 @@ struct Found {
     parameters: Vec<Parameter>,
 }
 
-/// Reads the sections of numbers. Takes those that the file leaves out from its family.
+/// Reads the sections of numbers. Takes those that the file leaves out from its family. If the
+/// scale has a reason for an assumption, the family is borrowed, and so its numbers are assumed.
 fn read_sections(
     source: &Source,
     top: &DeTable,
-    inherited: &Inherited,
+    (inherited, borrowed): (&Inherited, Option<&str>),
     found: &mut Found,
 ) -> Result<()> {
     let said = |section: &str| !OPTIONAL.contains(&section) || top.contains_key(section);
@@ -111,13 +113,17 @@ fn read_sections(
         for spec in SPECS.iter().filter(|s| s.section == section) {
             let inherited = inherited.get(&format!("{section}.{}", spec.name));
             if let (None, Some(number)) = (table.get(spec.name), inherited) {
-                found.parameters.push(inherited_parameter(
+                let mut parameter = inherited_parameter(
                     source,
                     spec,
                     number,
                     &mut found.numbers,
                     &mut found.order,
-                )?);
+                )?;
+                if let (None, Some(why)) = (&parameter.assumed, borrowed) {
+                    parameter.assumed = Some(format!("borrowed; {why}"));
+                }
+                found.parameters.push(parameter);
                 continue;
             }
             let Some(entry) = table.get(spec.name) else {

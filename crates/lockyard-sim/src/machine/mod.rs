@@ -12,7 +12,9 @@
 //! | `family.rs` | the numbers that machines of one protocol share |
 //! | `checks.rs` | names of the figures to compare with |
 //! | `shipped.rs` | the machines in the binary; reading a file |
+//! | `alias.rs` | names under which clouds rent parts of them |
 
+mod alias;
 mod checks;
 pub(crate) mod description;
 mod family;
@@ -21,6 +23,7 @@ mod parameters;
 mod shipped;
 mod source;
 
+pub use alias::{Rented, rented};
 pub use checks::{CHECK_NAMES, walked_kib};
 pub use description::{Machine, Place, ServiceOrder};
 pub use family::Beside;
