@@ -123,7 +123,7 @@ impl Print {
 }
 
 /// Refuses a name that a machine file does not accept.
-fn check_name(name: &str) -> Result<(), Failure> {
+pub(crate) fn check_name(name: &str) -> Result<(), Failure> {
     let allowed = |b: u8| b.is_ascii_alphanumeric() || b"-_.".contains(&b);
     if !name.is_empty() && name.len() <= 100 && name.bytes().all(allowed) {
         return Ok(());

@@ -22,8 +22,10 @@ mod call_path;
 mod child;
 mod compare;
 mod errors;
+mod fit;
 mod host;
 mod machines;
+mod machines_new;
 mod measure;
 mod measure_tables;
 mod memory;
@@ -40,6 +42,7 @@ mod scenarios;
 mod screen;
 mod shell;
 mod signals;
+mod standard;
 mod sweep;
 mod syscalls;
 mod temporary;
@@ -123,6 +126,7 @@ fn perform(arguments: &Arguments, locks: &LockKinds) -> Result<ExitCode, Failure
         Some(Command::Sweep(options)) => sweep::run(options, locks),
         Some(Command::Merge(options)) => sweep::merge(options, locks),
         Some(Command::Measure(options)) => measure::run(options, locks),
+        Some(Command::Fit(options)) => fit::run(options, locks),
         Some(Command::MeasureTables(options)) => measure_tables::run(options),
         Some(Command::Syscalls(options)) => syscalls::run(options),
         Some(Command::LockCallPath(options)) => call_path::run(options),

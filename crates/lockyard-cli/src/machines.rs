@@ -3,7 +3,7 @@
 use crate::arguments::{Machines, MachinesCommand};
 use crate::errors::Failure;
 use crate::screen::screen;
-use crate::{calibrate, output};
+use crate::{calibrate, machines_new, output};
 use lockyard_measure::detect;
 use lockyard_predict::machine::known_figures;
 use lockyard_predict::machine::report::{list, show};
@@ -38,5 +38,6 @@ pub(crate) fn run(options: &Machines) -> Result<(), Failure> {
             output::result(None, interrupted, extent)
         }
         Some(MachinesCommand::Calibrate(options)) => calibrate::run(options, format),
+        Some(MachinesCommand::New(options)) => machines_new::run(options, format),
     }
 }

@@ -5,7 +5,7 @@ use crate::baselines::Baselines;
 use crate::errors::Failure;
 use crate::report::{About, Reports};
 use crate::values::{check_most, thread_list};
-use crate::{call_path, host, output, progress};
+use crate::{call_path, host, output, progress, standard};
 use lockyard_lab::measure;
 use lockyard_measure::cpus::{Cpus, MOST_THREADS, Placement};
 use lockyard_measure::peers;
@@ -18,11 +18,17 @@ use lockyard_results::{published, scaling};
 use lockyard_scenarios::LockKinds;
 
 pub(crate) fn run(options: &Measure, locks: &LockKinds) -> Result<(), Failure> {
-    call_path::no_scenario(&options.scenario)?;
-    let mut script = names::scenario(&options.scenario, locks)?;
+    if let Some(seconds) = options.standard {
+        return standard::run(options, seconds);
+    }
+    let (Some(scenario), Some(threads)) = (&options.scenario, &options.threads) else {
+        unreachable!("the arguments need both")
+    };
+    call_path::no_scenario(scenario)?;
+    let mut script = names::scenario(scenario, locks)?;
     let list = options.peers.as_deref();
     let variants = peers::choose(&mut script, &options.variants, list, &options.locks)?;
-    let threads = thread_list(&options.threads)?;
+    let threads = thread_list(threads)?;
     check_most("--threads", "threads", &threads, MOST_THREADS)?;
     if options.fit {
         scaling::check(&threads)?;

@@ -101,6 +101,14 @@ pub(crate) fn measuring(text: &str) -> Result<Duration, String> {
     seconds(text, LEAST_SECONDS, MOST_SECONDS)
 }
 
+/// Reads a clock in GHz.
+pub(crate) fn ghz(text: &str) -> Result<f64, String> {
+    let number = text.trim().parse().ok();
+    number
+        .filter(|ghz| (0.1..=10.0).contains(ghz))
+        .ok_or_else(|| format!("is `{}`; allowed: 0.1 to 10", lockyard_support::printable(text)))
+}
+
 /// Reads the time without progress after which a run is aborted.
 pub(crate) fn stalled_after(text: &str) -> Result<Duration, String> {
     seconds(text, 0.1, 3600.0)

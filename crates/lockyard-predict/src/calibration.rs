@@ -6,6 +6,7 @@ use crate::local_work::{self, LocalWork};
 use crate::names;
 use crate::placement::{MachinePlacement, check_threads};
 use crate::simulate::{CellSpec, RunPlan, SimulationEffort, simulate};
+use lockyard_results::cell_key::CellKey;
 use lockyard_results::published::{PublishedCell, PublishedTable};
 use lockyard_scenarios::{Calibration, Gives, Length, LockKinds, Metric, Region, Script, Variant};
 use lockyard_support::{InputError, threads as in_words};
@@ -18,7 +19,7 @@ pub fn calibration_cell<'t>(
     machine: &str,
     tables: &'t [PublishedTable],
 ) -> Option<&'t PublishedCell> {
-    let calibration = script.calibration.as_ref()?;
+    let calibration = script.calibration.as_ref().filter(|c| c.measured.is_none())?;
     let variant = calibration.variant.as_deref().unwrap_or(variant);
     let experiment = calibration.experiment.as_deref().unwrap_or(&script.name);
     let own = calibration.machines.iter().find(|name| *name == machine);
@@ -175,16 +176,28 @@ fn no_variant(script: &Script, of: &Script, variant: &str) -> Failure {
     )))
 }
 
-/// Returns the calibration cell, or an error if it does not exist.
-fn required_cell<'t>(
+/// Returns the calibration cell, or an error if it does not exist. A figure that the user measured
+/// is a cell of no table.
+fn required_cell(
     script: &Script,
     calibration: &Calibration,
     variant: &Variant,
     machine: &str,
-    tables: &'t [PublishedTable],
-) -> Result<&'t PublishedCell, Failure> {
-    calibration_cell(script, &variant.name, machine, tables).ok_or_else(|| {
-        let of = calibration.variant.as_deref().unwrap_or(&variant.name);
+    tables: &[PublishedTable],
+) -> Result<PublishedCell, Failure> {
+    let of = calibration.variant.as_deref().unwrap_or(&variant.name);
+    if let (Some(value), Some(machine)) = (calibration.measured, calibration.machines.first()) {
+        let key = CellKey {
+            experiment: script.name.clone(),
+            machine: machine.clone(),
+            variant: of.to_owned(),
+            threads: calibration.threads,
+            metric: script.metric.name().to_owned(),
+            unit: script.metric.unit().to_owned(),
+        };
+        return Ok(PublishedCell { key, value });
+    }
+    calibration_cell(script, &variant.name, machine, tables).cloned().ok_or_else(|| {
         let threads = calibration.threads.map(|threads| format!(", {}", in_words(threads)));
         Failure::Input(InputError(format!(
             "scenario `{}`: no published table has its calibration cell ({}, {of}{})",
@@ -225,7 +238,7 @@ pub fn local_work(
         unreachable!("a script's calibration names one of its variants")
     };
     let (Some(tasks), Some(throughput)) =
-        (script.tasks(cell.key.threads), calibration_throughput(script, script.metric, cell))
+        (script.tasks(cell.key.threads), calibration_throughput(script, script.metric, &cell))
     else {
         return Err(Failure::Input(InputError(format!(
             "scenario `{}`: neither its calibration cell nor `tasks` in [run] says how many tasks \
@@ -235,9 +248,13 @@ pub fn local_work(
     };
     check_threads(&machine, tasks)?;
     let order = MachinePlacement::Order(script.order);
+    // With one thread, the mean time of an operation does not depend on how much operations differ.
+    // Equal ones show it exactly.
+    let equal = (calibration.measured.is_some() && tasks == 1)
+        .then(|| Variant { work_varies: false, ..variant.clone() });
     let spec = CellSpec {
         machine: &machine,
-        variant,
+        variant: equal.as_ref().unwrap_or(variant),
         placement: &order,
         home: script.home,
         threads: tasks,
@@ -245,7 +262,7 @@ pub fn local_work(
     };
     let solved = match calibration.gives {
         Gives::WorkAndUnit { region } => {
-            let share = cpu_share(script, cell, region, tables)?;
+            let share = cpu_share(script, &cell, region, tables)?;
             local_work::solve_cpu_time(&spec, region, share)
         }
         _ => local_work::solve(&spec, throughput),

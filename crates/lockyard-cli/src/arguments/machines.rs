@@ -1,7 +1,7 @@
 //! The arguments of `lockyard machines`.
 
 use super::common::Format;
-use crate::values::measuring;
+use crate::values::{ghz, measuring};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -48,6 +48,39 @@ pub(crate) enum MachinesCommand {
     },
     /// Measure this host, write a machine file, predict the measurements
     Calibrate(Calibrate),
+    /// Make a machine file from latencies between cores
+    New(NewMachine),
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  \
+                  lockyard machines new --from-pingpong matrix.csv --out mine.toml\n\n\
+                  See docs/use/send-your-machine.md.")]
+pub(crate) struct NewMachine {
+    /// Latencies: CSV of core-to-core-latency, JSON of machines calibrate, or the file of measure
+    /// --standard
+    #[arg(long, value_name = "FILE")]
+    pub(crate) from_pingpong: PathBuf,
+    /// Sockets x complexes of a socket x cores x threads, e.g. 2x8x8x2 [default: found in the
+    /// latencies]
+    #[arg(long, value_name = "SxXxCxT", allow_hyphen_values = true)]
+    pub(crate) topology: Option<String>,
+    /// Shipped machine for everything that FILE does not have [default: by the processor, or by
+    /// FILE's name]
+    #[arg(long, value_name = "NAME")]
+    pub(crate) like: Option<String>,
+    /// Clock in GHz, 0.1 to 10 [default: that of the machine that it is like]
+    #[arg(long, value_name = "G", value_parser = ghz, allow_hyphen_values = true)]
+    pub(crate) ghz: Option<f64>,
+    /// Name of the machine [default: derived from the processor's, or from FILE]
+    #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
+    pub(crate) name: Option<String>,
+    /// Write the machine file here [default: print it below the latencies]
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Replace the file if it exists
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
 }
 
 #[derive(Debug, Args)]

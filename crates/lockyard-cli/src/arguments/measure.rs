@@ -4,16 +4,46 @@ use super::baselines::BaselineOptions;
 use super::common::Output;
 use super::report::ReportFile;
 use super::rounds::{Rounds, Stall};
+use crate::values::measuring;
 use clap::Args;
+use std::path::PathBuf;
+use std::time::Duration;
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  lockyard measure page-ref -t 1,2 --repeats 3")]
+#[command(after_help = "Examples:\n  lockyard measure page-ref -t 1,2 --repeats 3\n  \
+                  lockyard measure --standard=2 --out my-machine.json")]
 pub(crate) struct Measure {
     /// Scenario name (fstat2, page-ref, spin-loop/same-node/embedded, ...) or path of a script
-    pub(crate) scenario: String,
+    #[arg(required_unless_present = "standard", conflicts_with = "standard")]
+    pub(crate) scenario: Option<String>,
     /// Thread counts, e.g. 1-4,8
-    #[arg(short, long, value_name = "LIST", allow_hyphen_values = true)]
-    pub(crate) threads: String,
+    #[arg(
+        short,
+        long,
+        value_name = "LIST",
+        allow_hyphen_values = true,
+        required_unless_present = "standard",
+        conflicts_with = "standard"
+    )]
+    pub(crate) threads: Option<String>,
+    /// Measure what describes this host instead, in about 4 minutes (=S for S seconds): a file to
+    /// send (see docs/use/send-your-machine.md)
+    #[arg(
+        long,
+        value_name = "S",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "240",
+        value_parser = measuring,
+        requires = "out"
+    )]
+    pub(crate) standard: Option<Duration>,
+    /// With --standard: write the file here
+    #[arg(long, value_name = "FILE", requires = "standard")]
+    pub(crate) out: Option<PathBuf>,
+    /// With --out: replace the file if it exists
+    #[arg(long, requires = "out")]
+    pub(crate) force: bool,
     /// Variant to measure; repeatable [default: all]
     #[arg(short, long = "variant", value_name = "NAME")]
     pub(crate) variants: Vec<String>,

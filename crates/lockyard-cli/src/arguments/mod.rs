@@ -5,6 +5,7 @@ mod call_path;
 mod common;
 mod compare;
 mod display;
+mod fit;
 mod machines;
 mod measure;
 mod measure_tables;
@@ -23,7 +24,8 @@ pub(crate) use call_path::CallPath;
 pub(crate) use common::Output;
 pub(crate) use compare::Compare;
 pub(crate) use display::{ColourChoice, Display};
-pub(crate) use machines::{Calibrate, Machines, MachinesCommand};
+pub(crate) use fit::FitData;
+pub(crate) use machines::{Calibrate, Machines, MachinesCommand, NewMachine};
 pub(crate) use measure::Measure;
 pub(crate) use measure_tables::MeasureTables;
 pub(crate) use predict::Predict;
@@ -71,6 +73,8 @@ pub(crate) enum Command {
     Merge(Merge),
     /// Measure a scenario on this host
     Measure(Measure),
+    /// Compare your measurements with a machine's predictions
+    Fit(FitData),
     /// Measure tables, counters and reclamation beside alternatives
     MeasureTables(MeasureTables),
     /// Measure system calls on one file, and lockyard's lockref for comparison
@@ -81,7 +85,7 @@ pub(crate) enum Command {
     Profile(Profile),
     /// Compare two results, or programs; exit with code 1 if B is slower
     Compare(Compare),
-    /// List the simulated machines; show, check or calibrate one
+    /// List the simulated machines; show, check, calibrate or make one
     Machines(Machines),
     /// List the scenarios; show one, or write a template
     Scenarios(Scenarios),

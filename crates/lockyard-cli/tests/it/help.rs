@@ -73,6 +73,10 @@ fn every_command_has_examples_and_they_work() {
         std::fs::write(directory.join(name), &rows.stdout).expect("there is room");
     }
     std::fs::write(directory.join("plan.toml"), PLAN).expect("there is room");
+    let data = "scenario,variant,threads,measured\npage-ref,xadd,1,6\npage-ref,xadd,2,40\n";
+    for (name, text) in [("matrix.csv", "\n20\n85,84\n85,84,20\n"), ("data.csv", data)] {
+        std::fs::write(directory.join(name), text).expect("there is room");
+    }
     let path = format!("{}:{}", old.display(), std::env::var("PATH").unwrap_or_default());
     let mut run = HashSet::new();
     for (name, help) in help_of_all("80") {

@@ -26,6 +26,7 @@ mod report;
 mod results;
 mod schema;
 mod screens;
+mod sent;
 mod shell;
 mod support;
 mod surroundings;

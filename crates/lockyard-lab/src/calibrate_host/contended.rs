@@ -8,6 +8,9 @@ use lockyard_sim::Machine;
 /// Script with the scenarios.
 const SCRIPT: &str = include_str!("contended.toml");
 
+/// Script with more scenarios, for a standard measurement.
+const MORE: &str = include_str!("standard.toml");
+
 /// Variant for the experiment on siblings, see `docs/evidence/siblings.md`.
 const SIBLINGS: (&str, &str) = ("fstat2", "lockref-pause");
 
@@ -18,6 +21,17 @@ const SIBLINGS: (&str, &str) = ("fstat2", "lockref-pause");
 /// If the script is broken. A test parses it.
 pub(super) fn variants() -> Vec<Variant> {
     Script::parse("contended.toml", SCRIPT).expect("it is a script").variants
+}
+
+/// Returns the variants of a standard measurement: those of the scenarios, and as many with local
+/// work.
+///
+/// # Panics
+///
+/// If the script is broken. A test parses it.
+pub fn standard_variants() -> Vec<Variant> {
+    let more = Script::parse("standard.toml", MORE).expect("it is a script").variants;
+    variants().into_iter().chain(more).collect()
 }
 
 /// Returns the variant for the experiment on siblings.
@@ -108,6 +122,12 @@ mod tests {
         );
         assert!(variants.iter().all(|v| (1..=2).contains(&v.steps.len())), "{variants:?}");
         assert_eq!(siblings_variant().name, "lockref-pause");
+        let standard = standard_variants();
+        assert_eq!(standard.len(), 12);
+        let mut names: Vec<&str> = standard.iter().map(|v| v.name.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), 12, "{names:?}");
     }
 
     #[test]

@@ -25,6 +25,9 @@ impl Taken {
     ///
     /// If the relative is not among the shipped machines.
     pub(super) fn of(measurements: &Measurements) -> Result<Taken, String> {
+        if let Some(name) = &measurements.given.relative {
+            return Taken::given(name);
+        }
         let relative = measurements.processor.relative();
         let Some(machine) = Machine::shipped(relative.machine) else {
             return Err(format!("there is no machine `{}` to take numbers from", relative.machine));
@@ -32,6 +35,20 @@ impl Taken {
         let maker = measurements.processor.maker().to_owned();
         let foreign_to = relative.foreign.then_some(maker);
         Ok(Taken { machine, why: relative.why, member: relative.member, foreign_to })
+    }
+
+    /// Takes the relative that the user gave.
+    fn given(name: &str) -> Result<Taken, String> {
+        let Some(machine) = Machine::shipped(name) else {
+            return Err(format!("there is no machine `{name}` to take numbers from"));
+        };
+        let borrows = machine.parameter("family.scale").and_then(|scale| scale.assumed.as_ref());
+        // A relative that borrows its family says of whose processors it is.
+        let of_others = borrows.and_then(|why| {
+            let (_, rest) = why.split_once("no family is fitted on ")?;
+            rest.strip_suffix(" processors").map(str::to_owned)
+        });
+        Ok(Taken { machine, why: "as given", member: false, foreign_to: of_others })
     }
 
     /// Returns the family that replaces a vendor's missing family, with a note that says so.
@@ -90,18 +107,8 @@ pub(super) fn begin(
 ) -> Result<Draft, String> {
     sound(measurements)?;
     let layout = &measurements.layout;
-    let Some(clock) = measurements.alone(Alone::Clock) else {
-        return Err(
-            "the clock could not be measured, and without it there are no cycles".to_owned()
-        );
-    };
-    if !(0.1..=10.0).contains(&clock.value) {
-        return Err(format!(
-            "the clock was measured as {} GHz; a machine file allows 0.1 to 10",
-            draft::rounded(clock.value)
-        ));
-    }
-    let ghz = (clock.value * 1000.0).round() / 1000.0;
+    let (clock, of_clock) = clock(measurements, taken)?;
+    let ghz = (clock * 1000.0).round() / 1000.0;
     let processor = measurements.processor.describe();
     let own_name = format!(
         "{}-{}s{}c{}t",
@@ -121,7 +128,7 @@ pub(super) fn begin(
         family,
         Scale { factor: round4(scale), origin: of_relative },
     );
-    draft.measured = format!("measured by `machines calibrate`, {}", measurements.date);
+    draft.measured = measurements.origin();
     draft.head = head(measurements, taken, &processor);
     draft.notes.extend(taken.borrowed().map(|(_, said)| said));
     if measurements.processor.virtualised {
@@ -129,11 +136,16 @@ pub(super) fn begin(
     }
     draft.notes.extend(steady::steadiness(measurements).notes);
 
-    let seen =
-        |what: &str| Origin::Source(format!("read from this host, {}: {what}", measurements.date));
-    let cpus = seen("the CPUs that the process may use");
+    let seen = |what: &str| match &measurements.given.origin {
+        Some(origin) => Origin::Source(format!("{origin}: {what}")),
+        None => Origin::Source(format!("read from this host, {}: {what}", measurements.date)),
+    };
+    let from_matrix = measurements.given.origin.is_some();
+    let cpus = if from_matrix { "groups of CPUs" } else { "the CPUs that the process may use" };
+    let cpus = seen(cpus);
+    let caches = if from_matrix { cpus.clone() } else { seen("shared last-level caches") };
     draft.set("topology", "sockets", layout.sockets as f64, cpus.clone());
-    draft.set("topology", "complexes", layout.complexes as f64, seen("shared last-level caches"));
+    draft.set("topology", "complexes", layout.complexes as f64, caches);
     draft.set("topology", "cores", layout.cores as f64, cpus.clone());
     draft.set("topology", "threads", layout.threads as f64, cpus);
     let (line, from) = match measurements.processor.line_bytes {
@@ -141,15 +153,38 @@ pub(super) fn begin(
         None => (64.0, Origin::Assumed("the system does not say; most have 64".to_owned())),
     };
     draft.set("topology", "line_bytes", line, from);
-    let said =
-        measured(measurements, clock, "GHz", "a chain of operations of one cycle on one busy core");
-    draft.set("clock", "ghz", ghz, said);
+    draft.set("clock", "ghz", ghz, of_clock);
     costs(&mut draft, measurements, taken, ghz)?;
     protocol(&mut draft, measurements, taken, ghz);
     let check = |(name, figure)| Check { name, figure, is_input: false };
     draft.checks = draft::figures(measurements).into_iter().map(check).collect();
     draft.is_input("atomic_add_uncontended");
     Ok(draft)
+}
+
+/// Returns the clock in GHz, with its origin.
+fn clock(measurements: &Measurements, taken: &Taken) -> Result<(f64, Origin), String> {
+    let given = &measurements.given;
+    let (ghz, origin) = match (measurements.alone(Alone::Clock), given.ghz, &given.relative) {
+        (Some(clock), None, _) => {
+            let what = "a chain of operations of one cycle on one busy core";
+            (clock.value, measured(measurements, clock, "GHz", what))
+        }
+        (_, Some(ghz), _) => (ghz, Origin::Source("given with --ghz".to_owned())),
+        (None, None, Some(_)) => (taken.number("clock.ghz"), taken.assumed("clock.ghz")),
+        (None, None, None) => {
+            return Err(
+                "the clock could not be measured, and without it there are no cycles".to_owned()
+            );
+        }
+    };
+    if !(0.1..=10.0).contains(&ghz) {
+        return Err(format!(
+            "the clock was measured as {} GHz; a machine file allows 0.1 to 10",
+            draft::rounded(ghz)
+        ));
+    }
+    Ok((ghz, origin))
 }
 
 /// Checks the measured figures.
@@ -175,11 +210,16 @@ fn sound(measurements: &Measurements) -> Result<(), String> {
 fn head(measurements: &Measurements, taken: &Taken, processor: &str) -> Vec<String> {
     let mut head = vec![
         format!("{processor}, {}.", measurements.layout.describe()),
-        format!(
-            "Written by `lockyard machines calibrate`, {}: {:.0} s, {} rounds. \
-             Figures are medians with their intervals.",
-            measurements.date, measurements.seconds, measurements.rounds
-        ),
+        match &measurements.given.origin {
+            Some(origin) => {
+                format!("Written by `lockyard machines new`, {}, from {origin}.", measurements.date)
+            }
+            None => format!(
+                "Written by `lockyard machines calibrate`, {}: {:.0} s, {} rounds. \
+                 Figures are medians with their intervals.",
+                measurements.date, measurements.seconds, measurements.rounds
+            ),
+        },
         "What was not measured is from the nearest relative and its family. The relative:"
             .to_owned(),
         format!("{}.", taken.describe()),
@@ -196,11 +236,7 @@ pub(super) fn measured(
     unit: &str,
     what: &str,
 ) -> Origin {
-    Origin::Source(format!(
-        "measured by `machines calibrate`, {}: {what}: {}",
-        measurements.date,
-        figure_text(figure, unit)
-    ))
+    Origin::Source(format!("{}: {what}: {}", measurements.origin(), figure_text(figure, unit)))
 }
 
 /// Sets the costs of a single CPU.
@@ -223,15 +259,24 @@ fn costs(
     };
     direct("load", Alone::Load, "a load that hits, its address from the one before");
     direct("pause", Alone::Pause, "the pause instruction");
+    let poll = (taken.number("cycles.poll"), taken.assumed("cycles.poll"));
+    draft.set("cycles", "poll", poll.0, poll.1);
     let Some(add) = measurements.alone(Alone::FetchAdd) else {
-        return Err("an atomic addition could not be measured; the file needs its cost".to_owned());
+        if measurements.given.relative.is_none() {
+            let what = "an atomic addition could not be measured; the file needs its cost";
+            return Err(what.to_owned());
+        }
+        for name in ["rmw_before_lock", "rmw_lock"] {
+            let full = format!("cycles.{name}");
+            draft.set("cycles", name, taken.number(&full), taken.assumed(&full));
+        }
+        return Ok(());
     };
     // No single-CPU figure shows how the cost is divided.
     let before = taken.number("cycles.rmw_before_lock").min(cycles(add) - 1.0).max(0.0);
     draft.set("cycles", "rmw_before_lock", before, taken.assumed("cycles.rmw_before_lock"));
     let from = measured(measurements, add, "ns", "an atomic addition, less rmw_before_lock");
     draft.set("cycles", "rmw_lock", (cycles(add) - before).max(1.0), from);
-    draft.set("cycles", "poll", taken.number("cycles.poll"), taken.assumed("cycles.poll"));
     Ok(())
 }
 

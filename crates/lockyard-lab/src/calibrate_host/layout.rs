@@ -139,6 +139,16 @@ impl Layout {
         self.places.iter().map(|(cpu, _)| *cpu).collect()
     }
 
+    /// Returns the CPUs with their places, in the same order. [`Layout::new`] makes the layout of
+    /// them again.
+    pub fn cpus_at(&self) -> Vec<CpuAt> {
+        let at = |&(cpu, [package, complex, core, _]): &(usize, [usize; 4])| {
+            let complex = package * self.complexes + complex;
+            CpuAt { cpu, package, complex, core: complex * self.cores + core }
+        };
+        self.places.iter().map(at).collect()
+    }
+
     /// Returns the hardware thread of the machine on which task `index` runs, if tasks run on
     /// [`Layout::cpus`] in order.
     pub fn place(&self, index: usize) -> usize {
@@ -247,6 +257,7 @@ mod tests {
         assert_eq!(pairs.values().map(Vec::len).sum::<usize>(), 48 * 47 / 2);
         assert_eq!(layout.siblings().len(), 24);
         assert_eq!(layout.describe(), "2 sockets x 3 complexes x 4 cores x 2 threads");
+        assert_eq!(Layout::new(&layout.cpus_at()), layout);
     }
 
     #[test]

@@ -33,9 +33,22 @@ pub struct Contended {
     pub figure: Measured,
 }
 
+/// Things about a host that are given rather than measured.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Given {
+    /// Origin of the latencies, if `machines calibrate` did not measure them.
+    pub origin: Option<String>,
+    /// Name of the shipped machine that provides what was not measured.
+    pub relative: Option<String>,
+    /// Clock in GHz.
+    pub ghz: Option<f64>,
+}
+
 /// All measurements of a host.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Measurements {
+    /// Things that are given.
+    pub given: Given,
     /// Processor of the host.
     pub processor: CalibratedProcessor,
     /// Layout of the processor's CPUs.
@@ -64,6 +77,14 @@ pub struct Measurements {
 }
 
 impl Measurements {
+    /// Returns the origin of the measurements, for the sources of a file.
+    pub(super) fn origin(&self) -> String {
+        match &self.given.origin {
+            Some(origin) => origin.clone(),
+            None => format!("measured by `machines calibrate`, {}", self.date),
+        }
+    }
+
     /// Returns a single-CPU figure.
     pub fn alone(&self, what: Alone) -> Option<Measured> {
         self.alone.iter().find(|(found, _)| *found == what).map(|(_, figure)| *figure)
@@ -146,7 +167,7 @@ pub(super) fn sampled(
 }
 
 /// Returns today's date.
-pub(super) fn today() -> String {
+pub fn today() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |passed| passed.as_secs());
     date(now / 86_400)
 }

@@ -40,14 +40,15 @@ mod tests;
 mod trials;
 
 pub use alone::Alone;
+pub use contended::standard_variants;
 pub use draft::slug;
 pub use figures::{CalibrationRow, FigureRole, Figures, cells, compare, measured};
 pub use layout::{CpuAt, Layout};
 pub use lockyard_sim::LineDistance;
-pub use measurements::{Contended, Measurements, PairFigure};
+pub use measurements::{Contended, Given, Measurements, PairFigure, today};
 pub use pair::Pair;
 pub use processor::CalibratedProcessor;
 pub use report::render;
-pub use rounds::{LEAST_SECONDS, MOST_SECONDS, measure};
+pub use rounds::{LEAST_SECONDS, MOST_SECONDS, measure, measure_variants};
 pub use solve::{Calibrated, calibrate};
 pub use steady::{ADVICE, Steadiness, differs, steadiness};

@@ -53,6 +53,15 @@ pub enum Pair {
 }
 
 impl Pair {
+    /// All measurements.
+    pub const ALL: [Pair; 5] = [
+        Pair::HandOver,
+        Pair::Add,
+        Pair::CompareExchange,
+        Pair::LoadHomedReader,
+        Pair::LoadHomedWriter,
+    ];
+
     /// Returns the name in results.
     pub fn name(self) -> &'static str {
         match self {
@@ -323,21 +332,13 @@ mod tests {
     use super::*;
     use lockyard_measure::cpus::Cpus;
 
-    const ALL: [Pair; 5] = [
-        Pair::HandOver,
-        Pair::Add,
-        Pair::CompareExchange,
-        Pair::LoadHomedReader,
-        Pair::LoadHomedWriter,
-    ];
-
     #[test]
     fn a_visit_accounts_for_every_try() {
         let cpus = Cpus::allowed();
         if cpus.len() < 2 {
             return lockyard_testing::skip!("there is one CPU");
         }
-        for what in ALL {
+        for what in Pair::ALL {
             let visit = match visit(what, cpus.cpu(0), cpus.cpu(1), 100) {
                 Ok(visit) => visit,
                 Err(message) => {
@@ -355,7 +356,7 @@ mod tests {
     #[test]
     fn two_threads_on_one_cpu_end_too() {
         let cpu = Cpus::allowed().cpu(0);
-        for what in ALL {
+        for what in Pair::ALL {
             // Both threads share one CPU, so each waits until the other is scheduled. The tries are
             // discarded or slow, but the visit ends.
             if let Ok(visit) = visit(what, cpu, cpu, 0) {

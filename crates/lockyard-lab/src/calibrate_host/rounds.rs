@@ -5,8 +5,8 @@ use super::measurements::{figure, sampled, today};
 use super::on_cpu::OnCpu;
 use super::pair::{self, Visit};
 use super::{
-    Alone, CalibratedProcessor, Contended, Layout, LineDistance, Measurements, Pair, PairFigure,
-    alone, contended,
+    Alone, CalibratedProcessor, Contended, Given, Layout, LineDistance, Measurements, Pair,
+    PairFigure, alone, contended,
 };
 use crate::calibrate_host::trials;
 use lockyard_measure::order::Orders;
@@ -79,8 +79,21 @@ struct Plan {
 /// If threads cannot be pinned, a run of a scenario fails, or the host is too busy to measure
 /// anything.
 pub fn measure(seconds: f64, progress: &mut dyn FnMut(f64)) -> Result<Measurements, String> {
+    measure_variants(contended::variants(), seconds, progress)
+}
+
+/// Measures this host as [`measure`] does, with other contended scenarios.
+///
+/// # Errors
+///
+/// As [`measure`].
+pub fn measure_variants(
+    variants: Vec<Variant>,
+    seconds: f64,
+    progress: &mut dyn FnMut(f64),
+) -> Result<Measurements, String> {
     let layout = Layout::of_process();
-    let mut plan = plan(&layout, seconds);
+    let mut plan = plan(&layout, variants, seconds);
     let cpus = layout.cpus();
     let begin = Instant::now();
     let mut orders = Orders::new(plan.things.len());
@@ -131,7 +144,7 @@ fn on(cpus: &[usize], tasks: &[usize]) -> Vec<usize> {
 }
 
 /// Plans the measurements of these CPUs to fit into the time.
-fn plan(layout: &Layout, seconds: f64) -> Plan {
+fn plan(layout: &Layout, variants: Vec<Variant>, seconds: f64) -> Plan {
     let mut things: Vec<Thing> = Alone::ALL.map(Thing::Alone).to_vec();
     let mut expected = things.len() as f64 * ALONE_SECONDS;
     let pairs = layout.pairs();
@@ -145,7 +158,6 @@ fn plan(layout: &Layout, seconds: f64) -> Plan {
             things.extend(what.into_iter().map(|what| Thing::Pair(what, closer)));
         }
     }
-    let variants = contended::variants();
     for tasks in numbers_of_tasks(layout.cpus().len()) {
         for variant in 0..variants.len() {
             things.push(Thing::Contended(variant, (0..tasks).collect()));
@@ -254,6 +266,7 @@ struct Course {
 fn summarise(plan: Plan, layout: Layout, course: Course) -> Measurements {
     let Course { seconds, rounds, lost } = course;
     let mut found = Measurements {
+        given: Given::default(),
         processor: CalibratedProcessor::of_host(),
         layout,
         date: today(),
@@ -309,11 +322,11 @@ mod tests {
 
     #[test]
     fn every_pair_is_measured_if_there_is_time_and_a_sample_of_each_distance_if_not() {
-        let small = plan(&host(1, 4, 2), 60.0);
+        let small = plan(&host(1, 4, 2), contended::variants(), 60.0);
         assert_eq!(hand_overs(&small), 28);
         assert!(!small.notes.iter().any(|note| note.contains("sample")), "{:?}", small.notes);
         let layout = host(2, 64, 2);
-        let large = plan(&layout, 60.0);
+        let large = plan(&layout, contended::variants(), 60.0);
         let count = hand_overs(&large);
         assert!((9..4000).contains(&count), "{count} of {}", 256 * 255 / 2);
         for distance in [LineDistance::Core, LineDistance::Complex, LineDistance::Remote] {
@@ -340,7 +353,7 @@ mod tests {
         assert!(of(&host(1, 2, 2)).unwrap_err().contains("there are 2"));
         assert_eq!(of(&host(1, 4, 2)).unwrap(), [vec![0], vec![0, 1, 2, 4, 5, 6]]);
         assert_eq!(of(&host(1, 6, 2)).unwrap()[2], [0, 1, 2, 3, 4, 5]);
-        let alone = plan(&host(1, 1, 1), 1.0);
+        let alone = plan(&host(1, 1, 1), contended::variants(), 1.0);
         assert!(alone.notes[0].contains("how siblings share a line cannot be measured here"));
     }
 }

@@ -82,13 +82,12 @@ pub fn calibrate(measurements: &Measurements, name: Option<&str>) -> Result<Cali
     directory(&mut draft, measurements)?;
     leg(&mut draft, measurements, LineDistance::Remote, "socket_leg", &mut notes)?;
     let machine = draft.machine()?;
-    let assumed = machine.parameters().iter().filter(|p| p.assumed.is_some()).count();
-    let of_family = machine
-        .parameters()
-        .iter()
-        .filter(|p| p.assumed.is_none())
-        .filter(|p| p.source.as_ref().is_some_and(|source| source.starts_with("family ")))
-        .count();
+    let is_of_family = |p: &&lockyard_sim::Parameter| {
+        p.source.as_ref().is_some_and(|source| source.starts_with("family "))
+    };
+    let of_family = machine.parameters().iter().filter(is_of_family).count();
+    let is_assumed = |p: &&lockyard_sim::Parameter| p.assumed.is_some() && !is_of_family(p);
+    let assumed = machine.parameters().iter().filter(is_assumed).count();
     let all = machine.parameters().len();
     notes.push(format!(
         "of the file's {all} numbers {assumed} are assumed, {of_family} are the family's ({}; \
@@ -198,11 +197,10 @@ fn solved(
     found: Found,
 ) -> String {
     format!(
-        "set so that the simulated ping-pong between {} is {:.2} ns; \
-         measured by `machines calibrate`, {}: {}",
+        "set so that the simulated ping-pong between {} is {:.2} ns; {}: {}",
         layout::describe(distance),
         found.figure,
-        measurements.date,
+        measurements.origin(),
         figure_text(measured, "ns")
     )
 }
@@ -287,10 +285,10 @@ fn exclusive_loads(draft: &mut Draft, measurements: &Measurements) -> Result<(),
     let value = if miss(figures[1]) < miss(figures[0]) { 1.0 } else { 0.0 };
     let source = format!(
         "chosen by the time that two cores take for an addition by compare-exchange: \
-         simulated {:.1} ns with 0, {:.1} ns with 1; measured by `machines calibrate`, {}: {}",
+         simulated {:.1} ns with 0, {:.1} ns with 1; {}: {}",
         figures[0],
         figures[1],
-        measurements.date,
+        measurements.origin(),
         figure_text(measured, "ns")
     );
     draft.set("protocol", "exclusive_loads", value, Origin::Source(source));
@@ -380,9 +378,11 @@ fn directory(draft: &mut Draft, measurements: &Measurements) -> Result<(), Strin
     let more = (reader.value - writer.value).max(0.0);
     let cycles = draft.machine()?.cycles(more).min(MOST_LEG as u64);
     let source = format!(
-        "measured by `machines calibrate`, {}: a load of a line that the other socket modified \
+        "{}: a load of a line that the other socket modified \
          takes {:.1} ns if it is at home with the reader and {:.1} ns if with the writer",
-        measurements.date, reader.value, writer.value
+        measurements.origin(),
+        reader.value,
+        writer.value
     );
     draft.set("cycles", "directory", cycles as f64, Origin::Source(source));
     draft.is_input("load_modified_remote_homed_reader");

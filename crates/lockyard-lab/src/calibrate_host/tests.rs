@@ -79,6 +79,7 @@ pub(super) fn imitate(
     }
     let sibling = number(machine, "protocol.smt_slowdown");
     Measurements {
+        given: Given::default(),
         processor: CalibratedProcessor {
             vendor: vendor.to_owned(),
             family: Some(6),

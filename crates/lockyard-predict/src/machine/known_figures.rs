@@ -123,9 +123,14 @@ pub fn uncontended(machine: &Machine) -> f64 {
 /// Returns the nanoseconds per hand-over of a word. Hardware thread 0 and `place` change the word
 /// in turn, each by a compare-exchange that it retries until it succeeds.
 pub fn ping_pong(machine: &Machine, place: usize, home: usize) -> Option<f64> {
+    Some(ping_pong_between(machine, [0, place], home))
+}
+
+/// Returns the nanoseconds per hand-over of a word between two hardware threads, as [`ping_pong`].
+pub fn ping_pong_between(machine: &Machine, places: [usize; 2], home: usize) -> f64 {
     let mut simulation = interruptible(Simulation::new(machine, 1));
     let word = simulation.place(SimulatedU64::new(0), 64, home);
-    for (me, place) in (0u64..).zip([0, place]) {
+    for (me, place) in (0u64..).zip(places) {
         let word = word.clone();
         simulation.spawn(place, move || {
             for _ in 0..TURNS {
@@ -137,7 +142,7 @@ pub fn ping_pong(machine: &Machine, place: usize, home: usize) -> Option<f64> {
         });
     }
     finish(&mut simulation);
-    Some(machine.nanoseconds(simulation.now()) / (2 * TURNS) as f64)
+    machine.nanoseconds(simulation.now()) / (2 * TURNS) as f64
 }
 
 /// Returns the nanoseconds of a load by hardware thread 0 of a line that `writer` has modified. The

@@ -21,13 +21,16 @@ pub enum Gives {
     },
 }
 
-/// A published cell that gives the local work, the machine's latencies, or another input.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A published cell, or a figure that the user measured, that gives the local work, the machine's
+/// latencies, or another input.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Calibration {
     /// The input that the cell gives.
     pub gives: Gives,
     /// Machines that have such a cell. All others use the result of the first of these.
     pub machines: Vec<String>,
+    /// The figure, in the script's metric, if the user measured it and no table has it.
+    pub measured: Option<f64>,
     /// Experiment of the cell; `None` means the script's.
     pub experiment: Option<String>,
     /// The cell's number of threads, if the table has one.

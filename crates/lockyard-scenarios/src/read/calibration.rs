@@ -17,6 +17,7 @@ pub(super) struct CalibrationEntry {
     threads: Option<Spanned<u32>>,
     variant: Option<Spanned<String>>,
     metric: Option<Spanned<String>>,
+    measured: Option<Spanned<f64>>,
     second: Option<Spanned<String>>,
     #[serde(default)]
     also: Vec<Spanned<String>>,
@@ -34,6 +35,8 @@ pub(super) fn calibration(
         threads.map(|threads| source.count("threads", threads, 1, 100_000)).transpose()?;
     let variant = entry.variant.as_ref().map(|v| names.variant(source, v)).transpose()?;
     let machines = match (&entry.machine, &entry.machines) {
+        // A user's machine may be a file.
+        (Some(machine), None) if entry.measured.is_some() => vec![source.text("machine", machine)?],
         (Some(machine), None) => vec![source.name("machine", machine)?],
         (None, Some(machines)) if !machines.get_ref().is_empty() => {
             let names = machines.get_ref().iter();
@@ -47,6 +50,9 @@ pub(super) fn calibration(
         }
     };
     let gives = gives(source, entry)?;
+    let measured = measured(source, entry, gives)?;
+    // A figure without a number of threads is that of one.
+    let threads = threads.or(measured.map(|_| 1));
     let experiment = entry.experiment.as_ref().map(|e| source.name("experiment", e)).transpose()?;
     Ok(Calibration {
         gives,
@@ -54,9 +60,30 @@ pub(super) fn calibration(
         experiment,
         threads,
         variant,
+        measured,
         metric: entry.metric.as_ref().map(|m| source.name("metric", m)).transpose()?,
         also: entry.also.iter().map(|m| source.name("also", m)).collect::<Result<_>>()?,
     })
+}
+
+/// Reads the figure that the user measured.
+fn measured(source: &Source, entry: &CalibrationEntry, gives: Gives) -> Result<Option<f64>> {
+    let Some(measured) = &entry.measured else { return Ok(None) };
+    let figure = source.positive("measured", measured, 1e15, "1e15")?;
+    let refuse = |what: &str| Err(source.error(measured.span(), what));
+    if gives != Gives::LocalWork {
+        return refuse("`measured` is for a calibration that gives `local-work`");
+    }
+    if entry.experiment.is_some() || entry.metric.is_some() {
+        return refuse(
+            "`measured` is a figure of this script: `experiment` and `metric` are for published \
+             cells",
+        );
+    }
+    if entry.variant.is_none() {
+        return refuse("`measured` needs `variant`, of which it is the figure");
+    }
+    Ok(Some(figure))
 }
 
 fn gives(source: &Source, entry: &CalibrationEntry) -> Result<Gives> {

@@ -233,6 +233,24 @@ fn a_wrong_calibration_is_named() {
             "either `machine`, or `machines`",
         ),
         (
+            GOOD,
+            "threads = 1",
+            "threads = 1\nmeasured = 0",
+            "`measured` is 0; allowed: above 0, at most 1e15",
+        ),
+        (
+            GOOD,
+            "threads = 1",
+            "threads = 1\nmeasured = 812000",
+            "`measured` needs `variant`, of which it is the figure",
+        ),
+        (
+            LOOP,
+            "gives = \"latencies\"",
+            "gives = \"latencies\"\nmeasured = 5.0",
+            "`measured` is for a calibration that gives `local-work`",
+        ),
+        (
             LOOP,
             "gives = \"latencies\"",
             "gives = \"latency\"",

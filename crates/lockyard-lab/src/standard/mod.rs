@@ -1,0 +1,20 @@
+//! A standard measurement of a host, as one file: what a stranger can send, and what others can
+//! make a machine of, or compare predictions with.
+//!
+//! The file is JSON. It has the processor, the CPUs with their places, costs of one CPU, hand-overs
+//! between CPUs, the slow-down by a sibling, and curves of scenarios on 1, 2, 4, ... CPUs. It has no
+//! names of hosts or users.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | `write` | measurements as text |
+//! | `read` | the text as measurements, with errors |
+
+mod read;
+mod write;
+
+pub use read::{MAX_BYTES, is_standard, read};
+pub use write::{Partial, write};
+
+/// Version of the format.
+const SCHEMA: &str = "lockyard-standard-1";
