@@ -26,6 +26,30 @@ pub struct Matrix {
 }
 
 impl Matrix {
+    /// Returns the groups of CPUs that pairs below `threshold` connect, in the order of their least
+    /// CPUs.
+    pub(super) fn connected(&self, threshold: f64) -> Vec<Vec<usize>> {
+        let mut leader: Vec<usize> = (0..self.cpus().len()).collect();
+        fn find(leader: &mut [usize], mut cpu: usize) -> usize {
+            while leader[cpu] != cpu {
+                leader[cpu] = leader[leader[cpu]];
+                cpu = leader[cpu];
+            }
+            cpu
+        }
+        for ((a, b), _) in self.pairs().filter(|(_, ns)| *ns < threshold) {
+            let (a, b) = (find(&mut leader, a), find(&mut leader, b));
+            leader[a.max(b)] = a.min(b);
+        }
+        let mut groups: Vec<Vec<usize>> = vec![Vec::new(); leader.len()];
+        for cpu in 0..leader.len() {
+            let of = find(&mut leader, cpu);
+            groups[of].push(cpu);
+        }
+        groups.retain(|group| !group.is_empty());
+        groups
+    }
+
     /// Reads a matrix. Errors call the file `origin`.
     ///
     /// # Errors
@@ -36,7 +60,7 @@ impl Matrix {
             true => of_json(origin, text)?,
             false => of_csv(origin, text)?,
         };
-        let groups = crate::from_pingpong::topology::connected(&found, f64::INFINITY);
+        let groups = found.connected(f64::INFINITY);
         if groups.len() > 1 {
             return Err(format!(
                 "{origin}: no latency connects the CPUs {} and {}; a matrix has one for each pair",

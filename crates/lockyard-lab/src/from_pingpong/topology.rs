@@ -96,30 +96,6 @@ impl Level {
     }
 }
 
-/// Returns the groups of CPUs that pairs below `threshold` connect, in the order of their least
-/// CPUs.
-pub(super) fn connected(matrix: &Matrix, threshold: f64) -> Vec<Vec<usize>> {
-    let mut leader: Vec<usize> = (0..matrix.cpus().len()).collect();
-    fn find(leader: &mut [usize], mut cpu: usize) -> usize {
-        while leader[cpu] != cpu {
-            leader[cpu] = leader[leader[cpu]];
-            cpu = leader[cpu];
-        }
-        cpu
-    }
-    for ((a, b), _) in matrix.pairs().filter(|(_, ns)| *ns < threshold) {
-        let (a, b) = (find(&mut leader, a), find(&mut leader, b));
-        leader[a.max(b)] = a.min(b);
-    }
-    let mut groups: Vec<Vec<usize>> = vec![Vec::new(); leader.len()];
-    for cpu in 0..leader.len() {
-        let of = find(&mut leader, cpu);
-        groups[of].push(cpu);
-    }
-    groups.retain(|group| !group.is_empty());
-    groups
-}
-
 /// Returns the thresholds in the gaps between latencies, from small to large.
 fn thresholds(matrix: &Matrix) -> Vec<f64> {
     let mut all: Vec<f64> = matrix.pairs().map(|(_, ns)| ns).collect();
@@ -132,7 +108,7 @@ fn thresholds(matrix: &Matrix) -> Vec<f64> {
 fn levels(matrix: &Matrix) -> Vec<Level> {
     let mut levels: Vec<Level> = Vec::new();
     for threshold in thresholds(matrix) {
-        let groups = connected(matrix, threshold);
+        let groups = matrix.connected(threshold);
         let found = match groups.iter().all(|group| group.len() == groups[0].len()) {
             true => Some((groups, None)),
             false => levels.last().and_then(|below| with_home(groups, below)),

@@ -15,6 +15,3 @@ mod write;
 
 pub use read::{MAX_BYTES, is_standard, read};
 pub use write::{Partial, write};
-
-/// Version of the format.
-const SCHEMA: &str = "lockyard-standard-1";

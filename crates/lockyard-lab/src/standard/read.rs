@@ -1,12 +1,14 @@
 //! The text of a standard file as measurements. What another program wrote is checked: an error
 //! says which entry is wrong, and what is allowed.
 
-use super::SCHEMA;
 use crate::calibrate_host::{
     Alone, CalibratedProcessor, Contended, CpuAt, Given, Layout, Measurements, Pair, PairFigure,
 };
 use lockyard_results::row::Measured;
 use serde_json::Value;
+
+/// Version of the format.
+pub(super) const SCHEMA: &str = "lockyard-standard-1";
 
 /// Maximum size of a file.
 pub const MAX_BYTES: u64 = 64 << 20;

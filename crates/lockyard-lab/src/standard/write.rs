@@ -1,6 +1,6 @@
 //! Measurements as the text of a standard file.
 
-use super::SCHEMA;
+use super::read::SCHEMA;
 use crate::calibrate_host::Measurements;
 use lockyard_results::row::Measured;
 use serde_json::{Value, json};

@@ -59,7 +59,7 @@ fn with_the_work_of_a_real_stat_it_is_the_same_from_four_tasks_on() {
         // After the disturbance two tasks may march in another step.
         assert!(stays_down || last > 0.95, "{tasks} tasks: {found:?}");
         let found = totals("lockref", tasks, 450.0);
-        assert!(found[3] / found[0] > 0.97, "{tasks} tasks, with trywait: {found:?}");
+        assert!(found[3] / found[0] > 0.95, "{tasks} tasks, with trywait: {found:?}");
     }
 }
 

@@ -52,7 +52,8 @@ fn cells_without_room_are_refused_or_skipped() {
     assert!(error.contains("(or `too_many_threads = \"skip\"` in the plan)"), "{error}");
     let plan =
         directory.plan(&format!("{text}too_many_threads = \"skip\"\n")).expect("it is right");
-    assert!(plan.count() > 12 && plan.count() < 24, "{}", plan.count());
+    let machines = lockyard_sim::Machine::names().count() as u64;
+    assert!(plan.count() > machines && plan.count() < 2 * machines, "{}", plan.count());
     assert!(plan.to_string().contains("whose machine has too few hardware threads"));
     assert!(
         (0..plan.count())
