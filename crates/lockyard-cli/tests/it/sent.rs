@@ -115,8 +115,11 @@ fn a_standard_measurement_is_one_file_that_other_commands_read() {
         serde_json::from_str(&fs::read_to_string(&sent).expect("it is there")).expect("it is JSON");
     assert_eq!(json["schema"], "lockyard-standard-1");
     assert!(json["partial"].is_null());
-    let cpus = json["cpus"].as_array().expect("it has CPUs").len();
-    assert!(json["curves"].as_array().is_some_and(|curves| !curves.is_empty()));
+    let curves = json["curves"].as_array().expect("it has curves");
+    assert!(!curves.is_empty());
+    // On a busy host two tasks may never have their CPUs at the same time.
+    let of = |variant: &Value| curves.iter().filter(|curve| curve["variant"] == *variant).count();
+    let has_two = curves.iter().any(|curve| of(&curve["variant"]) > 1);
     // This host may have hand-overs that no machine has.
     let new = ["machines", "new", "--from-pingpong", path(&sent), "--out", path(&machine)];
     let made = lockyard(&new);
@@ -125,7 +128,7 @@ fn a_standard_measurement_is_one_file_that_other_commands_read() {
     } else {
         assert!(text(&made.stderr).contains("no machine file: "), "{}", text(&made.stderr));
     }
-    if cpus > 1 {
+    if has_two {
         let fitted = self::json(&["fit", path(&sent), "--machine", "cascade-lake-2s24c2t"]);
         let rows = fitted["rows"].as_array().expect("it has rows");
         assert!(rows.iter().any(|row| row["role"] == "calibration"), "{fitted}");
