@@ -117,7 +117,7 @@ fn levels(matrix: &Matrix) -> Vec<Level> {
             continue;
         };
         let mut level = Level { groups, home, ns: 0.0 };
-        if levels.last().is_some_and(|below| level.size() % below.size() != 0) {
+        if levels.last().is_some_and(|below| !level.size().is_multiple_of(below.size())) {
             continue;
         }
         let of: Vec<usize> = (0..matrix.cpus().len()).map(|cpu| level.group_of(cpu)).collect();
@@ -151,7 +151,7 @@ fn with_home(groups: Vec<Vec<usize>>, below: &Level) -> Option<(Vec<Vec<usize>>,
     let [home] = large.as_slice() else { return None };
     let is_below = small.iter().all(|group| group.len() == below.size());
     let all: usize = groups.iter().map(Vec::len).sum();
-    if !is_below || size % below.size() != 0 || all % size != 0 {
+    if !is_below || !size.is_multiple_of(below.size()) || !all.is_multiple_of(size) {
         return None;
     }
     let mut whole: Vec<Vec<usize>> = vec![(*home).clone()];
