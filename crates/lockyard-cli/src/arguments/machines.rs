@@ -54,7 +54,7 @@ pub(crate) enum MachinesCommand {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
-                  lockyard machines new --from-pingpong matrix.csv --out host.toml\n\n\
+                  lockyard machines new --from-pingpong matrix.csv --out t.toml\n\n\
                   See docs/use/send-your-machine.md.")]
 pub(crate) struct NewMachine {
     /// Latencies: CSV of core-to-core-latency, JSON of machines calibrate, or the file of measure
