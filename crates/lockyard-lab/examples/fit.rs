@@ -61,20 +61,25 @@ impl Fit {
         self.numbers.iter().zip(values).fold(self.base.clone(), change)
     }
 
+    /// Returns the mean over the seeds of each cell's simulated figure. A run that is stuck is
+    /// infinitely slow.
+    fn figures(&self, machine: &Machine, cells: &[training::TrainingCell]) -> Vec<f64> {
+        let times = training::PartTimes { warm_up_ns: 30_000.0, counted_ns: 100_000.0 };
+        let figure = |cell: &training::TrainingCell| {
+            let run = |seed| training::simulate_for(machine, cell, seed, times);
+            let sum: f64 = (1..=self.seeds).map(|seed| run(seed).unwrap_or(f64::INFINITY)).sum();
+            sum / self.seeds as f64
+        };
+        let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+        jobs::run(cells, jobs, figure, || ()).into_iter().flatten().collect()
+    }
+
     /// Prints the signed error of each cell, by program.
     fn print_cells(&self, values: &[f64]) {
         let machine = self.machine(values);
-        let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-        let times = training::PartTimes { warm_up_ns: 30_000.0, counted_ns: 100_000.0 };
-        let figure = |cell: &training::TrainingCell| {
-            let run = |seed| training::simulate_for(&machine, cell, seed, times);
-            (1..=self.seeds).map(|seed| run(seed).unwrap_or(f64::INFINITY)).sum::<f64>()
-                / self.seeds as f64
-        };
-        let figures = jobs::run(&self.cells, jobs, figure, || ());
+        let figures = self.figures(&machine, &self.cells);
         let mut programs: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for (cell, figure) in self.cells.iter().zip(figures) {
-            let Some(figure) = figure else { continue };
             let error = (figure / cell.published - 1.0) * 100.0;
             let text = format!("{}: {figure:.0} ({error:+.0} %)", cell.threads);
             programs.entry(&cell.variant).or_default().push(text);
@@ -95,15 +100,10 @@ impl Fit {
             })
             .map(|(found, wanted)| 0.01 * ((found / wanted).ln() / 0.03).powi(2))
             .sum();
-        let error = |cell: &training::TrainingCell| {
-            let times = training::PartTimes { warm_up_ns: 30_000.0, counted_ns: 100_000.0 };
-            let run = |seed| training::simulate_for(&machine, cell, seed, times);
-            let figure = |seed| run(seed).map_or(f64::INFINITY, |figure| figure);
-            let mean = (1..=self.seeds).map(figure).sum::<f64>() / self.seeds as f64;
-            (mean / cell.published).ln().abs()
-        };
-        let jobs = std::thread::available_parallelism().map_or(1, usize::from);
-        let errors: Vec<f64> = jobs::run(cells, jobs, error, || ()).into_iter().flatten().collect();
+        let figures = self.figures(&machine, cells);
+        let error =
+            |(cell, figure): (&training::TrainingCell, f64)| (figure / cell.published).ln().abs();
+        let errors: Vec<f64> = cells.iter().zip(figures).map(error).collect();
         let mut programs: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
         for (cell, error) in cells.iter().zip(&errors) {
             programs.entry(&cell.variant).or_default().push(error.min(1.0));

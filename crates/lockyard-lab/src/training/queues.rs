@@ -1,8 +1,8 @@
 //! Bounded queues of a published benchmark: cells, and their simulation.
 //!
 //! The queues follow the header of `training/atomic_queue_5825u_6132.csv` and the description of
-//! the library that it names (MIT). A ring of elements has two ends, each a counter in a line of its
-//! own. An element that holds nothing has the value 0.
+//! the library that it names (MIT). A ring of elements has two ends, each a counter in a line of
+//! its own. An element that holds nothing has the value 0.
 //!
 //! | queue | how an operation takes its turn |
 //! | --- | --- |
@@ -129,9 +129,14 @@ impl Ring {
         &self.elements[index * STRIDE % lines][index / lines]
     }
 
+    /// Returns the end at which an operation takes its turn, and the other one.
+    fn ends(&self, push: bool) -> (&SimulatedU64, &SimulatedU64) {
+        if push { (&self.head, &self.tail) } else { (&self.tail, &self.head) }
+    }
+
     /// Takes a turn at one end of the queue. Returns nothing at the end of the run.
     fn turn(&self, queue: Queue, push: bool) -> Option<u64> {
-        let (own, other) = if push { (&self.head, &self.tail) } else { (&self.tail, &self.head) };
+        let (own, other) = self.ends(push);
         // Relaxed, here and below: the elements carry the order, and nothing else is published.
         match queue {
             Queue::Add => Some(own.fetch_add(1, Ordering::Relaxed)),
@@ -197,8 +202,7 @@ impl Ring {
                     lockyard_sim::work_in_order(YIELD_NS);
                 }
             }
-            let (own, other) =
-                if push { (&self.head, &self.tail) } else { (&self.tail, &self.head) };
+            let (own, other) = self.ends(push);
             let turn = own.load(Ordering::Relaxed);
             let done = has_turn(push, turn, other.load(Ordering::Relaxed));
             if done {
@@ -270,17 +274,7 @@ pub fn simulate_queue(
             }
         });
     }
-    let mut until = |ns: f64| match simulation.run_until(all_there + machine.cycles(ns)) {
-        RunEnd::TimeOver => Ok(simulation.operations().iter().sum::<u64>()),
-        outcome => Err(SimulationError::new(format!("{}: {outcome}", cell.name()))),
-    };
-    let before = until(WARM_UP_NS)?;
-    let messages = until(WARM_UP_NS + WINDOW_NS)? - before;
-    simulation.request_stop();
-    match simulation.run_until(u64::MAX) {
-        RunEnd::Finished => Ok(WINDOW_NS / messages as f64),
-        outcome => Err(SimulationError::new(format!("{}: {outcome}", cell.name()))),
-    }
+    ns_per_message(simulation, machine, all_there, &cell.name())
 }
 
 /// Simulates two threads that send a message back and forth through two queues, on two cores or on
@@ -304,7 +298,7 @@ pub fn simulate_round_trip(
                 if index == 0 {
                     there.push(queue);
                 }
-                if back.pop(queue) {
+                if back.pop(queue) && index == 0 {
                     lockyard_sim::operation_done();
                 }
                 if index == 1 {
@@ -313,15 +307,29 @@ pub fn simulate_round_trip(
             }
         });
     }
-    let mut until = |ns: f64| match simulation.run_until(machine.cycles(ns)) {
-        RunEnd::TimeOver => Ok(simulation.operations()[0]),
-        outcome => Err(SimulationError::new(format!("round trip: {outcome}"))),
+    ns_per_message(simulation, machine, 0, "round trip")
+}
+
+/// Runs a simulation whose threads are all there at `begin`, and ends it. Returns the nanoseconds a
+/// counted operation. Errors call the run `name`.
+fn ns_per_message(
+    mut simulation: Simulation,
+    machine: &Machine,
+    begin: u64,
+    name: &str,
+) -> Result<f64, SimulationError> {
+    let stuck = |outcome| SimulationError::new(format!("{name}: {outcome}"));
+    let mut until = |ns: f64| match simulation.run_until(begin + machine.cycles(ns)) {
+        RunEnd::TimeOver => Ok(simulation.operations().iter().sum::<u64>()),
+        outcome => Err(stuck(outcome)),
     };
     let before = until(WARM_UP_NS)?;
     let messages = until(WARM_UP_NS + WINDOW_NS)? - before;
     simulation.request_stop();
-    let _ = simulation.run_until(u64::MAX);
-    Ok(WINDOW_NS / messages as f64)
+    match simulation.run_until(u64::MAX) {
+        RunEnd::Finished => Ok(WINDOW_NS / messages as f64),
+        outcome => Err(stuck(outcome)),
+    }
 }
 
 #[cfg(test)]
