@@ -228,8 +228,8 @@ fn between_the_knees_of_one_lock_and_of_two_threads_bound_a_second_lock() {
 
 #[test]
 fn at_exactly_the_knee_the_lock_is_the_bottleneck_and_a_second_one_gives_nothing() {
-    // The hand-over counts too, and is shorter if fewer threads wait. So search for a think time with
-    // a knee at 8 threads. At the knee it changes by leaps.
+    // The hand-over counts too, and is shorter if fewer threads wait. So search for a think time
+    // with a knee at 8 threads. At the knee it changes by leaps.
     let costs = (2700..2900)
         .step_by(5)
         .map(|think| one_lock(QUEUED, think, 300, 8))

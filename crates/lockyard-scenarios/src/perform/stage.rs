@@ -38,9 +38,9 @@ pub trait Stage: 'static {
     /// Performs `nanoseconds` of local work, which touches no shared line.
     fn work(nanoseconds: f64);
 
-    /// Performs local work. The host may account for it under `activity`. `ahead`: the work needs no
-    /// memory, so a simulated core may do it before earlier locked operations are complete. A host
-    /// decides that itself.
+    /// Performs local work. The host may account for it under `activity`. `ahead`: the work needs
+    /// no memory, so a simulated core may do it before earlier locked operations are complete. A
+    /// host decides that itself.
     #[inline(always)]
     fn work_in(activity: Activity, _ahead: bool, nanoseconds: f64) {
         during::<Self::Host, _>(activity, || Self::work(nanoseconds));
