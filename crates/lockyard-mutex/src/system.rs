@@ -1,59 +1,18 @@
 //! System calls by instruction: no call of the C library, so that the program's `errno` stays.
 
-use core::arch::asm;
 use core::ffi::c_int;
 use core::ptr::null;
 use libc::timespec;
-
-/// Performs a system call. Returns its result: a negative one is an error's number.
-///
-/// # Safety
-///
-/// The arguments must be right for the call.
-#[cfg(target_arch = "x86_64")]
-unsafe fn call(number: libc::c_long, a: [usize; 6]) -> isize {
-    let result;
-    // SAFETY: the caller's arguments are right; the instruction changes only rax, rcx and r11.
-    unsafe {
-        asm!(
-            "syscall",
-            inlateout("rax") number as isize => result,
-            in("rdi") a[0], in("rsi") a[1], in("rdx") a[2],
-            in("r10") a[3], in("r8") a[4], in("r9") a[5],
-            lateout("rcx") _, lateout("r11") _,
-            options(nostack)
-        );
-    }
-    result
-}
-
-/// Performs a system call. Returns its result: a negative one is an error's number.
-///
-/// # Safety
-///
-/// The arguments must be right for the call.
-#[cfg(target_arch = "aarch64")]
-unsafe fn call(number: libc::c_long, a: [usize; 6]) -> isize {
-    let result;
-    // SAFETY: the caller's arguments are right; the instruction changes only x0.
-    unsafe {
-        asm!(
-            "svc 0",
-            in("x8") number,
-            inlateout("x0") a[0] => result,
-            in("x1") a[1], in("x2") a[2], in("x3") a[3], in("x4") a[4], in("x5") a[5],
-            options(nostack)
-        );
-    }
-    result
-}
+use lockyard_interpose::call;
 
 /// Sleeps while the word has a value: for `timeout` at most, or until it is woken.
 pub(crate) fn sleep_for(word: *const u32, value: u32, timeout: Option<timespec>) {
     const WAIT: usize = (libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG) as usize;
     let timeout = timeout.as_ref().map_or(null(), core::ptr::from_ref);
     // SAFETY: the word is live, and the time is null or live. Every result is allowed.
-    unsafe { call(libc::SYS_futex, [word.addr(), WAIT, value as usize, timeout.addr(), 0, 0]) };
+    unsafe {
+        call(libc::SYS_futex as usize, [word.addr(), WAIT, value as usize, timeout.addr(), 0, 0])
+    };
 }
 
 /// Sleeps while the word has a value: until a time on the clock at most, or until it is woken.
@@ -63,7 +22,7 @@ pub(crate) fn sleep_until(word: *const u32, value: u32, until: *const timespec, 
     let wait = if realtime { WAIT | libc::FUTEX_CLOCK_REALTIME } else { WAIT } as usize;
     let arguments = [word.addr(), wait, value as usize, until.addr(), 0, EVERYONE];
     // SAFETY: as in `sleep_for`.
-    unsafe { call(libc::SYS_futex, arguments) };
+    unsafe { call(libc::SYS_futex as usize, arguments) };
 }
 
 /// Wakes threads that sleep on a word. The memory of the word is not accessed.
@@ -72,14 +31,14 @@ pub(crate) fn wake(word: *const u32, count: u32) {
     let count = count.min(i32::MAX as u32) as usize;
     if count != 0 {
         // SAFETY: the call uses the address as a key only.
-        unsafe { call(libc::SYS_futex, [word.addr(), WAKE, count, 0, 0, 0]) };
+        unsafe { call(libc::SYS_futex as usize, [word.addr(), WAKE, count, 0, 0, 0]) };
     }
 }
 
 /// Gives the CPU to another thread.
 pub(crate) fn yield_now() {
     // SAFETY: the call has no preconditions.
-    unsafe { call(libc::SYS_sched_yield, [0; 6]) };
+    unsafe { call(libc::SYS_sched_yield as usize, [0; 6]) };
 }
 
 /// Writes a line to the standard error stream.
@@ -93,13 +52,13 @@ pub(crate) fn complain(parts: &[&[u8]]) {
     }
     line[line.len() - 1] = b'\n';
     // SAFETY: the bytes are live memory.
-    unsafe { call(libc::SYS_write, [2, line.as_ptr().addr(), length, 0, 0, 0]) };
+    unsafe { call(libc::SYS_write as usize, [2, line.as_ptr().addr(), length, 0, 0, 0]) };
 }
 
 /// Ends the process without any further step.
 pub(crate) fn exit(code: usize) -> ! {
     loop {
         // SAFETY: the call has no preconditions.
-        unsafe { call(libc::SYS_exit_group, [code, 0, 0, 0, 0, 0]) };
+        unsafe { call(libc::SYS_exit_group as usize, [code, 0, 0, 0, 0, 0]) };
     }
 }

@@ -1,8 +1,8 @@
 //! System calls and clock, by instruction: no call of the C library, so that `errno` stays.
 
-use core::arch::asm;
 use core::arch::x86_64::{__cpuid, __rdtscp, _rdtsc};
 use core::sync::atomic::{AtomicBool, Ordering};
+use lockyard_interpose::call;
 
 const WRITE_AT: usize = 18;
 const READ: usize = 0;
@@ -28,27 +28,6 @@ pub(crate) const READ_ONLY: usize = 0;
 pub(crate) const READ_WRITE: usize = 2;
 pub(crate) const CREATE_NEW: usize = 0o100 | 0o200;
 const CLOSE_ON_EXEC: usize = 0o200_0000;
-
-/// Performs a system call. Returns its result: a negative one is an error's number.
-///
-/// # Safety
-///
-/// The arguments must be right for the call.
-unsafe fn call(number: usize, a: [usize; 6]) -> isize {
-    let result;
-    // SAFETY: the caller's arguments are right; the instruction changes only rax, rcx and r11.
-    unsafe {
-        asm!(
-            "syscall",
-            inlateout("rax") number as isize => result,
-            in("rdi") a[0], in("rsi") a[1], in("rdx") a[2],
-            in("r10") a[3], in("r8") a[4], in("r9") a[5],
-            lateout("rcx") _, lateout("r11") _,
-            options(nostack)
-        );
-    }
-    result
-}
 
 /// Opens a file. `path` ends with a zero.
 pub(crate) fn open(path: &[u8], flags: usize) -> Option<i32> {
