@@ -1,16 +1,11 @@
 //! Figures of a sweep by one axis, a line for each variant. All other axes are at a fixed value.
 
+use super::axes::{AREA, Axes};
 use crate::points::{Point, Set, THREADS};
 use crate::svg::legend::{self, Entry, Sample};
-use crate::svg::scale::{self, Kind, Scale, Unit};
+use crate::svg::scale::{Scale, Unit};
 use crate::svg::{Anchor, Chart, Shown, Svg, WIDTH, cut, mark, number, style, text_width};
 use lockyard_results::render::figure;
-
-/// Height of the area between the axes.
-const AREA: f64 = 270.0;
-
-/// Largest ratio between figures on a linear axis.
-const LINEAR: f64 = 100.0;
 
 /// Returns the charts of a set: one for each axis.
 pub(crate) fn charts(set: &Set) -> Vec<Chart> {
@@ -41,7 +36,8 @@ fn chart(set: &Set, axis: usize) -> Option<Chart> {
     let entries: Vec<Entry> = variants.iter().enumerate().map(entry).collect();
     let top = 40.0 + legend::draw(&mut svg, &entries, [12.0, 40.0]) + 34.0;
     let unit = Unit::for_most(&set.unit, most);
-    let (x, y) = frame(&mut svg, name, values, [least, most], &unit, top);
+    let axes = Axes { range: [least, most], unit: &unit, figures: &unit.name, values, name, top };
+    let (x, y) = axes.draw(&mut svg, |svg, x, bottom| value_ticks(svg, x, values, bottom));
     for (index, variant) in variants.iter().enumerate() {
         let own: Vec<&Point> = points.iter().copied().filter(|p| p.variant == *variant).collect();
         line(&mut svg, set, index, axis, &own, [&x, &y]);
@@ -54,41 +50,8 @@ fn chart(set: &Set, axis: usize) -> Option<Chart> {
     Some(svg.chart(title, description, top + AREA + 52.0))
 }
 
-/// Draws the axes.
-fn frame(
-    svg: &mut Svg,
-    name: &str,
-    values: &[f64],
-    [least, most]: [f64; 2],
-    unit: &Unit,
-    top: f64,
-) -> (Scale, Scale) {
-    let (is_wide, bottom) = (least > 0.0 && most > LINEAR * least, top + AREA);
-    let ticks = match is_wide {
-        true => scale::powers(least / unit.size, most / unit.size),
-        false => scale::ticks(0.0, most / unit.size, 5),
-    };
-    let label = |tick: f64| match tick {
-        small if small > 0.0 && small < 0.1 => small.to_string(),
-        _ => scale::label(tick, &ticks),
-    };
-    let labels: Vec<String> = ticks.iter().map(|&tick| label(tick)).collect();
-    let widest = labels.iter().map(|label| text_width(label, 13.0)).fold(20.0, f64::max);
-    let (left, right) = (widest + 26.0, WIDTH - 28.0);
-    let kind = if is_wide { Kind::Logarithmic } else { Kind::Linear };
-    let ends = [ticks[0] * unit.size, ticks[ticks.len() - 1] * unit.size];
-    let y = Scale::new(kind, ends, [bottom, top]);
-    for (&tick, label) in ticks.iter().zip(&labels) {
-        let at = y.at(tick * unit.size);
-        svg.line("grid", [left, at], [right, at]);
-        svg.text("", [left - 8.0, at + 4.5], Anchor::End, label);
-    }
-    let scale_of = |kind| if kind == Kind::Logarithmic { " (logarithmic)" } else { "" };
-    svg.text("n", [16.0, top - 14.0], Anchor::Start, &format!("{}{}", unit.name, scale_of(kind)));
-    let kind = scale::better_for(values);
-    let ends = [values[0], values[values.len() - 1]];
-    let x = Scale::new(kind, ends, [left + 18.0, right - 18.0]);
-    svg.line("axis", [left, bottom], [right, bottom]);
+/// Draws a tick for each value, and the labels for which there is room.
+fn value_ticks(svg: &mut Svg, x: &Scale, values: &[f64], bottom: f64) {
     let mut free = f64::NEG_INFINITY;
     for &value in values {
         let (label, at) = (value.to_string(), x.at(value));
@@ -99,9 +62,6 @@ fn frame(
             free = at + half;
         }
     }
-    let name = format!("{name}{}", scale_of(kind));
-    svg.text("n", [f64::midpoint(left, right), bottom + 42.0], Anchor::Middle, &name);
-    (x, y)
 }
 
 /// Draws the line of a variant, and a mark for each figure.

@@ -1,17 +1,15 @@
 //! Figures by number of threads: published figures as points, predicted ones as lines, measured
 //! ones with their intervals.
 
+use super::axes::{AREA, Axes};
 use crate::fact::Fact;
 use crate::group::Group;
 use crate::svg::legend::{self, Entry, Sample};
-use crate::svg::scale::{self, Kind, Scale, Unit};
+use crate::svg::scale::{Scale, Unit};
 use crate::svg::{Anchor, Chart, Shown, Svg, WIDTH, cut, mark, number, style, text_width};
 use crate::text::percent;
 use lockyard_results::render::figure;
 use lockyard_results::row::{Row, Status};
-
-/// Height of the area between the axes.
-const AREA: f64 = 270.0;
 
 /// Horizontal distance between the measured points of two variants, so that their intervals do not
 /// hide each other.
@@ -19,9 +17,6 @@ const MEASURED_APART: f64 = 6.0;
 
 /// End of a chart's description on a page. A picture alone has no table.
 pub(crate) const SEE_TABLE: &str = " The table below has every figure.";
-
-/// Largest ratio between figures on a linear axis.
-const LINEAR: f64 = 100.0;
 
 /// Returns the chart of a group; `None` without figures at two numbers of threads.
 pub(crate) fn chart(group: &Group) -> Option<Chart> {
@@ -146,40 +141,16 @@ impl Frame {
         svg: &mut Svg,
         group: &Group,
         counts: &[f64],
-        [least, most]: [f64; 2],
+        range: [f64; 2],
         unit: &Unit,
         top: f64,
     ) -> Frame {
-        let (is_wide, bottom) = (least > 0.0 && most > LINEAR * least, top + AREA);
-        let ticks = match is_wide {
-            true => scale::powers(least / unit.size, most / unit.size),
-            false => scale::ticks(0.0, most / unit.size, 5),
-        };
-        let labels: Vec<String> = ticks.iter().map(|&tick| tick_label(tick, &ticks)).collect();
-        let widest = labels.iter().map(|label| text_width(label, 13.0)).fold(20.0, f64::max);
-        let (left, right) = (widest + 26.0, WIDTH - 28.0);
-        let kind = if is_wide { Kind::Logarithmic } else { Kind::Linear };
-        let ends = [ticks[0] * unit.size, ticks[ticks.len() - 1] * unit.size];
-        let y = Scale::new(kind, ends, [bottom, top]);
-        for (&tick, label) in ticks.iter().zip(&labels) {
-            let at = y.at(tick * unit.size);
-            svg.line("grid", [left, at], [right, at]);
-            svg.text("", [left - 8.0, at + 4.5], Anchor::End, label);
-        }
-        let scale_of = |kind| if kind == Kind::Logarithmic { " (logarithmic)" } else { "" };
-        let name = match unit.name.as_str() {
+        let figures = match unit.name.as_str() {
             "" => group.first.key.metric.as_str(),
             name => name,
         };
-        let name = format!("{name}{}", scale_of(kind));
-        svg.text("n", [16.0, top - 14.0], Anchor::Start, &name);
-        let kind = scale::better_for(counts);
-        let ends = [counts[0], counts[counts.len() - 1]];
-        let x = Scale::new(kind, ends, [left + 18.0, right - 18.0]);
-        svg.line("axis", [left, bottom], [right, bottom]);
-        thread_ticks(svg, &x, counts, bottom);
-        let name = format!("threads{}", scale_of(kind));
-        svg.text("n", [(left + right) / 2.0, bottom + 42.0], Anchor::Middle, &name);
+        let axes = Axes { range, unit, figures, values: counts, name: "threads", top };
+        let (x, y) = axes.draw(svg, |svg, x, bottom| thread_ticks(svg, x, counts, bottom));
         let measured = group.rows.iter().filter(|(_, row)| row.measured.is_some());
         let apart = if measured.count() > 0 { MEASURED_APART } else { 0.0 };
         Frame { x, y, apart, unit: group.first.key.unit.clone() }
@@ -312,10 +283,6 @@ fn thread_ticks(svg: &mut Svg, x: &Scale, counts: &[f64], bottom: f64) {
             free = at + half;
         }
     }
-}
-
-fn tick_label(tick: f64, ticks: &[f64]) -> String {
-    if tick > 0.0 && tick < 0.1 { format!("{tick}") } else { scale::label(tick, ticks) }
 }
 
 fn by_threads<'a>(rows: &[(usize, &'a Row)]) -> Vec<(usize, &'a Row)> {

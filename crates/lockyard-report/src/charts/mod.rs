@@ -1,5 +1,6 @@
 //! Charts, one file for each kind. A chart is drawn only if there are data for it.
 
+mod axes;
 pub(crate) mod by_parameter;
 pub(crate) mod curves;
 pub(crate) mod cycles;
