@@ -191,7 +191,7 @@ pub(crate) unsafe extern "C" fn pthread_cond_init(
     attribute: usize,
 ) -> c_int {
     start::state();
-    // The C library writes the attributes, and zeros in all other bytes of those that are ours.
+    // The C library writes the attributes. For kinds that are ours, all other bytes are zero.
     // SAFETY: the program's arguments.
     unsafe { real::two(&real::CONDITION_INIT, condition.expose_provenance(), attribute) }
 }

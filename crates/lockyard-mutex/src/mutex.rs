@@ -214,7 +214,7 @@ unsafe fn at<'a>(mutex: *mut Mutex) -> &'a Mutex {
 #[unsafe(no_mangle)]
 pub(crate) unsafe extern "C" fn pthread_mutex_init(mutex: *mut Mutex, attribute: usize) -> c_int {
     start::state();
-    // The C library writes the kind, and zeros in all other bytes of those that are ours.
+    // The C library writes the kind. For kinds that are ours, all other bytes are zero.
     // SAFETY: the program's arguments.
     unsafe { real::two(&real::MUTEX_INIT, mutex.expose_provenance(), attribute) }
 }

@@ -204,7 +204,7 @@ fn destroy_at_once() {
         // SAFETY: the memory lives until the last thread removes it.
         let object = unsafe { &*page.get() };
         must!(pthread_mutex_init(object.0.at(), std::ptr::null()));
-        // SAFETY: nobody else knows it yet.
+        // SAFETY: no other thread has it yet.
         unsafe { *object.1.at() = 2 };
         let leave = move || {
             // SAFETY: as above.

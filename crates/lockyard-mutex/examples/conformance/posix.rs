@@ -97,7 +97,7 @@ impl<T> Shared<T> {
     }
 }
 
-/// Makes a mutex, with an attribute if `set` is given. It stays for ever.
+/// Makes a mutex, with an attribute if `set` is given. Its memory is never freed.
 pub(crate) fn mutex_with(set: impl FnOnce(*mut pthread_mutexattr_t)) -> Lock {
     let mutex = Box::leak(Box::new(Shared::new(libc::PTHREAD_MUTEX_INITIALIZER))).at();
     init_with(mutex, set);
@@ -128,7 +128,7 @@ pub(crate) fn mutex() -> Lock {
     mutex
 }
 
-/// Makes a condition variable. It stays for ever.
+/// Makes a condition variable. Its memory is never freed.
 pub(crate) fn condition() -> Condition {
     let condition = Box::leak(Box::new(Shared::new(libc::PTHREAD_COND_INITIALIZER))).at();
     must!(pthread_cond_init(condition, null()));
