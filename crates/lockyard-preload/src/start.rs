@@ -1,12 +1,12 @@
 //! Start of a process, and of the child of a fork.
 
 use crate::memory::{self, LONGEST, TOPOLOGY, allocate, base, header, offset_of};
-use crate::{calls, local, maps, real, system, thread};
+use crate::{calls, local, maps, real, sample, system, thread};
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use lockyard_records::{
-    CPUS, Cpu, DIRECTORY, EXTENSION, FAR_LOCKS, HEADS, MAGIC, MEASURE_COST, TOPOLOGY as PLACES,
-    VERSION,
+    CPUS, Cpu, DIRECTORY, EVERY, EXTENSION, FAR_LOCKS, HEADS, MAGIC, MEASURE_COST,
+    TOPOLOGY as PLACES, VERSION,
 };
 
 unsafe extern "C" {
@@ -51,6 +51,7 @@ unsafe extern "C" fn start() {
             to.copy_from_nonoverlapping(folder.as_ptr(), folder.len());
             if let Some(folder) = system::open_own_folder(Path::folder().ended()) {
                 system::look_at_processor();
+                sample::set_every(variable(EVERY).map_or(1, number).max(1));
                 map_topology(folder);
                 create(folder, false);
                 system::close(folder);
@@ -85,6 +86,13 @@ fn variable(name: &str) -> Option<&'static [u8]> {
         CStr::from_ptr(value).to_bytes()
     };
     (!value.is_empty()).then_some(value)
+}
+
+/// Returns a decimal number, up to its first other character.
+fn number(text: &[u8]) -> u64 {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit());
+    digits
+        .fold(0, |number, digit| number.saturating_mul(10).saturating_add(u64::from(digit - b'0')))
 }
 
 /// Parts of a path, put together without allocation.
@@ -199,12 +207,13 @@ unsafe fn describe(process: u32, forked: bool) {
         (*header).parent = system::parent();
         (*header).forked = u32::from(forked);
         (*header).start = system::ticks();
+        (*header).every = sample::every();
         let program = &mut (*header).program;
         let room = program.len() - 1;
         if let Some(room) = program.get_mut(..room) {
             system::link(b"/proc/self/exe\0", room);
         }
-        let heads = allocate(HEADS * size_of::<u64>(), 64);
+        let heads = allocate(HEADS * size_of::<u32>(), 64);
         if heads.is_null() {
             memory::forget();
             return;

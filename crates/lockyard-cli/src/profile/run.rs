@@ -15,7 +15,7 @@ use lockyard_profile::records::Records;
 use lockyard_profile::screen::{Layout, text};
 use lockyard_profile::symbols::Symbols;
 use lockyard_profile::{preload, program as check};
-use lockyard_records::{DIRECTORY, EXTENSION, MEASURE_COST};
+use lockyard_records::{DIRECTORY, EVERY, EXTENSION, MEASURE_COST};
 use lockyard_support::printable;
 use std::cmp::Reverse;
 use std::io::{ErrorKind, Write};
@@ -47,13 +47,14 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
     let failed = |message: String| Failure::Run(format!("profile: {message}"));
     let library = Library::prepare().map_err(failed)?;
     let records = directories::records().map_err(failed)?;
-    let cost = cost(&library);
+    let cost = cost(&library, options.every);
     if signals::number().is_some() {
         return Err(Failure::Interrupted("the program was not started".to_owned()));
     }
     let mut command = Command::new(name);
     command.args(arguments);
     command.env("LD_PRELOAD", library.preload()).env(DIRECTORY, records.path());
+    command.env(EVERY, options.every.to_string());
     let (clock, begin) = (Clock::start(), Instant::now());
     let ended = program::run(command).map_err(|error| {
         let shown = printable(&name.to_string_lossy()).to_string();
@@ -77,6 +78,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
         cpu_seconds: ended.cpu_seconds,
         ticks_per_ns,
         end_ticks,
+        every: options.every,
         cost_ns: cost.map(|costs| costs.map(|ticks| ticks / ticks_per_ns)),
         processes: Vec::new(),
         warnings: Vec::new(),
@@ -89,10 +91,11 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
 
 /// Returns the cost of a recorded pair in ticks, for a near and for a far lock, measured now in the
 /// setting of the program.
-fn cost(library: &Library) -> Option<[f64; 2]> {
+fn cost(library: &Library, every: u64) -> Option<[f64; 2]> {
     let directory = directories::records().ok()?;
     let mut command = Command::new(std::env::current_exe().ok()?);
     command.env("LD_PRELOAD", library.preload()).env(DIRECTORY, directory.path());
+    command.env(EVERY, every.to_string());
     command.env(MEASURE_COST, "1").arg0("lockyard").arg("--version");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let Ended { .. } = program::run(command).ok()?;
