@@ -26,6 +26,7 @@
 mod alone;
 mod calls;
 mod condition;
+mod cost;
 mod entry_points;
 mod local;
 mod maps;

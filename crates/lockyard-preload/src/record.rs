@@ -59,8 +59,9 @@ pub(crate) unsafe fn acquired(thread: *mut Thread, lock: u64, site: u64, key: u6
         if !is_plain {
             return acquired_in_detail(thread, slot, [lock, site], how);
         }
-        if index > 0 {
-            nested(thread, [lock, site], how.tried, 0);
+        // A call that does not wait cannot be part of a deadlock: its orders are of the sample.
+        if index > 0 && !how.tried {
+            nested(thread, [lock, site], false, 0);
         }
         (*thread).held[index] = Held { lock, entry, since: 0, depth: 0, by_chance: 0 };
         (*thread).held_count = index as u64 + 1;
@@ -101,7 +102,8 @@ unsafe fn acquired_in_detail(
             Chosen::ByChance { .. } => {}
         }
         let index = (*thread).held_count as usize;
-        if index > 0 && how.event != event::CONDITION {
+        let is_wanted = !how.tried || chosen.weight() > 0;
+        if index > 0 && is_wanted && how.event != event::CONDITION {
             nested(thread, [lock, site], how.tried, chosen.weight());
         }
         if index < MAX_HELD {

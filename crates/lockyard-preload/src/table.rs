@@ -30,8 +30,8 @@ pub(crate) unsafe fn prefetch(thread: *const Thread, slot_key: u64, lock: u64, t
         let slot = at::<Slot>((*thread).slots).wrapping_add(index as usize);
         _mm_prefetch(slot.cast::<i8>(), _MM_HINT_T0);
         let held = ((*thread).held_count as usize).min(MAX_HELD);
-        if held > 0 {
-            let key = key_of_pair((*thread).held[held - 1].lock, lock, tried);
+        if held > 0 && !tried {
+            let key = key_of_pair((*thread).held[held - 1].lock, lock, false);
             let index = key as u32 & (*thread).seen_mask;
             let mark = at::<u32>((*thread).seen).wrapping_add(index as usize);
             _mm_prefetch(mark.cast::<i8>(), _MM_HINT_T0);

@@ -137,6 +137,8 @@ pub struct Process {
     pub held: Vec<(u64, u32)>,
     /// Events that had no room in the file.
     pub lost: u64,
+    /// Reason for which the file could not grow, as in the header.
+    pub full: u64,
     /// Calls from within the recorder.
     pub inside: u64,
     /// Releases without an acquisition by the same thread.
@@ -218,6 +220,7 @@ impl Process {
             pair_sites,
             held: records.held.iter().map(|(thread, held)| (held.lock, *thread)).collect(),
             lost: header.lost,
+            full: header.full,
             inside: header.inside,
             unmatched: header.unmatched,
             too_deep: header.too_deep,

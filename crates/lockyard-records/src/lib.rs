@@ -55,6 +55,15 @@ pub const EXTENSION: &str = ".records";
 /// Maximum size of a file in bytes. What does not fit is counted as lost.
 pub const MAX_BYTES: u64 = 1 << 30;
 
+/// The file system had no room.
+pub const FULL_DISK: u64 = 1;
+
+/// The process's limit for the size of a file (`ulimit -f`) was reached.
+pub const FULL_LIMIT: u64 = 2;
+
+/// The mapping was full: [`MAX_BYTES`], or less in a process whose address space is limited.
+pub const FULL_MAPPING: u64 = 3;
+
 /// Number of trees of locks. The upper bits of an address's hash select one, and the bits after
 /// them lead through the tree.
 pub const HEADS: usize = 1 << HEAD_BITS;
@@ -99,8 +108,11 @@ pub struct Header {
     pub end: u64,
     /// Size of the file.
     pub size: u64,
-    /// 1 while a thread makes the file longer.
+    /// 1 while a thread makes the file longer; 2 if another one has waited for it in vain.
     pub growing: u64,
+    /// Reason for which the file could not be made longer: [`FULL_DISK`], or another one of these;
+    /// 0 if it always could.
+    pub full: u64,
     /// Offset of the latest [`Thread`].
     pub threads: u64,
     /// Number of threads that recorded something.
@@ -128,7 +140,7 @@ pub struct Header {
     /// Cost of a recorded acquisition and release beyond that of the plain calls, in thousandths of
     /// a tick, for a lock in the nearest cache. 0 if it was not measured.
     pub cost: u64,
-    /// The same for one of [`FAR_LOCKS`] locks, in a mixed order.
+    /// The same for [`FAR_LOCKS`] locks that two threads use in a mixed order, with cold caches.
     pub far_cost: u64,
     /// Name of the program's file, ended by a zero.
     pub program: [u8; 512],
