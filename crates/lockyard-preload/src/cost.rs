@@ -33,7 +33,10 @@ const OTHER: usize = 1 << 20;
 /// Words of it between two pairs: 16 cache lines.
 const BETWEEN: usize = 128;
 
-static mut MUTEXES: [[u64; 8]; FAR_LOCKS] = [[0; 8]; FAR_LOCKS];
+#[repr(align(128))]
+struct Mutexes([[u64; 8]; FAR_LOCKS]);
+
+static mut MUTEXES: Mutexes = Mutexes([[0; 8]; FAR_LOCKS]);
 
 /// What the second thread does: one of the following.
 static SECOND: AtomicU32 = AtomicU32::new(WAITS);
