@@ -142,6 +142,11 @@ pub(crate) fn repeats(text: &str) -> Result<u16, String> {
     whole(text, 1000)
 }
 
+/// Reads the mean number of holds for each one that is timed.
+pub(crate) fn every(text: &str) -> Result<u64, String> {
+    whole(text, lockyard_records::MOST_EVERY as u32)
+}
+
 /// Reads the number of simulations that run at the same time.
 pub(crate) fn jobs(text: &str) -> Result<u16, String> {
     whole(text, 1024)

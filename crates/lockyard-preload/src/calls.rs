@@ -7,8 +7,7 @@ use crate::record::{self, How};
 use crate::system::ticks;
 use crate::{local, table, thread};
 use core::ffi::c_int;
-use core::ptr::null_mut;
-use lockyard_records::{Entry, Kind};
+use lockyard_records::{Kind, event, key};
 
 const BUSY: c_int = 16;
 /// The owner died: the lock is acquired all the same.
@@ -29,6 +28,14 @@ const READ: Functions =
 const WRITE: Functions =
     Functions { kind: Kind::ReadWrite, shared: false, tries: &real::WRITE_TRYLOCK };
 
+impl Functions {
+    /// Returns the kind of event that an acquisition is.
+    #[inline(always)]
+    const fn event(&self) -> u64 {
+        if self.shared { event::READ } else { event::ACQUIRED }
+    }
+}
+
 /// Returns true if a mutex counts its owner's acquisitions.
 #[inline(always)]
 unsafe fn is_recursive(functions: &Functions, lock: usize) -> bool {
@@ -42,23 +49,6 @@ unsafe fn is_recursive(functions: &Functions, lock: usize) -> bool {
     let kind = core::ptr::with_exposed_provenance::<u32>(lock + KIND);
     // SAFETY: the running thread has acquired this mutex, so it is live.
     unsafe { kind.read_volatile() & TYPE == RECURSIVE }
-}
-
-/// Returns the entry of a lock and a call site. The thread is inside the recorder.
-#[inline(always)]
-unsafe fn entry(
-    lock: usize,
-    site: usize,
-    kind: Kind,
-) -> (*mut lockyard_records::Thread, *mut Entry) {
-    // SAFETY: there is a mapping, and the thread is inside the recorder.
-    unsafe {
-        let mine = thread::mine();
-        if mine.is_null() {
-            return (mine, null_mut());
-        }
-        (mine, table::entry(mine, lock as u64, site as u64, kind))
-    }
 }
 
 /// Begins to record a call. Returns false if it is not recorded.
@@ -77,7 +67,8 @@ fn is_inside() -> bool {
     false
 }
 
-/// Acquires a lock: at once, or by `wait`.
+/// Acquires a lock: at once, or by `wait`. All is recorded afterwards. Only the cache lines of the
+/// records are asked for before, because they may be as far as the lock's.
 #[inline(always)]
 unsafe fn acquire(
     functions: &'static Functions,
@@ -85,25 +76,19 @@ unsafe fn acquire(
     site: usize,
     wait: impl FnOnce() -> c_int,
 ) -> c_int {
-    if !begin() {
+    if base().is_null() {
         return wait();
     }
-    // SAFETY: the C library's functions get the program's arguments. The records are changed only
-    // between `begin` and `end`.
+    // SAFETY: the C library's functions get the program's arguments.
     unsafe {
-        let (mine, entry) = entry(lock, site, functions.kind);
-        local::end();
-        if mine.is_null() {
-            crate::memory::count(&raw mut (*crate::memory::header()).lost);
-            return wait();
-        }
+        let key = prepare(functions, lock, site, false);
         let mut code = real::one(functions.tries)(lock);
-        let mut how = How { shared: functions.shared, ..How::AT_ONCE };
+        let mut waits_since = 0;
         if code == BUSY {
-            how.waits_since = ticks();
+            waits_since = ticks();
             code = wait();
         }
-        finish(functions, lock, code, mine, entry, how);
+        finish(functions, lock, site, key, code, waits_since, false);
         code
     }
 }
@@ -113,20 +98,28 @@ unsafe fn acquire(
 unsafe fn try_to(functions: &'static Functions, lock: usize, site: usize) -> c_int {
     // SAFETY: as in `acquire`.
     unsafe {
-        if !begin() {
+        if base().is_null() {
             return real::one(functions.tries)(lock);
         }
-        let (mine, entry) = entry(lock, site, functions.kind);
-        local::end();
+        let key = prepare(functions, lock, site, true);
         let code = real::one(functions.tries)(lock);
-        if mine.is_null() {
-            crate::memory::count(&raw mut (*crate::memory::header()).lost);
-            return code;
-        }
-        let how = How { shared: functions.shared, tried: true, ..How::AT_ONCE };
-        finish(functions, lock, code, mine, entry, how);
+        finish(functions, lock, site, key, code, 0, true);
         code
     }
+}
+
+/// Returns the key of the slot of an acquisition, and asks for the cache lines that it needs.
+#[inline(always)]
+unsafe fn prepare(functions: &Functions, lock: usize, site: usize, tried: bool) -> u64 {
+    let key = key(lock as u64, site as u64 | functions.event());
+    // SAFETY: the thread's own data.
+    unsafe {
+        let mine = (*local::local()).thread;
+        if !mine.is_null() {
+            table::prefetch(mine, key, lock as u64, tried);
+        }
+    }
+    key
 }
 
 /// Records the result of a call.
@@ -134,25 +127,28 @@ unsafe fn try_to(functions: &'static Functions, lock: usize, site: usize) -> c_i
 unsafe fn finish(
     functions: &Functions,
     lock: usize,
+    site: usize,
+    key: u64,
     code: c_int,
-    mine: *mut lockyard_records::Thread,
-    entry: *mut Entry,
-    mut how: How,
+    waits_since: u64,
+    tried: bool,
 ) {
-    if base().is_null() || !local::begin() {
+    if !begin() {
         return;
     }
-    // SAFETY: the thread is inside the recorder, and the entry is its own.
+    // SAFETY: there is a mapping, and the thread is inside the recorder.
     unsafe {
-        // If a signal handler has forked during the call, the child has other records, or none yet.
-        let is_mine = (*local::local()).thread == mine;
-        if is_mine && (code == 0 || code == OWNER_DEAD) {
-            if (*mine).held_count > 0 {
-                how.recursive = is_recursive(functions, lock);
-            }
-            record::acquired(mine, entry, lock as u64, how);
-        } else if is_mine && !entry.is_null() {
-            (*entry).failed += 1;
+        let mine = thread::mine();
+        let (lock, site) = (lock as u64, site as u64);
+        if mine.is_null() {
+            crate::memory::count(&raw mut (*crate::memory::header()).lost);
+        } else if code == 0 || code == OWNER_DEAD {
+            let recursive = (*mine).held_count > 0 && is_recursive(functions, lock as usize);
+            let (kind, event) = (functions.kind, functions.event());
+            let how = How { kind, event, waits_since, tried, recursive };
+            record::acquired(mine, lock, site, key, how);
+        } else {
+            record::counted(mine, lock, site | event::FAILED, functions.kind);
         }
     }
     local::end();
@@ -260,52 +256,42 @@ ending! {
     read_write_destroy, destroy, READ_WRITE_DESTROY;
 }
 
-/// Result of [`wait_begins`] for [`wait_ends`], in two registers.
-#[repr(C)]
-pub(crate) struct Waiting {
-    /// Entry of the mutex at this call site; null if the wait is not recorded.
-    entry: *mut Entry,
-    /// Time at which the wait began.
-    since: u64,
-}
-
-/// Records that a wait for a condition is about to release a mutex.
-pub(crate) unsafe extern "C" fn wait_begins(mutex: usize, site: usize) -> Waiting {
+/// Records that a wait for a condition is about to release a mutex. Returns the time, or 0 if the
+/// wait is not recorded.
+pub(crate) unsafe extern "C" fn wait_begins(mutex: usize) -> u64 {
     real::address(&real::CONDITION_WAIT);
-    let nothing = Waiting { entry: null_mut(), since: 0 };
     if !begin() {
-        return nothing;
+        return 0;
     }
     // SAFETY: there is a mapping, and the thread is inside the recorder.
     unsafe {
-        let (mine, entry) = entry(mutex, site, Kind::Mutex);
+        let mine = thread::mine();
         if !mine.is_null()
             && let Some(ended) = record::ending(mine, mutex as u64)
         {
             record::ended(ended);
         }
-        if entry.is_null() {
-            crate::memory::count(&raw mut (*crate::memory::header()).lost);
-        }
-        local::end();
-        Waiting { entry, since: ticks() }
     }
+    local::end();
+    ticks()
 }
 
-/// Records that a wait for a condition is over, and the mutex acquired again.
-pub(crate) unsafe extern "C" fn wait_ends(mutex: usize, entry: *mut Entry, since: u64) {
-    if entry.is_null() || !begin() {
+/// Records that a wait for a condition is over, and the mutex acquired again. If the thread is the
+/// child of a fork by a signal handler, all of this is the child's.
+pub(crate) unsafe extern "C" fn wait_ends(mutex: usize, site: usize, since: u64) {
+    if since == 0 || !begin() {
         return;
     }
-    // SAFETY: as in `wait_begins`. The entry is this thread's.
+    // SAFETY: as in `wait_begins`.
     unsafe {
-        let mine = (*local::local()).thread;
-        // In the child of a fork by a signal handler the thread has no records yet.
-        if !mine.is_null() {
-            let now = record::hold(mine, entry, mutex as u64, false);
-            (*entry).condition_waits += 1;
-            (*entry).condition_ticks =
-                (*entry).condition_ticks.wrapping_add(now.saturating_sub(since));
+        let mine = thread::mine();
+        if mine.is_null() {
+            crate::memory::count(&raw mut (*crate::memory::header()).lost);
+        } else {
+            let (kind, event) = (Kind::Mutex, event::CONDITION);
+            let how = How { kind, event, waits_since: since, tried: false, recursive: false };
+            let key = key(mutex as u64, site as u64 | event);
+            record::acquired(mine, mutex as u64, site as u64, key, how);
         }
     }
     local::end();

@@ -26,6 +26,7 @@
 mod alone;
 mod calls;
 mod condition;
+mod cost;
 mod entry_points;
 mod local;
 mod maps;
@@ -33,7 +34,9 @@ mod memory;
 mod own;
 mod real;
 mod record;
+mod sample;
 mod start;
 mod system;
 mod table;
 mod thread;
+mod watch;

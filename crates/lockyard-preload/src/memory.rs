@@ -7,7 +7,7 @@
 use crate::system;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, Ordering};
-use lockyard_records::{Cpu, Header, MAX_BYTES};
+use lockyard_records::{Cpu, FULL_DISK, FULL_LIMIT, FULL_MAPPING, Header, MAX_BYTES};
 
 /// A page of its own, which the kernel clears in the child of a fork: its alignment is its size.
 #[repr(align(4096))]
@@ -38,10 +38,17 @@ static mut PATH: [u8; LONGEST] = [0; LONGEST];
 pub(crate) static TOPOLOGY: AtomicPtr<Cpu> = AtomicPtr::new(null_mut());
 
 /// Size of the file at the start.
-const FIRST_BYTES: u64 = 256 << 10;
+const FIRST_BYTES: u64 = 64 << 10;
 
 /// Maximum growth at a time, unless more is needed at once.
-const STEP: u64 = 16 << 20;
+const STEP: u64 = 4 << 20;
+
+/// Number of looks at a thread that makes the file longer, before a record is given up. The call
+/// takes microseconds.
+const MOST_LOOKS: u32 = 1 << 22;
+
+/// Share of a limited address space that the mapping takes: one in this number.
+const SHARE_OF_ROOM: u64 = 16;
 
 /// Returns the beginning of the mapping, or null.
 #[inline(always)]
@@ -106,7 +113,12 @@ pub(crate) unsafe fn create(file: i32, path: &[u8]) -> bool {
     }
     let Some([device, inode]) = system::identity(file) else { return false };
     // A process may have a limit for its address space.
-    for room in [MAX_BYTES, MAX_BYTES >> 3, MAX_BYTES >> 6] {
+    let share = system::address_limit() / SHARE_OF_ROOM;
+    let least = MAX_BYTES >> 6;
+    for room in [MAX_BYTES, MAX_BYTES >> 3, least] {
+        if room > share && room > least {
+            continue;
+        }
         let base = system::map(file, room, true);
         if base.is_null() {
             continue;
@@ -178,22 +190,41 @@ unsafe fn grow(least: u64) -> bool {
             AtomicU64::from_ptr(&raw mut (*header).size),
         )
     };
-    // Acquire and release: one thread at a time makes the file longer. The others spin: the call
-    // takes microseconds, and they cannot sleep without the C library.
-    while growing.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed).is_err() {
+    // Acquire and release: one thread at a time makes the file longer. The others spin, as they
+    // cannot sleep without the C library. A thread may have ended within the call: then the records
+    // of all others are lost, and none spins again.
+    let mut looks = 0;
+    while let Err(other) = growing.compare_exchange(0, 1, Ordering::Acquire, Ordering::Relaxed) {
+        if other == 2 || looks == MOST_LOOKS {
+            let _ = growing.compare_exchange(1, 2, Ordering::Relaxed, Ordering::Relaxed);
+            return false;
+        }
         core::hint::spin_loop();
+        looks += 1;
     }
     let now = size.load(Ordering::Relaxed);
     let mut done = least <= now;
     if !done {
-        let to = least.max(now + now.min(STEP)).next_multiple_of(4096);
-        let to = to.min(ROOM.load(Ordering::Relaxed));
-        done = to >= least && lengthen(now, to);
+        // By a quarter, so that little stays unused.
+        let step = (now / 4).clamp(FIRST_BYTES, STEP);
+        let to = least.max(now + step).next_multiple_of(4096).min(ROOM.load(Ordering::Relaxed));
+        let full = match () {
+            () if to < least => FULL_MAPPING,
+            () if to > system::size_limit() => FULL_LIMIT,
+            () if !lengthen(now, to) => FULL_DISK,
+            () => 0,
+        };
+        done = full == 0;
         if done {
             // Release: pairs with the acquire in `allocate`.
             size.store(to, Ordering::Release);
+        } else {
+            // SAFETY: the caller's. The word is accessed by atomic operations only.
+            let why = unsafe { AtomicU64::from_ptr(&raw mut (*header()).full) };
+            why.store(full, Ordering::Relaxed);
         }
     }
+    // Release: pairs with the acquire above. A thread that gave up meanwhile can try again.
     growing.store(0, Ordering::Release);
     done
 }

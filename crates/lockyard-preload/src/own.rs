@@ -3,9 +3,9 @@
 
 use crate::memory::{self, base};
 use crate::record::{self, How};
-use crate::{local, system, table, thread};
+use crate::{local, system, thread};
 use core::arch::naked_asm;
-use lockyard_records::Kind;
+use lockyard_records::{Kind, event, key};
 
 /// Returns the time in ticks, or 0 if nothing is recorded.
 #[unsafe(no_mangle)]
@@ -47,9 +47,10 @@ unsafe extern "C" fn acquired(lock: usize, waits_since: u64, shared: usize, site
         if mine.is_null() {
             memory::count(&raw mut (*memory::header()).lost);
         } else {
-            let entry = table::entry(mine, lock as u64, site as u64, Kind::Own);
-            let how = How { waits_since, shared: shared != 0, ..How::AT_ONCE };
-            record::acquired(mine, entry, lock as u64, how);
+            let event = if shared == 0 { event::ACQUIRED } else { event::READ };
+            let how = How { kind: Kind::Own, event, waits_since, tried: false, recursive: false };
+            let key = key(lock as u64, site as u64 | event);
+            record::acquired(mine, lock as u64, site as u64, key, how);
         }
     }
     local::end();

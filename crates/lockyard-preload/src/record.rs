@@ -1,171 +1,190 @@
 //! Records of acquisitions and of releases.
+//!
+//! Each event is counted. Time is taken of acquisitions that wait, and of a sample of the holds
+//! (`sample`). So an acquisition at once touches the program's lock, one slot and the thread's own
+//! lines, and writes to no line that another thread reads.
 
-use crate::memory::{TOPOLOGY, allocate, at, count, header, offset_of};
-use crate::system::{cpu, ticks};
-use crate::table;
-use core::sync::atomic::Ordering;
+use crate::memory::{allocate, at, count, header, offset_of};
+use crate::sample::{self, Chosen};
+use crate::system::ticks;
+use crate::{table, watch};
 use lockyard_records::histogram::{BUCKETS, bucket};
-use lockyard_records::{CPUS, Cpu, Entry, FIRST_HOLDS, Held, Lock, MAX_HELD, Thread};
+use lockyard_records::{
+    BY_CHANCE, ENTRY_UNIT, EVENT, Entry, FIRST_HOLDS, Held, Kind, MAX_HELD, Slot, Thread, event,
+};
 
 /// Manner of an acquisition.
 #[derive(Clone, Copy)]
 pub(crate) struct How {
+    /// Kind of the lock.
+    pub(crate) kind: Kind,
+    /// Kind of the event: acquired, read, or waited for a condition.
+    pub(crate) event: u64,
     /// Time at which the call began to wait; 0 if it did not.
     pub(crate) waits_since: u64,
-    /// True if others may hold the lock too.
-    pub(crate) shared: bool,
     /// True if the call does not wait.
     pub(crate) tried: bool,
     /// True if the lock counts its owner's acquisitions.
     pub(crate) recursive: bool,
 }
 
-impl How {
-    /// An exclusive acquisition without waiting.
-    pub(crate) const AT_ONCE: How =
-        How { waits_since: 0, shared: false, tried: false, recursive: false };
-}
-
-/// Records an acquisition. `entry` is null if there was no room for it.
+/// Records an acquisition.
 ///
 /// # Safety
 ///
-/// `thread` is the running thread's, which is inside the recorder, and `entry` is its own.
+/// `thread` is the running thread's, which is inside the recorder and has acquired the lock. `key`
+/// is the hash of the lock, and of the site with the event.
 #[inline(always)]
-pub(crate) unsafe fn acquired(thread: *mut Thread, entry: *mut Entry, lock: u64, how: How) {
-    // SAFETY: the caller's.
+pub(crate) unsafe fn acquired(thread: *mut Thread, lock: u64, site: u64, key: u64, how: How) {
+    // SAFETY: the caller's. The slot is this thread's.
     unsafe {
-        if entry.is_null() {
-            return count(&raw mut (*header()).lost);
-        }
-        if (*thread).held_count > 0 && again_or_inside(thread, entry, lock, how) {
+        if (*thread).held_count > 0 && again(thread, lock, site, how) {
             return;
         }
-        let now = hold(thread, entry, lock, how.shared);
-        (*entry).acquisitions += 1;
-        if how.shared {
-            (*entry).reads += 1;
+        let slot = table::slot(thread, key, lock, site | how.event, how.kind);
+        if slot.is_null() {
+            return count(&raw mut (*header()).lost);
+        }
+        let events = (*slot).count.wrapping_add(EVENT);
+        (*slot).count = events;
+        let countdown = (*thread).countdown.wrapping_sub(1);
+        (*thread).countdown = countdown;
+        let index = (*thread).held_count as usize;
+        let entry = (events & (EVENT - 1)) * ENTRY_UNIT;
+        let is_plain = countdown != 0
+            && events >= sample::EARLY_OF_ENTRY
+            && how.waits_since == 0
+            && index < MAX_HELD
+            && !watch::is_watched(lock);
+        if !is_plain {
+            return acquired_in_detail(thread, slot, [lock, site], how);
+        }
+        // A call that does not wait cannot be part of a deadlock: its orders are of the sample.
+        if index > 0 && !how.tried {
+            nested(thread, [lock, site], false, 0);
+        }
+        (*thread).held[index] = Held { lock, entry, since: 0, depth: 0, by_chance: 0 };
+        (*thread).held_count = index as u64 + 1;
+    }
+}
+
+/// Records an acquisition that is timed, followed, or had to wait.
+#[inline(never)]
+unsafe fn acquired_in_detail(
+    thread: *mut Thread,
+    slot: *mut Slot,
+    [lock, site]: [u64; 2],
+    how: How,
+) {
+    // SAFETY: as in `acquired`. The entry is this thread's, and the lock's own record is written by
+    // its holder only.
+    unsafe {
+        let events = (*slot).count;
+        let offset = (events & (EVENT - 1)) * ENTRY_UNIT;
+        let entry: *mut Entry = at(offset);
+        if events < EVENT {
+            (*entry).more_events += (u64::MAX >> EVENT.trailing_zeros()) + 1;
+        }
+        let chosen = sample::choose(thread, events);
+        let mut since = 0;
+        if how.waits_since != 0 || chosen.is_timed() {
+            since = ticks();
         }
         if how.waits_since != 0 {
-            waited(entry, now.saturating_sub(how.waits_since));
+            waited(entry, since.saturating_sub(how.waits_since), how.event == event::CONDITION);
+        }
+        if how.event != event::READ {
+            watch::acquired(entry, lock, (*thread).number, chosen);
+        }
+        match chosen {
+            Chosen::Not => since = 0,
+            Chosen::Early { .. } => (*entry).early_begun += 1,
+            Chosen::ByChance { .. } => {}
+        }
+        let index = (*thread).held_count as usize;
+        let is_wanted = !how.tried || chosen.weight() > 0;
+        if index > 0 && is_wanted && how.event != event::CONDITION {
+            nested(thread, [lock, site], how.tried, chosen.weight());
+        }
+        if index < MAX_HELD {
+            let by_chance = u32::from(matches!(chosen, Chosen::ByChance { .. }));
+            (*thread).held[index] = Held { lock, entry: offset, since, depth: 0, by_chance };
+            (*thread).held_count += 1;
+        } else {
+            count(&raw mut (*header()).too_deep);
         }
     }
 }
 
 /// Handles an acquisition by a thread that holds locks. Returns true if this lock is one of them.
-#[inline(never)]
-unsafe fn again_or_inside(thread: *mut Thread, entry: *mut Entry, lock: u64, how: How) -> bool {
+#[inline(always)]
+unsafe fn again(thread: *mut Thread, lock: u64, site: u64, how: How) -> bool {
     // SAFETY: as in `acquired`.
     unsafe {
-        if let Some(index) = held(thread, lock) {
-            if how.recursive || how.shared {
-                (*thread).held[index].depth += 1;
-                (*entry).nested += 1;
-                return true;
-            }
-            // Another thread has released it, or another lock has come to this address.
-            remove(thread, index);
-        }
-        let count_held = (*thread).held_count as usize;
-        if let Some(outer) = count_held.checked_sub(1).and_then(|last| (*thread).held.get(last)) {
-            let outer_entry: *const Entry = at(outer.entry);
-            let outer = [outer.lock, (*outer_entry).site];
-            let inner = [lock, (*entry).site];
-            if !table::nested(thread, outer, inner, how.tried) {
+        let Some(index) = held(thread, lock) else { return false };
+        if how.recursive || how.event == event::READ {
+            (*thread).held[index].depth += 1;
+            if !counted(thread, lock, site | event::NESTED, how.kind) {
                 count(&raw mut (*header()).lost);
             }
+            return true;
         }
+        // Another thread has released it, or another lock has come to this address.
+        remove(thread, index);
         false
     }
 }
 
-/// Records that the running thread holds the lock from now on. Returns the time.
+/// Counts an event that has no times. Returns false if there is no room for it.
 ///
 /// # Safety
 ///
-/// As for [`acquired`]; `entry` is not null.
+/// As for [`acquired`], except that the lock may not be acquired. `site` has the kind of the event.
 #[inline(always)]
-pub(crate) unsafe fn hold(thread: *mut Thread, entry: *mut Entry, lock: u64, shared: bool) -> u64 {
-    // SAFETY: the caller's. The lock's own record is written by its holder only.
+pub(crate) unsafe fn counted(thread: *mut Thread, lock: u64, site: u64, kind: Kind) -> bool {
+    // SAFETY: the caller's.
     unsafe {
-        let now = ticks();
-        if !shared {
-            own(at((*entry).record), (*thread).number);
+        let slot = table::slot(thread, lockyard_records::key(lock, site), lock, site, kind);
+        if slot.is_null() {
+            return false;
         }
-        let index = (*thread).held_count as usize;
-        if index < MAX_HELD {
-            (*thread).held[index] = Held { lock, entry: offset_of(entry), since: now, depth: 0 };
-            (*thread).held_count += 1;
-        } else {
-            count(&raw mut (*header()).too_deep);
+        let events = (*slot).count.wrapping_add(EVENT);
+        (*slot).count = events;
+        if events < EVENT {
+            let entry: *mut Entry = at((events & (EVENT - 1)) * ENTRY_UNIT);
+            (*entry).more_events += (u64::MAX >> EVENT.trailing_zeros()) + 1;
         }
-        now
+        true
     }
 }
 
-/// Records the owner of a lock.
+/// Records which lock was held last when this one was acquired.
 #[inline(always)]
-unsafe fn own(lock: *mut Lock, thread: u32) {
-    // SAFETY: the caller holds the lock.
+unsafe fn nested(thread: *mut Thread, inner: [u64; 2], tried: bool, weight: u64) {
+    // SAFETY: as in `acquired`; the thread holds a lock.
     unsafe {
-        if (*lock).last_thread != thread {
-            return hand_over(lock, thread);
-        }
-        let run = (*lock).run.saturating_add(1);
-        (*lock).run = run;
-        if (*lock).longest_run < run {
-            (*lock).longest_run = run;
+        let last = ((*thread).held_count as usize).min(MAX_HELD) - 1;
+        let outer = (*thread).held[last];
+        if !table::nested(thread, outer, inner, tried, weight) {
+            count(&raw mut (*header()).lost);
         }
     }
 }
 
-/// Records that a lock has come to another thread. Only then is its CPU looked up: that costs more
-/// than the rest.
-unsafe fn hand_over(lock: *mut Lock, thread: u32) {
-    // SAFETY: as in `own`.
-    unsafe {
-        let cpu = cpu();
-        if (*lock).last_thread != 0 {
-            (*lock).hand_overs[distance(u32::from((*lock).last_cpu), cpu)] += 1;
-        }
-        (*lock).last_thread = thread;
-        (*lock).last_cpu = cpu as u16;
-        (*lock).run = 1;
-        (*lock).longest_run = (*lock).longest_run.max(1);
-    }
-}
-
-fn distance(from: u32, to: u32) -> usize {
-    if from == to {
-        return 0;
-    }
-    let cpus = TOPOLOGY.load(Ordering::Relaxed);
-    if cpus.is_null() {
-        return 3;
-    }
-    let place = |cpu: u32| -> Cpu {
-        // SAFETY: the file has `CPUS` places, and is not changed.
-        unsafe { *cpus.add(cpu as usize % CPUS) }
-    };
-    let (from, to) = (place(from), place(to));
-    match (from.core == to.core, from.complex == to.complex) {
-        (true, _) => 1,
-        (_, true) => 2,
-        _ => 3,
-    }
-}
-
-/// Records a wait for a lock.
-unsafe fn waited(entry: *mut Entry, wait: u64) {
+/// Records a wait for a lock, or for a condition.
+unsafe fn waited(entry: *mut Entry, wait: u64, for_condition: bool) {
     // SAFETY: the entry is this thread's.
     unsafe {
-        (*entry).contended += 1;
         (*entry).wait_ticks = (*entry).wait_ticks.wrapping_add(wait);
+        if for_condition {
+            return;
+        }
+        (*entry).contended += 1;
         (*entry).wait_max = (*entry).wait_max.max(wait);
         if (*entry).wait_histogram == 0 {
             (*entry).wait_histogram = new_histogram();
         }
-        add((*entry).wait_histogram, wait, 1);
+        add((*entry).wait_histogram, wait);
     }
 }
 
@@ -183,12 +202,12 @@ unsafe fn new_histogram() -> u64 {
     }
 }
 
-unsafe fn add(histogram: u64, time: u64, count: u32) {
+unsafe fn add(histogram: u64, time: u64) {
     if histogram != 0 {
         // SAFETY: a bucket is below the number of buckets.
         unsafe {
             let bucket = at::<u32>(histogram).add(bucket(time));
-            *bucket = (*bucket).saturating_add(count);
+            *bucket = (*bucket).saturating_add(1);
         }
     }
 }
@@ -209,6 +228,7 @@ unsafe fn held(thread: *mut Thread, lock: u64) -> Option<usize> {
     }
 }
 
+#[cold]
 unsafe fn remove(thread: *mut Thread, index: usize) {
     // SAFETY: the thread is the running one, and the index is below the number of held locks.
     unsafe {
@@ -222,15 +242,16 @@ unsafe fn remove(thread: *mut Thread, index: usize) {
     }
 }
 
-/// A hold that has ended, before it is recorded.
+/// A timed hold that has ended, before it is recorded.
 #[derive(Clone, Copy)]
 pub(crate) struct Ended {
     entry: *mut Entry,
     ticks: u64,
+    by_chance: bool,
 }
 
-/// Ends the hold of a lock, just before its release. Returns `None` if the thread does not hold it
-/// as far as is known, or holds it still.
+/// Ends the hold of a lock, just before its release. Returns `None` if the hold is not timed, if the
+/// thread does not hold the lock as far as is known, or holds it still.
 ///
 /// # Safety
 ///
@@ -253,46 +274,64 @@ pub(crate) unsafe fn ending(thread: *mut Thread, lock: u64) -> Option<Ended> {
         } else {
             remove(thread, index);
         }
-        Some(Ended { entry: at(of.entry), ticks: ticks().saturating_sub(of.since) })
+        if of.since == 0 {
+            return None;
+        }
+        let ticks = ticks().saturating_sub(of.since);
+        Some(Ended { entry: at(of.entry), ticks, by_chance: of.by_chance != 0 })
     }
 }
 
-/// Records a hold, after the release.
+/// Records a timed hold, after the release.
 ///
 /// # Safety
 ///
 /// As for [`ending`].
-#[inline(always)]
+#[cold]
 pub(crate) unsafe fn ended(of: Ended) {
-    let Ended { entry, ticks } = of;
+    let Ended { entry, ticks, by_chance } = of;
     // SAFETY: the entry is this thread's.
     unsafe {
-        let count = (*entry).holds;
-        (*entry).holds = count + 1;
-        (*entry).hold_ticks = (*entry).hold_ticks.wrapping_add(ticks);
-        if (*entry).hold_max < ticks {
-            (*entry).hold_max = ticks;
-        }
-        if (*entry).hold_histogram != 0 {
-            add((*entry).hold_histogram, ticks, 1);
-        } else if (count as usize) < FIRST_HOLDS {
-            (*entry).first_holds[count as usize] = u32::try_from(ticks).unwrap_or(u32::MAX);
+        let recorded = (*entry).early_count + (*entry).chance_count;
+        (*entry).hold_max = (*entry).hold_max.max(ticks);
+        let (count, total, histogram) = match by_chance {
+            false => (
+                &raw mut (*entry).early_count,
+                &raw mut (*entry).early_ticks,
+                (*entry).early_histogram,
+            ),
+            true => (
+                &raw mut (*entry).chance_count,
+                &raw mut (*entry).chance_ticks,
+                (*entry).chance_histogram,
+            ),
+        };
+        *count += 1;
+        *total = (*total).wrapping_add(ticks);
+        if histogram != 0 {
+            add(histogram, ticks);
+        } else if (recorded as usize) < FIRST_HOLDS {
+            let most = u64::from(BY_CHANCE - 1);
+            let mark = if by_chance { BY_CHANCE } else { 0 };
+            (*entry).first_holds[recorded as usize] = ticks.min(most) as u32 | mark;
         } else {
-            first_histogram(entry, ticks);
+            new_histograms(entry);
+            let to = if by_chance { (*entry).chance_histogram } else { (*entry).early_histogram };
+            add(to, ticks);
         }
     }
 }
 
-/// Replaces the first hold times by a histogram.
-#[cold]
-unsafe fn first_histogram(entry: *mut Entry, ticks: u64) {
+/// Replaces the first holds by histograms of both strata.
+unsafe fn new_histograms(entry: *mut Entry) {
     // SAFETY: the entry is this thread's.
     unsafe {
-        let histogram = new_histogram();
-        for index in 0..FIRST_HOLDS {
-            add(histogram, u64::from((*entry).first_holds[index]), 1);
+        let (early, by_chance) = (new_histogram(), new_histogram());
+        for hold in (*entry).first_holds {
+            let to = if hold & BY_CHANCE == 0 { early } else { by_chance };
+            add(to, u64::from(hold & !BY_CHANCE));
         }
-        add(histogram, ticks, 1);
-        (*entry).hold_histogram = histogram;
+        (*entry).early_histogram = early;
+        (*entry).chance_histogram = by_chance;
     }
 }

@@ -1,23 +1,15 @@
 //! Start of a process, and of the child of a fork.
 
 use crate::memory::{self, LONGEST, TOPOLOGY, allocate, base, header, offset_of};
-use crate::{calls, local, maps, real, system, thread};
-use core::ffi::{CStr, c_char, c_int, c_void};
+use crate::{cost, local, maps, real, sample, system, thread};
+use core::ffi::{CStr, c_char, c_int};
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use lockyard_records::{
-    CPUS, Cpu, DIRECTORY, EXTENSION, FAR_LOCKS, HEADS, MAGIC, MEASURE_COST, TOPOLOGY as PLACES,
-    VERSION,
+    CPUS, Cpu, DIRECTORY, EVERY, EXTENSION, HEADS, MAGIC, MEASURE_COST, TOPOLOGY as PLACES, VERSION,
 };
 
 unsafe extern "C" {
     fn getenv(name: *const c_char) -> *const c_char;
-    fn pthread_create(
-        thread: *mut usize,
-        attributes: *const c_void,
-        begin: unsafe extern "C" fn(*mut c_void) -> *mut c_void,
-        argument: *mut c_void,
-    ) -> c_int;
-    fn pause() -> c_int;
     fn pthread_atfork(
         prepare: Option<unsafe extern "C" fn()>,
         parent: Option<unsafe extern "C" fn()>,
@@ -51,6 +43,7 @@ unsafe extern "C" fn start() {
             to.copy_from_nonoverlapping(folder.as_ptr(), folder.len());
             if let Some(folder) = system::open_own_folder(Path::folder().ended()) {
                 system::look_at_processor();
+                sample::set_every(variable(EVERY).map_or(1, number).max(1));
                 map_topology(folder);
                 create(folder, false);
                 system::close(folder);
@@ -67,7 +60,7 @@ unsafe extern "C" fn start() {
     // SAFETY: the function is one of this library, which is never unloaded.
     unsafe { pthread_atfork(None, None, Some(forked)) };
     if variable(MEASURE_COST).is_some() {
-        measure_cost();
+        cost::measure();
     }
 }
 
@@ -85,6 +78,13 @@ fn variable(name: &str) -> Option<&'static [u8]> {
         CStr::from_ptr(value).to_bytes()
     };
     (!value.is_empty()).then_some(value)
+}
+
+/// Returns a decimal number, up to its first other character.
+fn number(text: &[u8]) -> u64 {
+    let digits = text.iter().take_while(|byte| byte.is_ascii_digit());
+    digits
+        .fold(0, |number, digit| number.saturating_mul(10).saturating_add(u64::from(digit - b'0')))
 }
 
 /// Parts of a path, put together without allocation.
@@ -199,12 +199,13 @@ unsafe fn describe(process: u32, forked: bool) {
         (*header).parent = system::parent();
         (*header).forked = u32::from(forked);
         (*header).start = system::ticks();
+        (*header).every = sample::every();
         let program = &mut (*header).program;
         let room = program.len() - 1;
         if let Some(room) = program.get_mut(..room) {
             system::link(b"/proc/self/exe\0", room);
         }
-        let heads = allocate(HEADS * size_of::<u64>(), 64);
+        let heads = allocate(HEADS * size_of::<u32>(), 64);
         if heads.is_null() {
             memory::forget();
             return;
@@ -234,63 +235,6 @@ unsafe extern "C" fn forked() {
         }
     }
     local::end();
-}
-
-/// A thread that does nothing.
-unsafe extern "C" fn stays(_: *mut c_void) -> *mut c_void {
-    loop {
-        // SAFETY: the call has no preconditions.
-        unsafe { pause() };
-    }
-}
-
-/// Measures the cost of a recorded pair of calls, and ends the process. There is a second thread,
-/// because the C library's locks are cheaper in a process that has only one.
-fn measure_cost() -> ! {
-    let mut second = 0;
-    // SAFETY: the function has the right type, and the argument is not used.
-    unsafe { pthread_create(&raw mut second, core::ptr::null(), stays, core::ptr::null_mut()) };
-    let (near, far) = (cost_over(1), cost_over(FAR_LOCKS));
-    // SAFETY: there is a mapping.
-    unsafe {
-        (&raw mut (*header()).cost).write_volatile(near.max(1));
-        (&raw mut (*header()).far_cost).write_volatile(far.max(1));
-    }
-    system::exit(0)
-}
-
-/// Returns the cost of a recorded pair beyond that of the plain calls, in thousandths of a tick,
-/// over `count` mutexes in a mixed order. `count` is a power of two, at most [`FAR_LOCKS`].
-fn cost_over(count: usize) -> u64 {
-    const PAIRS: usize = 20_000;
-    const ROUNDS: usize = 9;
-    static mut MUTEXES: [[u64; 8]; FAR_LOCKS] = [[0; 8]; FAR_LOCKS];
-    let first = (&raw mut MUTEXES).expose_provenance();
-    let time = |pair: &dyn Fn(usize)| {
-        let mut best = u64::MAX;
-        for _ in 0..ROUNDS {
-            let mut at = 0;
-            let begin = system::ticks();
-            for _ in 0..PAIRS {
-                // A generator modulo a power of two that visits all (Knuth, vol. 2, 3.2.1.2).
-                at = (at * 1_664_525 + 1_013_904_223) & (count - 1);
-                pair(first + at * size_of::<[u64; 8]>());
-            }
-            best = best.min(system::ticks() - begin);
-        }
-        best
-    };
-    // SAFETY: the mutexes are a static that only this thread uses.
-    let plain = time(&|mutex| unsafe {
-        real::one(&real::MUTEX_LOCK)(mutex);
-        real::one(&real::MUTEX_UNLOCK)(mutex);
-    });
-    // SAFETY: as above.
-    let recorded = time(&|mutex| unsafe {
-        calls::mutex_lock(mutex, start as *const () as usize);
-        calls::mutex_unlock(mutex);
-    });
-    recorded.saturating_sub(plain) * 1000 / PAIRS as u64
 }
 
 const _: () = assert!(size_of::<AtomicPtr<u8>>() == 8);

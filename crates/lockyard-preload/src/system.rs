@@ -136,11 +136,21 @@ fn fill(file: i32, from: u64, to: u64) -> bool {
 }
 
 /// Returns the process's limit for the size of a file. A longer file would end the process.
-fn size_limit() -> u64 {
+pub(crate) fn size_limit() -> u64 {
     const FILE_SIZE: usize = 1;
+    limit(FILE_SIZE)
+}
+
+/// Returns the process's limit for its address space.
+pub(crate) fn address_limit() -> u64 {
+    const ADDRESS_SPACE: usize = 9;
+    limit(ADDRESS_SPACE)
+}
+
+fn limit(of: usize) -> u64 {
     let mut limits = [0u64; 2];
     // SAFETY: the structure has two numbers.
-    let done = unsafe { call(PRLIMIT, [0, FILE_SIZE, 0, limits.as_mut_ptr().addr(), 0, 0]) };
+    let done = unsafe { call(PRLIMIT, [0, of, 0, limits.as_mut_ptr().addr(), 0, 0]) };
     if done == 0 { limits[0] } else { u64::MAX }
 }
 

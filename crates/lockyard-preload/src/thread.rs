@@ -1,7 +1,7 @@
 //! Records of a thread: taken at its first lock, given to a later thread when it ends.
 
 use crate::memory::{allocate, at, base, header, offset_of};
-use crate::{local, system};
+use crate::{local, sample, system, table};
 use core::ffi::{c_int, c_uint, c_void};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use lockyard_records::Thread;
@@ -54,9 +54,10 @@ unsafe fn adopt() -> *mut Thread {
         let mut thread = take_unused();
         if thread.is_null() {
             thread = allocate(size_of::<Thread>(), 64).cast();
-            if thread.is_null() {
-                return thread;
+            if thread.is_null() || !table::first_slots(thread) {
+                return core::ptr::null_mut();
             }
+            sample::begin(thread);
             let threads = AtomicU64::from_ptr(&raw mut (*header).threads);
             let mut next = threads.load(Ordering::Relaxed);
             loop {

@@ -17,25 +17,28 @@ pub type Circle = Vec<Pair>;
 pub fn joined(pairs: &[Pair]) -> Vec<Pair> {
     let mut joined: BTreeMap<(u64, u64), Pair> = BTreeMap::new();
     for pair in pairs {
-        let here =
-            joined.entry((pair.outer, pair.inner)).or_insert(Pair { count: 0, tried: 0, ..*pair });
-        here.count += pair.count;
+        let here = joined.entry((pair.outer, pair.inner)).or_insert(Pair {
+            waiting: 0,
+            tried: 0,
+            ..*pair
+        });
+        here.waiting += pair.waiting;
         here.tried += pair.tried;
     }
     let mut joined: Vec<Pair> = joined.into_values().collect();
-    joined.sort_by_key(|pair| std::cmp::Reverse(pair.count));
+    joined.sort_by_key(|pair| std::cmp::Reverse(pair.waiting + pair.tried));
     joined
 }
 
 /// Returns circles: for each arrow that is on one, a shortest circle, each set of locks once.
 pub fn circles(joined: &[Pair]) -> Vec<Circle> {
     let mut arrows: BTreeMap<u64, Vec<&Pair>> = BTreeMap::new();
-    for pair in joined.iter().filter(|pair| pair.count > pair.tried) {
+    for pair in joined.iter().filter(|pair| pair.waiting > 0) {
         arrows.entry(pair.outer).or_default().push(pair);
     }
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
-    for pair in joined.iter().filter(|pair| pair.count > pair.tried) {
+    for pair in joined.iter().filter(|pair| pair.waiting > 0) {
         let Some(back) = way(&arrows, pair.inner, pair.outer) else { continue };
         let circle: Circle = std::iter::once(*pair).chain(back).collect();
         let locks: BTreeSet<u64> = circle.iter().map(|pair| pair.outer).collect();
@@ -81,13 +84,14 @@ mod tests {
     use super::*;
 
     fn pair(outer: u64, inner: u64, tried: bool) -> Pair {
-        Pair { outer, inner, count: 1, tried: u64::from(tried), ..Pair::default() }
+        let (waiting, tried) = (u64::from(!tried), u64::from(tried));
+        Pair { outer, inner, waiting, tried, ..Pair::default() }
     }
 
     #[test]
     fn contradicting_orders_are_circles() {
         let pairs = joined(&[pair(1, 2, false), pair(2, 1, false), pair(1, 2, false)]);
-        assert_eq!((pairs.len(), pairs[0].count), (2, 2));
+        assert_eq!((pairs.len(), pairs[0].waiting), (2, 2));
         let circles = super::circles(&pairs);
         assert_eq!(circles.len(), 1);
         assert_eq!(circles[0].iter().map(|pair| pair.outer).collect::<Vec<_>>(), [1, 2]);

@@ -2,10 +2,10 @@
 
 use crate::modules::Modules;
 use crate::order::{self, Circle};
-use crate::records::Records;
+use crate::records::{Events, Records};
 use crate::symbols::{Site, Symbols, Variable};
-use crate::times::Times;
-use lockyard_records::{DISTANCES, Entry, Kind, Pair};
+use crate::times::{Holds, Times};
+use lockyard_records::{DISTANCES, Kind, Pair, event};
 use std::collections::{BTreeMap, HashMap};
 
 /// Size of a cache line in bytes.
@@ -32,25 +32,29 @@ pub struct Counts {
     /// Time of these waits in ticks.
     pub condition_ticks: u64,
     /// Times from acquisition to release.
-    pub holds: Times,
+    pub holds: Holds,
     /// Times of the contended acquisitions.
     pub waits: Times,
 }
 
 impl Counts {
-    /// Returns the counts of one entry.
-    fn of(entry: &Entry, holds: &Times, waits: &Times) -> Counts {
-        Counts {
-            acquisitions: entry.acquisitions,
-            contended: entry.contended,
-            reads: entry.reads,
-            failed: entry.failed,
-            nested: entry.nested,
-            condition_waits: entry.condition_waits,
-            condition_ticks: entry.condition_ticks,
-            holds: holds.clone(),
-            waits: waits.clone(),
+    /// Returns the counts of one kind of events.
+    fn of(events: &Events) -> Counts {
+        let mut counts = Counts {
+            contended: events.waits.count,
+            condition_ticks: events.condition_ticks,
+            holds: events.holds.clone(),
+            waits: events.waits.clone(),
+            ..Counts::default()
+        };
+        match events.kind {
+            event::READ => (counts.acquisitions, counts.reads) = (events.count, events.count),
+            event::NESTED => counts.nested = events.count,
+            event::FAILED => counts.failed = events.count,
+            event::CONDITION => counts.condition_waits = events.count,
+            _ => counts.acquisitions = events.count,
         }
+        counts
     }
 
     /// Adds other counts.
@@ -92,9 +96,11 @@ pub struct Lock {
     pub variable: Variable,
     /// All sites together.
     pub counts: Counts,
-    /// Longest run of acquisitions by one thread.
+    /// Longest run of acquisitions by one thread, of those that were followed.
     pub longest_run: u32,
-    /// Acquisitions after another thread's, by distance.
+    /// Acquisitions in the sample whose next one was seen.
+    pub followed: u64,
+    /// Those whose next one was by another thread, by distance.
     pub hand_overs: [u64; DISTANCES],
     /// Locks that were destroyed at this address.
     pub destroyed: u32,
@@ -131,6 +137,8 @@ pub struct Process {
     pub held: Vec<(u64, u32)>,
     /// Events that had no room in the file.
     pub lost: u64,
+    /// Reason for which the file could not grow, as in the header.
+    pub full: u64,
     /// Calls from within the recorder.
     pub inside: u64,
     /// Releases without an acquisition by the same thread.
@@ -153,9 +161,9 @@ impl Process {
     pub fn of(records: &Records, symbols: &mut Symbols) -> Process {
         let modules = Modules::of(&records.maps);
         let mut by_lock: BTreeMap<u64, BTreeMap<u64, Counts>> = BTreeMap::new();
-        for (index, (_, entry)) in records.entries.iter().enumerate() {
-            let site = by_lock.entry(entry.lock).or_default().entry(entry.site).or_default();
-            site.add(&Counts::of(entry, &records.holds[index], &records.waits[index]));
+        for events in &records.events {
+            let site = by_lock.entry(events.lock).or_default().entry(events.site).or_default();
+            site.add(&Counts::of(events));
         }
         let mut names: HashMap<u64, Site> = HashMap::new();
         let mut name = |address: u64| {
@@ -177,7 +185,8 @@ impl Process {
                 variable: Variable::default(),
                 counts,
                 longest_run: shared.map_or(0, |lock| lock.longest_run),
-                hand_overs: shared.map_or([0; DISTANCES], |lock| lock.hand_overs),
+                hand_overs: shared.map_or([0; DISTANCES], |lock| lock.hand_overs.map(u64::from)),
+                followed: shared.map_or(0, |lock| u64::from(lock.followed)),
                 destroyed: shared.map_or(0, |lock| lock.destroyed),
                 sites: list,
                 same_line: Vec::new(),
@@ -211,6 +220,7 @@ impl Process {
             pair_sites,
             held: records.held.iter().map(|(thread, held)| (held.lock, *thread)).collect(),
             lost: header.lost,
+            full: header.full,
             inside: header.inside,
             unmatched: header.unmatched,
             too_deep: header.too_deep,

@@ -31,6 +31,8 @@ pub struct Profile {
     pub ticks_per_ns: f64,
     /// End of the run in ticks.
     pub end_ticks: u64,
+    /// Mean number of holds for each one that is timed; 1 if all are.
+    pub every: u64,
     /// Cost of a recorded acquisition and release, in nanoseconds: of a lock in the nearest cache,
     /// and of one of thousands.
     pub cost_ns: Option<[f64; 2]>,
@@ -55,7 +57,7 @@ impl Profile {
     /// Returns the share of the time for which a lock was held. Readers hold a lock together, so
     /// that there is no share for one that was read.
     pub fn held_share(&self, process: &Process, lock: &Lock) -> Option<f64> {
-        let share = self.ns(lock.counts.holds.total) / self.duration_ns(process);
+        let share = lock.counts.holds.total() / self.ticks_per_ns / self.duration_ns(process);
         (lock.counts.reads == 0).then(|| share.min(1.0))
     }
 
@@ -84,6 +86,7 @@ impl Profile {
             "cpu_seconds": self.cpu_seconds,
             "ticks_per_ns": self.ticks_per_ns,
             "recording": {
+                "timed_one_in": self.every,
                 "cost_ns": self.cost_ns.map(|[near, _]| round(near)),
                 "far_cost_ns": self.cost_ns.map(|[_, far]| round(far)),
                 "share_of_cpu_time": self.overhead().map(|[least, _]| least),
@@ -147,6 +150,7 @@ impl Profile {
             json!({
                 "held_share": self.held_share(process, lock),
                 "longest_run": lock.longest_run,
+                "followed": lock.followed,
                 "hand_overs": hand_overs,
                 "destroyed": lock.destroyed,
                 "same_line": lock.same_line.iter().map(|of| address(*of)).collect::<Vec<_>>(),
@@ -194,7 +198,7 @@ fn order(process: &Process, pair: &Pair) -> Value {
     json!({
         "outer": address(pair.outer),
         "inner": address(pair.inner),
-        "count": pair.count,
+        "count": pair.waiting + pair.tried,
         "without_waiting": pair.tried,
         "outer_site": text(pair.outer_site),
         "inner_site": text(pair.inner_site),

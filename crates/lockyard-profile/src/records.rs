@@ -1,11 +1,11 @@
 //! A file of records, as the preload library left it. Each offset is checked: a program that writes
 //! where it must not may have hit the file.
 
-use crate::times::Times;
+use crate::times::{Holds, Times};
 use lockyard_records::histogram::BUCKETS;
 use lockyard_records::{
-    ENTRY_UNIT, Entry, FIRST_HOLDS, HEADS, Header, Held, Lock, MAGIC, MAX_HELD, Pair, Text, Thread,
-    VERSION,
+    BY_CHANCE, ENTRY_UNIT, EVENT, Entry, FIRST_HOLDS, HEADS, Header, Held, Lock, MAGIC, MAX_HELD,
+    Pair, Slot, TABLE_HEADER, Text, Thread, VERSION, event,
 };
 use std::collections::HashMap;
 
@@ -24,6 +24,8 @@ unsafe impl Plain for Header {}
 // SAFETY: as above.
 unsafe impl Plain for Thread {}
 // SAFETY: as above.
+unsafe impl Plain for Slot {}
+// SAFETY: as above.
 unsafe impl Plain for Entry {}
 // SAFETY: as above.
 unsafe impl Plain for Lock {}
@@ -36,6 +38,25 @@ unsafe impl Plain for u32 {}
 // SAFETY: as above.
 unsafe impl Plain for u64 {}
 
+/// Events of one kind, of a lock at a call site by a thread.
+#[derive(Clone, Debug)]
+pub struct Events {
+    /// Address of the lock.
+    pub lock: u64,
+    /// Return address of the call.
+    pub site: u64,
+    /// Kind of the events.
+    pub kind: u64,
+    /// Number of events.
+    pub count: u64,
+    /// Holds that began with these events.
+    pub holds: Holds,
+    /// Contended acquisitions.
+    pub waits: Times,
+    /// Total time of waits for a condition.
+    pub condition_ticks: u64,
+}
+
 /// Records of a process.
 #[derive(Clone, Debug)]
 pub struct Records {
@@ -43,12 +64,8 @@ pub struct Records {
     pub header: Header,
     /// Path of the program.
     pub program: String,
-    /// Entries, each with the number of its place in the file among threads.
-    pub entries: Vec<(usize, Entry)>,
-    /// Holds of the entry of the same index.
-    pub holds: Vec<Times>,
-    /// Waits of the entry of the same index.
-    pub waits: Vec<Times>,
+    /// Events of all threads.
+    pub events: Vec<Events>,
     /// Pairs of all threads.
     pub pairs: Vec<Pair>,
     /// Locks that were held at the end, with the system's number of the thread.
@@ -83,16 +100,23 @@ impl Bytes<'_> {
         }
     }
 
-    fn holds(&self, entry: &Entry) -> Times {
-        let mut times = Times::default();
-        if entry.hold_histogram != 0 {
-            self.histogram(entry.hold_histogram, &mut times);
+    fn holds(&self, entry: &Entry, count: u64) -> Holds {
+        let (mut early, mut by_chance) = (Times::default(), Times::default());
+        if entry.early_histogram != 0 || entry.chance_histogram != 0 {
+            self.histogram(entry.early_histogram, &mut early);
+            self.histogram(entry.chance_histogram, &mut by_chance);
         } else {
-            let count = (entry.holds as usize).min(FIRST_HOLDS);
-            entry.first_holds[..count].iter().for_each(|&hold| times.add_time(u64::from(hold)));
+            let timed =
+                (entry.early_count.saturating_add(entry.chance_count) as usize).min(FIRST_HOLDS);
+            for hold in &entry.first_holds[..timed] {
+                let to = if hold & BY_CHANCE == 0 { &mut early } else { &mut by_chance };
+                to.add_time(u64::from(hold & !BY_CHANCE));
+            }
         }
-        (times.count, times.total, times.max) = (entry.holds, entry.hold_ticks, entry.hold_max);
-        times
+        (early.count, early.total) = (entry.early_count, entry.early_ticks);
+        (by_chance.count, by_chance.total) = (entry.chance_count, entry.chance_ticks);
+        early.max = entry.hold_max;
+        Holds { count, early_begun: entry.early_begun, early, by_chance }
     }
 
     fn waits(&self, entry: &Entry) -> Times {
@@ -102,6 +126,24 @@ impl Bytes<'_> {
         }
         (times.count, times.total, times.max) = (entry.contended, entry.wait_ticks, entry.wait_max);
         times
+    }
+
+    /// Returns the events of a slot.
+    fn events(&self, slot: &Slot) -> Option<Events> {
+        let entry = self.get::<Entry>((slot.count & (EVENT - 1)) * ENTRY_UNIT)?;
+        let kind = entry.site & event::MASK;
+        let count = entry.more_events.saturating_add(slot.count / EVENT);
+        let is_hold = [event::ACQUIRED, event::READ, event::CONDITION].contains(&kind);
+        let is_condition = kind == event::CONDITION;
+        Some(Events {
+            lock: entry.lock,
+            site: entry.site & !event::MASK,
+            kind,
+            count,
+            holds: self.holds(&entry, if is_hold { count } else { 0 }),
+            waits: if is_condition { Times::default() } else { self.waits(&entry) },
+            condition_ticks: if is_condition { entry.wait_ticks } else { 0 },
+        })
     }
 
     fn maps(&self, header: &Header) -> Vec<String> {
@@ -120,14 +162,16 @@ impl Bytes<'_> {
 
     fn locks(&self, header: &Header) -> HashMap<u64, Lock> {
         let mut locks = HashMap::new();
-        for head in 0..HEADS as u64 {
-            let mut offset = self.element::<u64>(header.heads, head).unwrap_or(0);
-            while offset != 0 && locks.len() < MOST {
-                let Some(lock) = self.get::<Lock>(offset) else { break };
-                if locks.insert(lock.address, lock).is_some() {
-                    break;
-                }
-                offset = u64::from(lock.next) * 64;
+        let heads = (0..HEADS as u64).filter_map(|head| self.element::<u32>(header.heads, head));
+        let mut next: Vec<u32> = heads.collect();
+        while let Some(offset) = next.pop() {
+            if offset == 0 || locks.len() >= MOST {
+                continue;
+            }
+            let Some(lock) = self.get::<Lock>(u64::from(offset) * 64) else { continue };
+            // In a damaged file, a lock may be its own child.
+            if locks.insert(lock.address, lock).is_none() {
+                next.extend(lock.children);
             }
         }
         locks
@@ -156,9 +200,7 @@ impl Records {
         let mut records = Records {
             header,
             program: String::from_utf8_lossy(name).into_owned(),
-            entries: Vec::new(),
-            holds: Vec::new(),
-            waits: Vec::new(),
+            events: Vec::new(),
             pairs: Vec::new(),
             held: Vec::new(),
             locks: bytes.locks(&header),
@@ -167,7 +209,7 @@ impl Records {
         let mut offset = header.threads;
         let mut number = 0;
         while let Some(thread) = bytes.get::<Thread>(offset).filter(|_| offset != 0) {
-            records.add(&bytes, number, &thread);
+            records.add(&bytes, &thread);
             number += 1;
             offset = thread.next;
             if number > MOST {
@@ -177,20 +219,18 @@ impl Records {
         Ok(Some(records))
     }
 
-    fn add(&mut self, bytes: &Bytes, number: usize, thread: &Thread) {
-        for index in 0..u64::from(thread.entry_room) {
+    fn add(&mut self, bytes: &Bytes, thread: &Thread) {
+        let size = bytes.get::<u64>(thread.slots.wrapping_sub(TABLE_HEADER)).unwrap_or(0);
+        for index in 0..size {
             // A damaged size may lead far beyond the end of the file.
-            let Some(found) = bytes.element::<u32>(thread.entries, index) else { break };
-            let entry = bytes.get::<Entry>(u64::from(found) * ENTRY_UNIT).filter(|_| found != 0);
-            if let Some(entry) = entry {
-                self.holds.push(bytes.holds(&entry));
-                self.waits.push(bytes.waits(&entry));
-                self.entries.push((number, entry));
-            }
+            let Some(slot) = bytes.element::<Slot>(thread.slots, index) else { break };
+            self.events.extend(
+                Some(slot).filter(|slot| slot.key != 0).and_then(|slot| bytes.events(&slot)),
+            );
         }
         for index in 0..u64::from(thread.pair_room) {
             let Some(pair) = bytes.element::<Pair>(thread.pairs, index) else { break };
-            self.pairs.extend(Some(pair).filter(|pair| pair.inner != 0 && pair.count > 0));
+            self.pairs.extend(Some(pair).filter(|pair| pair.inner != 0));
         }
         let count = (thread.held_count as usize).min(MAX_HELD);
         self.held.extend(thread.held[..count].iter().map(|held| (thread.tid, *held)));
@@ -210,6 +250,6 @@ mod tests {
         assert!(Records::read(&bytes).is_err());
         bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
         let records = Records::read(&bytes).expect("it is the version").expect("it is complete");
-        assert!(records.entries.is_empty() && records.locks.is_empty());
+        assert!(records.events.is_empty() && records.locks.is_empty());
     }
 }

@@ -70,6 +70,14 @@ pub fn text(profile: &Profile, layout: Layout) -> String {
         push(&mut text, "  ", &line, layout.width);
     }
     text.push('\n');
+    if profile.every > 1 && !profile.processes.is_empty() {
+        let line = format!(
+            "Counts and waits are of all acquisitions; holds and runs of a sample, 1 in {} \
+             (--every).",
+            grouped(profile.every)
+        );
+        push(&mut text, "", &line, layout.width);
+    }
     push(&mut text, "", &cost(profile), layout.width);
     for warning in &profile.warnings {
         push(&mut text, "", &format!("warning: {warning}"), layout.width);
@@ -84,8 +92,8 @@ fn cost(profile: &Profile) -> String {
     };
     match (profile.cost_ns, profile.overhead()) {
         (Some([near, far]), Some([least, most])) => format!(
-            "Recording cost {near:.0} ns a pair of lock and unlock in the nearest cache, {far:.0} \
-             ns over thousands of locks: {:.1} to {:.1} % of the program's CPU time; {lost}.",
+            "Recording cost {near:.0} ns a pair of lock and unlock with its records in the nearest \
+             cache, {far:.0} ns with cold ones: {:.1} to {:.1} % of the program's CPU time; {lost}.",
             least * 100.0,
             most * 100.0
         ),
@@ -301,7 +309,7 @@ fn reasons(profile: &Profile, process: &Process, lock: &Lock) -> Vec<String> {
         };
         reasons.push(format!(
             "Handed to another thread at {} of acquisitions{far}; longest run of one thread: {}.",
-            share(handed as f64 / counts.acquisitions as f64),
+            share(handed as f64 / lock.followed.max(handed) as f64),
             grouped(u64::from(lock.longest_run))
         ));
     }

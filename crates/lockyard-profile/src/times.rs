@@ -1,4 +1,4 @@
-//! Times of one kind, and their percentiles.
+//! Times of one kind, their percentiles, and what a sample of them says of all.
 
 use lockyard_records::histogram::{BUCKETS, bucket, least};
 use serde_json::{Value, json};
@@ -49,23 +49,8 @@ impl Times {
     /// Returns the time in ticks below which a share of the times is: within 10 %, as the buckets
     /// are. Returns `None` if too few times are beyond it.
     pub fn quantile(&self, share: f64) -> Option<f64> {
-        let all: u64 = self.buckets.iter().map(|(_, count)| count).sum();
-        if (all as f64) * (1.0 - share).min(share) < BEYOND {
-            return None;
-        }
-        let rank = all as f64 * share;
-        let mut below = 0.0;
-        for &(bucket, count) in &self.buckets {
-            let count = count as f64;
-            if below + count >= rank {
-                let from = least(bucket) as f64;
-                let to = if bucket + 1 < BUCKETS { least(bucket + 1) as f64 } else { from };
-                let within = from + (to - from) * ((rank - below) / count).clamp(0.0, 1.0);
-                return Some(within.min(self.max as f64));
-            }
-            below += count;
-        }
-        None
+        let buckets = self.buckets.iter();
+        quantile(buckets.map(|&(bucket, count)| (bucket, count as f64, count)), share, self.max)
     }
 
     /// Returns the times as JSON, in nanoseconds.
@@ -77,6 +62,115 @@ impl Times {
             "p50_ns": self.quantile(0.5).map(ns),
             "p99_ns": self.quantile(0.99).map(ns),
             "max_ns": ns(self.max as f64),
+        })
+    }
+}
+
+/// Returns a quantile of buckets in order: each with its weight, and the number of times in it. Too
+/// few times beyond the quantile give `None`.
+fn quantile(
+    buckets: impl Iterator<Item = (usize, f64, u64)> + Clone,
+    share: f64,
+    max: u64,
+) -> Option<f64> {
+    let weight: f64 = buckets.clone().map(|(_, weight, _)| weight).sum();
+    let number: u64 = buckets.clone().map(|(_, _, number)| number).sum();
+    let rank = weight * share;
+    let (mut below, mut number_below) = (0.0, 0.0);
+    for (bucket, weight, here) in buckets {
+        if weight > 0.0 && below + weight >= rank {
+            let within = ((rank - below) / weight).clamp(0.0, 1.0);
+            number_below += here as f64 * within;
+            if number_below.min(number as f64 - number_below) < BEYOND - 1e-6 {
+                return None;
+            }
+            let from = least(bucket) as f64;
+            let to = if bucket + 1 < BUCKETS { least(bucket + 1) as f64 } else { from };
+            return Some((from + (to - from) * within).min(max as f64));
+        }
+        below += weight;
+        number_below += here as f64;
+    }
+    None
+}
+
+/// Holds, of which some were timed: the early ones, and of the others a random sample.
+#[derive(Clone, Debug, Default)]
+pub struct Holds {
+    /// Number of holds.
+    pub count: u64,
+    /// Number of those that were timed in any case, over or not.
+    pub early_begun: u64,
+    /// Those of them that are over.
+    pub early: Times,
+    /// The sample of the others.
+    pub by_chance: Times,
+}
+
+impl Holds {
+    /// Adds other holds.
+    pub fn add(&mut self, other: &Holds) {
+        self.count += other.count;
+        self.early_begun += other.early_begun;
+        self.early.add(&other.early);
+        self.by_chance.add(&other.by_chance);
+    }
+
+    /// Returns the number of timed holds.
+    pub fn timed(&self) -> u64 {
+        self.early.count + self.by_chance.count
+    }
+
+    /// Returns the number of holds that each one of the random sample stands for.
+    fn weight(&self) -> f64 {
+        match self.by_chance.count {
+            0 => 0.0,
+            count => self.count.saturating_sub(self.early_begun) as f64 / count as f64,
+        }
+    }
+
+    /// Returns the total time in ticks. It is an estimate if some holds were not timed.
+    pub fn total(&self) -> f64 {
+        let early = self.early.total as f64;
+        let rest = self.count.saturating_sub(self.early_begun) as f64;
+        match (self.by_chance.count, self.early.count) {
+            (0, 0) => 0.0,
+            // None was timed by chance: the early ones stand for all.
+            (0, count) => early + rest * early / count as f64,
+            _ => early + self.by_chance.total as f64 * self.weight(),
+        }
+    }
+
+    /// Returns the longest timed hold in ticks.
+    pub fn max(&self) -> u64 {
+        self.early.max.max(self.by_chance.max)
+    }
+
+    /// Returns the time in ticks below which a share of the holds is, as [`Times::quantile`] does.
+    pub fn quantile(&self, share: f64) -> Option<f64> {
+        let weight = self.weight();
+        let mut buckets = std::collections::BTreeMap::<usize, (f64, u64)>::new();
+        for (times, weight) in [(&self.early, 1.0), (&self.by_chance, weight)] {
+            for &(bucket, count) in &times.buckets {
+                let here = buckets.entry(bucket).or_default();
+                here.0 += count as f64 * weight;
+                here.1 += count;
+            }
+        }
+        let buckets = buckets.iter().map(|(&bucket, &(weight, number))| (bucket, weight, number));
+        quantile(buckets, share, self.max())
+    }
+
+    /// Returns the holds as JSON, in nanoseconds.
+    pub(crate) fn json(&self, ticks_per_ns: f64) -> Value {
+        let ns = |ticks: f64| round(ticks / ticks_per_ns);
+        json!({
+            "count": self.count,
+            "timed": self.timed(),
+            "total_ns": ns(self.total()),
+            "p50_ns": self.quantile(0.5).map(ns),
+            "p99_ns": self.quantile(0.99).map(ns),
+            "max_ns": ns(self.max() as f64),
         })
     }
 }
@@ -107,5 +201,32 @@ mod tests {
         (0..100).for_each(|_| few.add_time(100));
         few.max = 100;
         assert!(few.quantile(0.99).is_none() && near(few.quantile(0.5), 100.0));
+    }
+
+    /// Returns times of a length.
+    fn times(count: u64, ticks: u64) -> Times {
+        let mut times = Times { count, total: count * ticks, max: ticks, ..Times::default() };
+        times.add_bucket(bucket(ticks), count);
+        times
+    }
+
+    #[test]
+    fn a_sample_stands_for_all_and_early_holds_for_themselves() {
+        // 100 early holds of 1,000 ticks; of 10,000 others, 100 were timed, of 10 ticks each.
+        let holds = Holds {
+            count: 10_100,
+            early_begun: 100,
+            early: times(100, 1000),
+            by_chance: times(100, 10),
+        };
+        assert_eq!((holds.timed(), holds.total(), holds.max()), (200, 200_000.0, 1000));
+        assert!(holds.quantile(0.5).is_some_and(|median| median < 16.0));
+        // One in 101 holds is early: the 99.5th percentile is one of them. Few holds are beyond.
+        assert!(holds.quantile(0.995).is_some_and(|long| long > 800.0));
+        assert_eq!(holds.quantile(0.9999), None);
+        // Without a sample, the early ones stand for all.
+        let early = Holds { count: 200, early_begun: 100, early: times(50, 8), ..holds };
+        let early = Holds { by_chance: Times::default(), ..early };
+        assert_eq!(early.total(), 400.0 + 100.0 * 8.0);
     }
 }

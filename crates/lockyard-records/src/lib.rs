@@ -7,17 +7,21 @@
 //!
 //! ```text
 //! Header ── threads ──> Thread ── next ──> Thread ...
-//!   │                     ├── entries ──> [u32; n] ──> Entry (lock and call site, by a thread)
+//!   │                     ├── slots ────> [Slot; n] ──> Entry (lock and call site, by a thread)
 //!   │                     │                              ├──> histograms of holds and of waits
 //!   │                     │                              └──> Lock
 //!   │                     ├── pairs ────> [Pair; n]    (a lock taken while another was held)
+//!   │                     ├── seen ─────> [u32; n]     (fingerprints of the pairs)
 //!   │                     └── held        (locks that the thread holds now)
-//!   ├── heads ─────────> [u64; HEADS] ──> Lock ── next ──> Lock ...
+//!   ├── heads ─────────> [u32; HEADS] ──> Lock ── children ──> Lock ...
 //!   └── maps ──────────> Text ── next ──> Text ...        (copies of /proc/self/maps)
 //! ```
 //!
-//! An [`Entry`] or a [`Pair`] is written by its thread only. A [`Lock`] is written by the thread
-//! that holds the lock.
+//! A [`Slot`], an [`Entry`] or a [`Pair`] is written by its thread only. A [`Lock`] is written by the
+//! thread that holds the lock.
+//!
+//! An acquisition that neither waits nor is in the sample touches one slot, which counts it, and the
+//! thread's own lines. So slots are small: four to a cache line.
 
 #![no_std]
 
@@ -27,7 +31,7 @@ pub mod histogram;
 pub const MAGIC: u64 = u64::from_le_bytes(*b"lockyard");
 
 /// Version of the layout.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 
 /// Environment variable with the directory for the files. Without it nothing is recorded.
 pub const DIRECTORY: &str = "LOCKYARD_RECORDS";
@@ -35,6 +39,12 @@ pub const DIRECTORY: &str = "LOCKYARD_RECORDS";
 /// Environment variable that asks the library for the cost of a recorded pair. The process then
 /// ends before the program starts.
 pub const MEASURE_COST: &str = "LOCKYARD_RECORDS_COST";
+
+/// Environment variable with the mean number of acquisitions for each one that is timed.
+pub const EVERY: &str = "LOCKYARD_RECORDS_EVERY";
+
+/// Maximum of this number. Fewer times would tell nothing.
+pub const MOST_EVERY: u64 = 1 << 20;
 
 /// Name of the file in the directory that tells where each CPU is: [`Cpu`] for each of [`CPUS`].
 pub const TOPOLOGY: &str = "cpus";
@@ -45,8 +55,21 @@ pub const EXTENSION: &str = ".records";
 /// Maximum size of a file in bytes. What does not fit is counted as lost.
 pub const MAX_BYTES: u64 = 1 << 30;
 
-/// Number of lists of locks. The hash of an address selects one.
-pub const HEADS: usize = 1 << 14;
+/// The file system had no room.
+pub const FULL_DISK: u64 = 1;
+
+/// The process's limit for the size of a file (`ulimit -f`) was reached.
+pub const FULL_LIMIT: u64 = 2;
+
+/// The mapping was full: [`MAX_BYTES`], or less in a process whose address space is limited.
+pub const FULL_MAPPING: u64 = 3;
+
+/// Number of trees of locks. The upper bits of an address's hash select one, and the bits after
+/// them lead through the tree.
+pub const HEADS: usize = 1 << HEAD_BITS;
+
+/// Number of bits of the hash that select a tree.
+pub const HEAD_BITS: u32 = 9;
 
 /// Number of CPUs that the topology has room for. Numbers beyond it are taken modulo this.
 pub const CPUS: usize = 4096;
@@ -85,8 +108,11 @@ pub struct Header {
     pub end: u64,
     /// Size of the file.
     pub size: u64,
-    /// 1 while a thread makes the file longer.
+    /// 1 while a thread makes the file longer; 2 if another one has waited for it in vain.
     pub growing: u64,
+    /// Reason for which the file could not be made longer: [`FULL_DISK`], or another one of these;
+    /// 0 if it always could.
+    pub full: u64,
     /// Offset of the latest [`Thread`].
     pub threads: u64,
     /// Number of threads that recorded something.
@@ -94,7 +120,8 @@ pub struct Header {
     /// Offset of a [`Thread`] whose thread has ended, for the next one; a stack. The upper 16 bits
     /// count changes.
     pub unused: u64,
-    /// Offset of the lists of [`Lock`]s.
+    /// Offset of the trees of [`Lock`]s: for each the offset of the first one as a `u32`, in units of
+    /// 64 bytes.
     pub heads: u64,
     /// Offset of the latest [`Text`] with mappings.
     pub maps: u64,
@@ -108,10 +135,12 @@ pub struct Header {
     pub unmatched: u64,
     /// Acquisitions whose release is not recorded, because the thread held too many locks.
     pub too_deep: u64,
+    /// Mean number of acquisitions for each one that is timed; 1 if all are.
+    pub every: u64,
     /// Cost of a recorded acquisition and release beyond that of the plain calls, in thousandths of
     /// a tick, for a lock in the nearest cache. 0 if it was not measured.
     pub cost: u64,
-    /// The same for one of [`FAR_LOCKS`] locks, in a mixed order.
+    /// The same for [`FAR_LOCKS`] locks that two threads use in a mixed order, with cold caches.
     pub far_cost: u64,
     /// Name of the program's file, ended by a zero.
     pub program: [u8; 512],
@@ -128,16 +157,41 @@ pub struct Held {
     pub lock: u64,
     /// Offset of the entry of its acquisition.
     pub entry: u64,
-    /// Time of the acquisition in ticks.
+    /// Time of the acquisition in ticks; 0 if this hold is not timed.
     pub since: u64,
     /// Number of further acquisitions by the same thread: of a recursive lock, or to read.
-    pub depth: u64,
+    pub depth: u32,
+    /// 1 if the hold is timed by chance, 0 if it is timed in any case. See [`Entry::early_count`].
+    pub by_chance: u32,
 }
 
-/// Records of a thread. A thread that begins takes over those of one that has ended.
-#[repr(C)]
+/// Records of a thread. A thread that begins takes over those of one that has ended. What changes
+/// at each acquisition and release is in the first two cache lines.
+#[repr(C, align(64))]
 #[derive(Clone, Copy, Debug)]
 pub struct Thread {
+    /// Offset of a table of [`Slot`].
+    pub slots: u64,
+    /// Size of the table less one. The size is a power of two.
+    pub slot_mask: u32,
+    /// Number of slots that are used.
+    pub slot_count: u32,
+    /// Number of locks that the thread holds.
+    pub held_count: u64,
+    /// Number of acquisitions until one is timed.
+    pub countdown: u64,
+    /// Number of acquisitions that are timed in any case.
+    pub early: u64,
+    /// Offset of a table of fingerprints of pairs.
+    pub seen: u64,
+    /// Size of the table less one. The size is a power of two.
+    pub seen_mask: u32,
+    /// Number of fingerprints.
+    pub seen_count: u32,
+    /// State of the generator of random numbers.
+    pub random: u64,
+    /// Locks that the thread holds, in the order of acquisition.
+    pub held: [Held; MAX_HELD],
     /// Offset of the thread before.
     pub next: u64,
     /// Offset of the next unused one, if this one is unused.
@@ -146,22 +200,64 @@ pub struct Thread {
     pub number: u32,
     /// The system's number of the thread.
     pub tid: u32,
-    /// Offset of a table of offsets of [`Entry`], in units of [`ENTRY_UNIT`].
-    pub entries: u64,
-    /// Size of the table: a power of two.
-    pub entry_room: u32,
-    /// Number of entries.
-    pub entry_count: u32,
     /// Offset of a table of [`Pair`].
     pub pairs: u64,
     /// Size of the table: a power of two.
     pub pair_room: u32,
     /// Number of pairs.
     pub pair_count: u32,
-    /// Number of locks that the thread holds.
-    pub held_count: u64,
-    /// Locks that the thread holds, in the order of acquisition.
-    pub held: [Held; MAX_HELD],
+}
+
+/// Number of events of one lock at one call site by one thread.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Slot {
+    /// Hash of lock, call site and event ([`key`]); 0 for an unused slot.
+    pub key: u64,
+    /// Number of events in the upper bits, in units of [`EVENT`]; below them the offset of the
+    /// [`Entry`], in units of [`ENTRY_UNIT`].
+    pub count: u64,
+}
+
+impl Thread {
+    /// Returns the size of the table of fingerprints.
+    pub fn seen_size(&self) -> u32 {
+        if self.seen == 0 { 0 } else { self.seen_mask + 1 }
+    }
+}
+
+/// Number of bytes before a table of slots. The first eight have the number of slots.
+pub const TABLE_HEADER: u64 = 64;
+
+/// One event in [`Slot::count`].
+pub const EVENT: u64 = 1 << 24;
+
+/// Kinds of events, in the upper bits of [`Entry::site`].
+pub mod event {
+    /// An exclusive acquisition.
+    pub const ACQUIRED: u64 = 0;
+    /// An acquisition to read.
+    pub const READ: u64 = 1 << 60;
+    /// An acquisition of a lock that the thread already held.
+    pub const NESTED: u64 = 2 << 60;
+    /// A call that gave up: a `trylock`, or a timeout.
+    pub const FAILED: u64 = 3 << 60;
+    /// A wait for a condition.
+    pub const CONDITION: u64 = 4 << 60;
+    /// Bits of the kind. No address has them.
+    pub const MASK: u64 = 0xf << 60;
+}
+
+/// Returns the hash by which a slot is found. Two different pairs of lock and site share a hash with
+/// a probability of 2^-64, and would then count together.
+#[inline(always)]
+pub fn key(lock: u64, site: u64) -> u64 {
+    // Two odd constants without a simple ratio: the fractions of the golden ratio and of pi.
+    let key = lock
+        .wrapping_mul(0x9e37_79b9_7f4a_7c15)
+        .wrapping_add(site.wrapping_mul(0x243f_6a88_85a3_08d3));
+    // Both products have their best bits at the top. 0 is an unused slot.
+    (key ^ (key >> 29)).max(1)
 }
 
 /// Number of locks over which the cost of a lock that is not at hand is measured.
@@ -182,53 +278,57 @@ pub enum Kind {
 }
 
 /// Number of hold times that an entry has room for without a histogram.
-pub const FIRST_HOLDS: usize = 8;
+pub const FIRST_HOLDS: usize = 16;
 
-/// Unit of the offsets in a table of entries.
+/// Unit of the offsets of entries.
 pub const ENTRY_UNIT: u64 = 64;
 
-/// Acquisitions of one lock at one call site by one thread. Times are in ticks. What changes at
-/// each acquisition and release is in the first cache line.
+/// Times of one kind of event of one lock at one call site by one thread, in ticks. The events are
+/// counted in the [`Slot`].
+///
+/// The holds are of two strata, each with a sum and a histogram: those that are timed in any case
+/// (a thread's first ones, and an entry's first ones), and those that are timed by chance.
 #[repr(C, align(64))]
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
     /// Address of the lock.
     pub lock: u64,
-    /// Return address of the call.
+    /// Return address of the call, with a kind of [`event`].
     pub site: u64,
     /// Offset of the [`Lock`].
     pub record: u64,
-    /// Number of acquisitions by a call of a lock function.
-    pub acquisitions: u64,
-    /// Number of releases.
-    pub holds: u64,
-    /// Total time between acquisitions and releases.
-    pub hold_ticks: u64,
-    /// Longest of them.
+    /// Number of acquisitions whose hold is timed in any case, and is over.
+    pub early_count: u64,
+    /// Total of these holds.
+    pub early_ticks: u64,
+    /// Number of acquisitions whose hold was timed by chance, and is over.
+    pub chance_count: u64,
+    /// Total of these holds.
+    pub chance_ticks: u64,
+    /// Longest timed hold.
     pub hold_max: u64,
-    /// Offset of the histogram of holds; 0 while [`first_holds`](Self::first_holds) has them all.
-    pub hold_histogram: u64,
-    /// First hold times.
+    /// First timed holds of both strata; those by chance have [`BY_CHANCE`] set.
     pub first_holds: [u32; FIRST_HOLDS],
+    /// Offset of the histogram of early holds; 0 while `first_holds` has all.
+    pub early_histogram: u64,
+    /// Offset of the histogram of holds by chance; 0 while `first_holds` has all.
+    pub chance_histogram: u64,
     /// Number of acquisitions that had to wait.
     pub contended: u64,
-    /// Total time of the contended acquisitions.
+    /// Total time of the contended acquisitions, or of the waits for a condition.
     pub wait_ticks: u64,
-    /// Longest of them.
+    /// Longest contended acquisition.
     pub wait_max: u64,
-    /// Offset of the histogram of waits; 0 before the first.
+    /// Offset of the histogram of contended acquisitions; 0 before the first.
     pub wait_histogram: u64,
-    /// Number of acquisitions to read.
-    pub reads: u64,
-    /// Number of calls that gave up: a `trylock`, or a timeout.
-    pub failed: u64,
-    /// Number of acquisitions of a lock that the thread already held.
-    pub nested: u64,
-    /// Number of waits for a condition.
-    pub condition_waits: u64,
-    /// Total time of them.
-    pub condition_ticks: u64,
+    /// Number of events beyond those that the slot has room for.
+    pub more_events: u64,
+    /// Number of acquisitions whose hold is timed in any case, over or not.
+    pub early_begun: u64,
 }
+
+/// Mark of a hold that was timed by chance, in [`Entry::first_holds`].
+pub const BY_CHANCE: u32 = 1 << 31;
 
 /// A lock that was acquired while another was held.
 #[repr(C)]
@@ -242,34 +342,42 @@ pub struct Pair {
     pub outer_site: u64,
     /// Return address of the first acquisition of the inner lock.
     pub inner_site: u64,
-    /// Number of acquisitions.
-    pub count: u64,
-    /// Number of those by a call that does not wait, which cannot be part of a deadlock.
+    /// Number of acquisitions by a call that may wait: the first one, and for each timed one the
+    /// number of acquisitions that it stands for. 0 if there was none.
+    pub waiting: u64,
+    /// The same for calls that do not wait, which cannot be part of a deadlock.
     pub tried: u64,
 }
 
-/// Records of a lock that its owners share.
+/// Records of a lock that its owners share. It follows runs of acquisitions by one thread, from an
+/// acquisition that is in the sample to the first one by another thread.
 #[repr(C, align(64))]
 #[derive(Clone, Copy, Debug)]
 pub struct Lock {
     /// Address of the lock.
     pub address: u64,
-    /// Number of the thread that had it last.
-    pub last_thread: u32,
-    /// CPU on which that thread's run began.
-    pub last_cpu: u16,
+    /// Offsets of two further locks, in units of 64 bytes: a bit of the hash selects one.
+    pub children: [u32; 2],
+    /// Number of the thread whose run is followed; 0 if none is.
+    pub thread: u32,
+    /// CPU on which an acquisition of the run was last in the sample.
+    pub cpu: u16,
     /// [`Kind`].
     pub kind: u16,
-    /// Acquisitions by that thread in a row.
+    /// Acquisitions in the run since it is followed.
     pub run: u32,
     /// Longest such run.
     pub longest_run: u32,
+    /// 1 if the run's latest acquisition is in the sample: the next one tells who followed it.
+    pub is_sampled: u32,
+    /// Number of acquisitions in the sample whose next one was seen.
+    pub followed: u32,
     /// Number of locks that were destroyed at this address.
     pub destroyed: u32,
-    /// Offset of the next lock of the list, in units of 64 bytes.
-    pub next: u32,
-    /// Acquisitions after another thread's, by distance.
-    pub hand_overs: [u64; DISTANCES],
+    /// Of the followed acquisitions, those whose next one was by another thread, by distance.
+    pub hand_overs: [u32; DISTANCES],
+    /// Not used.
+    pub reserved: u32,
 }
 
 /// A text.
@@ -284,7 +392,7 @@ pub struct Text {
 
 /// Returns the place of an address among [`HEADS`].
 pub fn head_of(address: u64) -> usize {
-    (mixed(address >> 2) >> 50) as usize
+    (mixed(address) >> (64 - HEAD_BITS)) as usize
 }
 
 /// Returns a hash of a number, whose upper bits are the best.
@@ -294,7 +402,7 @@ pub fn mixed(number: u64) -> u64 {
 }
 
 const _: () = assert!(size_of::<Lock>() == 64);
-const _: () = assert!(HEADS == 1 << (64 - 50));
 const _: () = assert!(size_of::<Entry>() == 192);
 const _: () = assert!(core::mem::offset_of!(Entry, first_holds) == 64);
-const _: () = assert!(MAX_BYTES <= (u32::MAX as u64) * ENTRY_UNIT);
+const _: () = assert!(core::mem::offset_of!(Thread, held) == 64);
+const _: () = assert!(MAX_BYTES / ENTRY_UNIT <= EVENT);

@@ -1,6 +1,7 @@
 //! The arguments of `lockyard profile`.
 
 use super::report::ReportFile;
+use crate::values::every;
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -29,6 +30,15 @@ pub(crate) struct Profile {
     /// Maximum number of locks in a table
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) top: usize,
+    /// Time one hold in N on average, after each thread's first 1,024; 1 times all
+    #[arg(
+        long,
+        value_name = "N",
+        default_value_t = 128,
+        value_parser = every,
+        allow_hyphen_values = true
+    )]
+    pub(crate) every: u64,
     #[command(flatten)]
     pub(crate) report: ReportFile,
     /// Program to run, with its arguments

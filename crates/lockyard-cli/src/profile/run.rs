@@ -15,7 +15,9 @@ use lockyard_profile::records::Records;
 use lockyard_profile::screen::{Layout, text};
 use lockyard_profile::symbols::Symbols;
 use lockyard_profile::{preload, program as check};
-use lockyard_records::{DIRECTORY, EXTENSION, MEASURE_COST};
+use lockyard_records::{
+    DIRECTORY, EVERY, EXTENSION, FULL_DISK, FULL_LIMIT, MAX_BYTES, MEASURE_COST,
+};
 use lockyard_support::printable;
 use std::cmp::Reverse;
 use std::io::{ErrorKind, Write};
@@ -47,13 +49,14 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
     let failed = |message: String| Failure::Run(format!("profile: {message}"));
     let library = Library::prepare().map_err(failed)?;
     let records = directories::records().map_err(failed)?;
-    let cost = cost(&library);
+    let cost = cost(&library, options.every);
     if signals::number().is_some() {
         return Err(Failure::Interrupted("the program was not started".to_owned()));
     }
     let mut command = Command::new(name);
     command.args(arguments);
     command.env("LD_PRELOAD", library.preload()).env(DIRECTORY, records.path());
+    command.env(EVERY, options.every.to_string());
     let (clock, begin) = (Clock::start(), Instant::now());
     let ended = program::run(command).map_err(|error| {
         let shown = printable(&name.to_string_lossy()).to_string();
@@ -77,6 +80,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
         cpu_seconds: ended.cpu_seconds,
         ticks_per_ns,
         end_ticks,
+        every: options.every,
         cost_ns: cost.map(|costs| costs.map(|ticks| ticks / ticks_per_ns)),
         processes: Vec::new(),
         warnings: Vec::new(),
@@ -89,21 +93,32 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
 
 /// Returns the cost of a recorded pair in ticks, for a near and for a far lock, measured now in the
 /// setting of the program.
-fn cost(library: &Library) -> Option<[f64; 2]> {
+fn cost(library: &Library, every: u64) -> Option<[f64; 2]> {
     let directory = directories::records().ok()?;
     let mut command = Command::new(std::env::current_exe().ok()?);
     command.env("LD_PRELOAD", library.preload()).env(DIRECTORY, directory.path());
+    command.env(EVERY, every.to_string());
     command.env(MEASURE_COST, "1").arg0("lockyard").arg("--version");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let Ended { .. } = program::run(command).ok()?;
-    let (found, _) = files(directory.path());
+    let Files { found, .. } = files(directory.path());
     let header = found.iter().map(|records| records.header).find(|header| header.cost > 0)?;
     Some([header.cost, header.far_cost].map(|cost| cost as f64 / 1000.0))
 }
 
-/// Reads all files of records in a directory. Returns them, and what is wrong with others.
-fn files(directory: &Path) -> (Vec<Records>, Vec<String>) {
-    let (mut found, mut wrong) = (Vec::new(), Vec::new());
+/// Files of records in a directory.
+#[derive(Default)]
+struct Files {
+    found: Vec<Records>,
+    /// Descriptions of files that cannot be read.
+    wrong: Vec<String>,
+    /// Number of files that a process began, and did not complete.
+    begun: usize,
+}
+
+/// Reads all files of records in a directory.
+fn files(directory: &Path) -> Files {
+    let mut files = Files::default();
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     for path in entries.map(|entry| entry.path()) {
         if !path.to_string_lossy().ends_with(EXTENSION) {
@@ -114,24 +129,33 @@ fn files(directory: &Path) -> (Vec<Records>, Vec<String>) {
             Err(error) => Err(format!("{} cannot be read: {error}", path.display())),
         };
         match records {
-            Ok(Some(records)) => found.push(records),
-            Ok(None) => {}
-            Err(error) => wrong.push(error),
+            Ok(Some(records)) => files.found.push(records),
+            Ok(None) => files.begun += 1,
+            Err(error) => files.wrong.push(error),
         }
     }
-    (found, wrong)
+    files
 }
 
 /// Adds what the processes recorded.
 fn read(profile: &mut Profile, directory: &Private) {
-    let (found, wrong) = files(directory.path());
+    let Files { found, wrong, begun } = files(directory.path());
     profile.warnings.extend(wrong);
-    if found.is_empty() {
+    if begun > 0 {
+        let folder = directory.path().parent().unwrap_or(directory.path()).display().to_string();
+        profile.warnings.push(format!(
+            "a process had no room for its records, or ended at once: the file system of {} is \
+             full, or a limit of the process is too low (ulimit -f, ulimit -v)",
+            printable(&folder)
+        ));
+    } else if found.is_empty() {
         profile.warnings.push(
             "no process loaded the preload library: the program cleared its environment, or \
              runs on another C library than glibc 2.34 or later"
                 .to_owned(),
         );
+    }
+    if found.is_empty() {
         return;
     }
     let mut symbols = Symbols::default();
@@ -139,7 +163,11 @@ fn read(profile: &mut Profile, directory: &Private) {
     profile.processes =
         processes.filter(|process| process.acquisitions() + process.lost > 0).collect();
     profile.processes.sort_by_key(|process| (Reverse(process.acquisitions()), process.pid));
-    if profile.processes.is_empty() {
+    let full = profile.processes.iter().map(|process| process.full).find(|full| *full != 0);
+    if let Some(full) = full {
+        profile.warnings.push(full_line(full, directory.path()));
+    }
+    if profile.processes.is_empty() && begun == 0 {
         profile.warnings.push(
             "the program took no lock of POSIX threads. Locks of Rust, Go and others are compiled \
              into a program (lockyard-recorded records them)"
@@ -152,6 +180,23 @@ fn read(profile: &mut Profile, directory: &Private) {
              are exact"
                 .to_owned(),
         );
+    }
+}
+
+/// Returns the line that says why records have no room.
+fn full_line(full: u64, directory: &Path) -> String {
+    let folder = directory.parent().unwrap_or(directory).display().to_string();
+    let folder = printable(&folder).to_string();
+    match full {
+        FULL_DISK => format!(
+            "the file system of {folder} was full, and so records are lost; make room there"
+        ),
+        FULL_LIMIT => "the limit for the size of a file (ulimit -f) was reached, and so records                        are lost; raise it"
+            .to_owned(),
+        _ => format!(
+            "the records of a process had no room in {} MiB, or a sixteenth of its address space              (ulimit -v), and so some are lost",
+            MAX_BYTES >> 20
+        ),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Counts are exact, and the program works as without the recorder.
 
-use crate::support::{build, json_of, lock, locks, process};
+use crate::support::{build, json_of, json_with, lock, locks, process};
 use serde_json::Value;
 
 fn run(arguments: &[&str]) -> Option<Value> {
@@ -32,6 +32,39 @@ fn every_acquisition_of_several_locks_by_several_threads_is_counted() {
     // A mutex has 40 bytes, so the second one begins in the same line.
     assert_eq!(first["same_line"].as_array().map(Vec::len), Some(1), "{first:#}");
     assert!(first["longest_run"].as_u64() >= Some(1));
+}
+
+#[test]
+fn holds_are_a_sample_and_counts_are_not() {
+    let Some(program) = locks() else { return };
+    let timed = |every: &str| {
+        let (_, profile) =
+            json_with(&["--every", every], &program, &["counts", "1", "1", "200000"]);
+        let lock = lock(process(&profile), "locks").clone();
+        assert_eq!(
+            (&lock["acquisitions"], &lock["hold"]["count"]),
+            (&200_000.into(), &200_000.into())
+        );
+        let number = |value: &Value| value.as_u64().expect("a number");
+        (number(&lock["hold"]["timed"]), number(&lock["followed"]), number(&lock["longest_run"]))
+    };
+    // All holds; and of each acquisition but the last one, the next one is seen.
+    assert_eq!(timed("1"), (200_000, 199_999, 200_000));
+    // 1,024, and one in a hundred of the rest: 1,990 with a standard deviation of 26.
+    let (holds, followed, run) = timed("100");
+    assert!((2_700..3_300).contains(&holds), "{holds}");
+    assert!(followed.abs_diff(holds) < 10, "{followed}");
+    // The run is followed from its first acquisition that is in the sample.
+    assert!(run > 199_990, "{run}");
+    let _ = std::fs::remove_file(program);
+}
+
+#[test]
+fn a_sample_tells_how_long_a_lock_is_held() {
+    // Each of 50 holds takes a millisecond; a thread's first holds are all timed.
+    let Some(profile) = run(&["contended"]) else { return };
+    let hold = &lock(process(&profile), "first_lock")["hold"];
+    assert_eq!((&hold["count"], &hold["timed"]), (&100.into(), &100.into()), "{hold:#}");
 }
 
 #[test]

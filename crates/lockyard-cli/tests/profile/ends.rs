@@ -126,6 +126,71 @@ fn without_room_records_are_lost_and_the_program_goes_on() {
     let lost = profile["recording"]["lost"].as_u64().expect("a number");
     let kept = process(&profile)["acquisitions"].as_u64().expect("a number");
     assert!(lost > 0 && kept > 0 && lost + kept == 10_000, "{lost} lost, {kept} kept");
+    let warnings = profile["warnings"].to_string();
+    assert!(warnings.contains("ulimit -f"), "{warnings}");
+}
+
+#[test]
+fn few_locks_need_little_room_in_memory() {
+    let Some(program) = locks() else { return };
+    // While the program runs: the bytes of its records.
+    let script = format!(
+        "{} wait & while ! du -b $LOCKYARD_RECORDS/$!-0.records 2> /dev/null; do :; done;          sleep 0.3; du -b $LOCKYARD_RECORDS/$!-0.records; kill $!",
+        program.display()
+    );
+    let output = profile(&[], Path::new("/bin/sh"), &["-c", &script]).output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
+    let last = said.lines().rfind(|line| line.ends_with(".records")).expect("it was there");
+    let bytes: u64 = last.split_whitespace().next().expect("a number").parse().expect("a number");
+    assert!((1..=128 << 10).contains(&bytes), "{said}");
+}
+
+#[test]
+fn a_full_file_system_is_named() {
+    let Some(program) = locks() else { return };
+    // A file system of its own in a namespace of its own: 512 KiB for ten thousand locks.
+    let script = format!(
+        "mount -t tmpfs -o size=512k none /dev/shm && TMPDIR=/dev/shm exec {} profile -- {} counts \
+         10000 1 1",
+        env!("CARGO_BIN_EXE_lockyard"),
+        program.display()
+    );
+    let mut command = std::process::Command::new("unshare");
+    let output = command.args(["--mount", "sh", "-c", &script]).env("COLUMNS", "400").output();
+    let said = output.map(|output| String::from_utf8_lossy(&output.stderr).into_owned());
+    let said = said.unwrap_or_else(|error| error.to_string());
+    if !said.contains("exit code") {
+        lockyard_testing::skip!("no file system can be mounted: {said}");
+        return;
+    }
+    assert!(said.contains("the file system of /dev/shm was full"), "{said}");
+    assert!(said.contains("exit code 0"), "{said}");
+}
+
+#[test]
+fn without_room_for_any_record_the_limit_is_named() {
+    let Some(program) = locks() else { return };
+    let script = format!("ulimit -f 100; exec {} counts 1 1 1", program.display());
+    let (output, profile) = json_of(Path::new("/bin/sh"), &["-c", &script]);
+    assert_eq!(output.status.code(), Some(0));
+    let warnings = profile["warnings"].to_string();
+    assert!(
+        warnings.contains("a process had no room") && warnings.contains("ulimit -f"),
+        "{warnings}"
+    );
+}
+
+#[test]
+fn a_limited_address_space_is_left_to_the_program() {
+    let Some(program) = locks() else { return };
+    // The program has 512 MiB: most of them are its own, and not the recorder's.
+    let script = format!(
+        "ulimit -v 524288; exec {} counts 100 2 100; grep -c . /proc/self/maps",
+        program.display()
+    );
+    let (output, profile) = json_of(Path::new("/bin/sh"), &["-c", &script]);
+    assert_eq!(output.status.code(), Some(0), "{profile:#}");
+    assert_eq!(process(&profile)["acquisitions"], 20_000);
 }
 
 #[test]

@@ -92,3 +92,12 @@ fn a_library_that_is_named_must_be_there() {
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("LOCKYARD_PRELOAD=/no/such.so"), "{said}");
 }
+
+#[test]
+fn a_sample_of_none_is_refused() {
+    let Some(program) = locks() else { return };
+    for every in ["0", "-1", "x", "9999999999"] {
+        let said = refusal(&mut profile(&["--every", every], &program, &["output"]));
+        assert!(said.contains(&format!("--every is {every}; allowed: 1 to 1048576")), "{said}");
+    }
+}

@@ -50,9 +50,14 @@ pub(crate) fn profile(options: &[&str], program: &Path, arguments: &[&str]) -> C
 
 /// Runs a program under `lockyard profile`. Returns the output and the JSON document.
 pub(crate) fn json_of(program: &Path, arguments: &[&str]) -> (Output, Value) {
+    json_with(&[], program, arguments)
+}
+
+/// Does the same with options of the command.
+pub(crate) fn json_with(more: &[&str], program: &Path, arguments: &[&str]) -> (Output, Value) {
     let out = fresh("out.json");
     let path = out.to_str().expect("it is text");
-    let options = ["--format", "json", "--out", path];
+    let options = [&["--format", "json", "--out", path], more].concat();
     let output = profile(&options, program, arguments).output().expect("the command runs");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let text = std::fs::read_to_string(&out).unwrap_or_else(|error| panic!("{error}: {said}"));

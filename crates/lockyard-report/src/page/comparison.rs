@@ -144,6 +144,7 @@ fn table(title: &str, rows: &[(usize, &Compared)]) -> Table {
             ("p", true),
             ("verdict", false),
         ],
+        fits: false,
         lines: Vec::with_capacity(rows.len()),
     };
     for &(index, row) in rows {

@@ -163,6 +163,7 @@ fn summary_table(summaries: &[Summary]) -> Table {
             ("winners right", true),
             ("of", true),
         ],
+        fits: false,
         lines: Vec::new(),
     };
     for (index, summary) in summaries.iter().enumerate() {
@@ -245,8 +246,12 @@ fn cells(group: &Group) -> Table {
     add(published && predicted, &[("error", true)]);
     add(measured, &[("measured here", true), ("interval", true)]);
     add(true, &[("status", false)]);
-    let mut table =
-        Table { caption: group.title(), columns, lines: Vec::with_capacity(group.rows.len()) };
+    let mut table = Table {
+        caption: group.title(),
+        columns,
+        fits: false,
+        lines: Vec::with_capacity(group.rows.len()),
+    };
     for &(index, row) in &group.rows {
         let mut cells = vec![
             Cell::Text(row.key.variant.clone()),

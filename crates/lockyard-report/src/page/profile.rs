@@ -1,19 +1,85 @@
 //! The page of a profile: each process with its locks, call sites, and contradicting orders. All of
-//! it comes from the JSON document of the profile, which the page embeds.
+//! it comes from the part of the profile's JSON document that the page embeds: a program may have
+//! thousands of locks, and a page of them would be too large to be read or sent.
 
 use super::frame::{Frame, contents, framed, pairs, sentences};
 use super::tables::{Cell, Table};
 use crate::text::{escape, nanoseconds, share};
-use serde_json::Value;
+use serde_json::{Value, json};
 
-/// Maximum number of locks of a process in a table.
-const MOST_LOCKS: usize = 200;
+/// Maximum size of a page in bytes.
+const MOST_BYTES: usize = 1 << 20;
+
+/// Maximum number of processes on a page.
+const MOST_PROCESSES: usize = 16;
+
+/// Numbers of locks of a process, and of call sites of a lock, that a page may have. The first one
+/// with which the page is small enough is taken.
+const SIZES: [(usize, usize); 5] = [(100, 12), (40, 8), (16, 4), (6, 2), (1, 1)];
 
 /// Returns the page of a profile, given its JSON document.
 pub fn profile(profile: &Value) -> String {
+    let mut page = String::new();
+    for (locks, sites) in SIZES {
+        page = page_of(&excerpt(profile, locks, sites));
+        if page.len() <= MOST_BYTES {
+            break;
+        }
+    }
+    page
+}
+
+/// Returns the part of a document that a page has, with the numbers of what it leaves out.
+fn excerpt(profile: &Value, most_locks: usize, most_sites: usize) -> Value {
+    let mut part = profile.clone();
+    let mut left_out = [0; 4];
+    let mut cut = |value: &mut Value, most: usize, what: usize| {
+        if let Some(list) = value.as_array_mut() {
+            left_out[what] += list.len().saturating_sub(most);
+            list.truncate(most);
+        }
+    };
+    cut(&mut part["processes"], MOST_PROCESSES, 0);
+    for process in part["processes"].as_array_mut().into_iter().flatten() {
+        cut(&mut process["locks"], most_locks, 1);
+        for lock in process["locks"].as_array_mut().into_iter().flatten() {
+            cut(&mut lock["sites"], most_sites, 2);
+            // Other locks in the line: few, unless locks are smaller than a word.
+            cut(&mut lock["same_line"], 8, 1);
+        }
+        cut(&mut process["orders"], most_locks, 3);
+        cut(&mut process["held_at_the_end"], most_locks, 1);
+    }
+    let [processes, locks, sites, orders] = left_out;
+    part["left_out"] =
+        json!({ "processes": processes, "locks": locks, "sites": sites, "orders": orders });
+    part
+}
+
+/// Returns the sentence on what a page leaves out, if there is something.
+fn left_out(part: &Value) -> Vec<String> {
+    let names = [
+        ("processes", "processes"),
+        ("locks", "locks"),
+        ("sites", "call sites"),
+        ("orders", "orders of locks"),
+    ];
+    let left = names.iter().filter_map(|(key, name)| {
+        let count = part["left_out"][key].as_u64().filter(|count| *count > 0)?;
+        Some(format!("{count} {name}"))
+    });
+    let left: Vec<String> = left.collect();
+    if left.is_empty() {
+        return Vec::new();
+    }
+    let left = left.join(", ");
+    vec![format!("Not on this page: {left}. --format json --out FILE writes all of them.")]
+}
+
+fn page_of(profile: &Value) -> String {
     let command = list(&profile["command"]).iter().map(text).collect::<Vec<_>>().join(" ");
     let mut sections = Vec::new();
-    let mut body = String::new();
+    let mut body = sentences(&left_out(profile));
     for (index, process) in list(&profile["processes"]).iter().enumerate() {
         let id = format!("p{}", index + 1);
         let title = format!("{} (process {})", base(&text(&process["program"])), process["pid"]);
@@ -81,10 +147,6 @@ fn name(lock: &Value) -> String {
 fn of_process(process: &Value, at: &str) -> String {
     let locks = list(&process["locks"]);
     let mut html = locks_table(locks, at).html();
-    if locks.len() > MOST_LOCKS {
-        let more = format!("{} more locks are in the embedded document.", locks.len() - MOST_LOCKS);
-        html.push_str(&sentences(&[more]));
-    }
     html.push_str(&sites_table(locks, at).html());
     let circles = list(&process["contradicting_orders"]);
     if !circles.is_empty() {
@@ -124,9 +186,10 @@ fn locks_table(locks: &[Value], at: &str) -> Table {
             ("longest run", true),
             ("condition waits", true),
         ],
+        fits: true,
         lines: Vec::new(),
     };
-    for (index, lock) in locks.iter().take(MOST_LOCKS).enumerate() {
+    for (index, lock) in locks.iter().enumerate() {
         let (hold, wait) = (&lock["hold"], &lock["wait"]);
         let cells = vec![
             Cell::Text(name(lock)),
@@ -161,9 +224,10 @@ fn sites_table(locks: &[Value], at: &str) -> Table {
             ("hold p50", true),
             ("condition waits", true),
         ],
+        fits: true,
         lines: Vec::new(),
     };
-    for (index, lock) in locks.iter().take(MOST_LOCKS).enumerate() {
+    for (index, lock) in locks.iter().enumerate() {
         for (number, site) in list(&lock["sites"]).iter().enumerate() {
             let cells = vec![
                 Cell::Text(text(&site["text"])),
@@ -205,7 +269,7 @@ mod tests {
         assert!(crate::page::is_page(&page));
         for wanted in [
             "table_lock",
-            "<td data-of=\"acquisitions\">1234</td>",
+            "<td data-of=\"acquisitions\" data-name=\"acquisitions\">1234</td>",
             "25.0 %",
             "1.5 µs",
             "work (app.c:7)",
@@ -215,5 +279,22 @@ mod tests {
             assert!(page.contains(wanted), "{wanted}: {page}");
         }
         assert!(!page.contains("<b>"), "{page}");
+        assert!(!page.contains("Not on this page"), "{page}");
+    }
+
+    #[test]
+    fn a_page_of_thousands_of_locks_is_small_and_says_what_it_leaves_out() {
+        let site = |number: usize| json!({ "text": format!("f{number} (a.c:1)"), "hold": {} });
+        let lock = |number: usize| {
+            let sites: Vec<Value> = (0..20).map(site).collect();
+            json!({ "address": format!("{number:#x}"), "name": null, "wait": {}, "sites": sites })
+        };
+        let locks: Vec<Value> = (0..3000).map(lock).collect();
+        let document = json!({ "processes": [{ "program": "app", "pid": 1, "locks": locks }] });
+        let page = profile(&document);
+        assert!(page.len() <= MOST_BYTES, "{}", page.len());
+        let wanted =
+            "Not on this page: 2900 locks, 800 call sites. --format json --out FILE writes";
+        assert!(page.contains(wanted), "{}", &page[page.find("<main").unwrap_or(0)..][..2000]);
     }
 }

@@ -105,6 +105,7 @@ fn rows(cells: &[Value]) -> Table {
             ("wait p99", true),
             ("dominating cost", false),
         ],
+        fits: false,
         lines: Vec::new(),
     };
     for (index, cell) in cells.iter().enumerate().take(MOST_LINES) {

@@ -31,6 +31,8 @@ pub(super) struct Table {
     pub(super) caption: String,
     /// Names of the columns, each with true for a column of figures.
     pub(super) columns: Vec<(&'static str, bool)>,
+    /// True if the table fits any window: cells wrap, and in a narrow window each line is a card.
+    pub(super) fits: bool,
     /// Lines: the place in the embedded document, and the cells. The first cell is the heading.
     pub(super) lines: Vec<(String, Vec<Cell>)>,
 }
@@ -41,7 +43,8 @@ impl Table {
         let caption = escape(&self.caption);
         let mut text = format!(
             "<div class=\"pan\" role=\"region\" tabindex=\"0\" aria-label=\"{caption}\">\n\
-             <table>\n<caption>{caption}</caption>\n<thead><tr>"
+             <table{}>\n<caption>{caption}</caption>\n<thead><tr>",
+            if self.fits { " class=\"fits\"" } else { "" }
         );
         for &(name, is_figure) in &self.columns {
             let class = if is_figure { " class=\"r\"" } else { "" };
@@ -51,8 +54,9 @@ impl Table {
         for (at, cells) in &self.lines {
             text.push_str(&format!("<tr data-at=\"{}\">", escape(at)));
             for (index, cell) in cells.iter().enumerate() {
-                let is_figure = self.columns.get(index).is_some_and(|column| column.1);
-                text.push_str(&html(cell, index == 0, is_figure));
+                let (name, is_figure) = self.columns.get(index).copied().unwrap_or_default();
+                let name = if self.fits { name } else { "" };
+                text.push_str(&html(cell, index == 0, is_figure, name));
             }
             text.push_str("</tr>\n");
         }
@@ -61,16 +65,23 @@ impl Table {
     }
 }
 
-fn html(cell: &Cell, is_heading: bool, is_figure: bool) -> String {
+/// Returns a cell. Its column's name is shown in a card; it is empty if there are no cards.
+fn html(cell: &Cell, is_heading: bool, is_figure: bool, name: &str) -> String {
     let class = if is_figure { " class=\"r\"" } else { "" };
+    let name = match (name, cell) {
+        ("", _) => String::new(),
+        // A card has no place for what is not known.
+        (_, Cell::Text(text)) if text.is_empty() => " data-none".to_owned(),
+        _ => format!(" data-name=\"{}\"", escape(name)),
+    };
     match cell {
         Cell::Text(text) if is_heading => {
             format!("<th scope=\"row\">{}</th>", escape(text))
         }
-        Cell::Text(text) => format!("<td{class}>{}</td>", escape(text)),
-        Cell::Words(text) => format!("<td class=\"w\">{}</td>", escape(text)),
+        Cell::Text(text) => format!("<td{class}{name}>{}</td>", escape(text)),
+        Cell::Words(text) => format!("<td class=\"w\"{name}>{}</td>", escape(text)),
         Cell::Figure(text, of) => {
-            format!("<td data-of=\"{of}\">{}</td>", escape(text))
+            format!("<td data-of=\"{of}\"{name}>{}</td>", escape(text))
         }
     }
 }
