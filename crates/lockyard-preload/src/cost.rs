@@ -24,8 +24,12 @@ unsafe extern "C" {
 /// Number of pairs that are timed together: far less than a turn of a thread on a shared CPU.
 const PAIRS: usize = 2000;
 
-/// Number of times of which the median is taken.
-const ROUNDS: usize = 41;
+/// Number of comparisons of recorded pairs with plain ones, one after the other, so that both meet
+/// the same clock, caches and neighbours. The median counts.
+const COMPARISONS: usize = 9;
+
+/// Number of times of either kind in a comparison, of which the median is taken.
+const ROUNDS: usize = 5;
 
 /// Memory that a thread walks through, in words: more than a core's caches have.
 const OTHER: usize = 1 << 20;
@@ -89,8 +93,8 @@ impl Walk {
 
     /// Returns the median time of rounds in ticks.
     fn time(&mut self, recorded: bool) -> u64 {
-        // The first rounds fill caches and make records.
-        (0..2 * FAR_LOCKS / PAIRS).for_each(|_| self.pairs(recorded));
+        // Meanwhile the second thread ends what it did before.
+        self.pairs(recorded);
         let mut times = [0; ROUNDS];
         for time in &mut times {
             let begin = system::ticks();
@@ -99,6 +103,25 @@ impl Walk {
         }
         times.sort_unstable();
         times[ROUNDS / 2]
+    }
+
+    /// Returns the cost of recording a pair, in thousandths of a tick.
+    fn cost(mut self, with_second: bool) -> u64 {
+        // The first rounds fill caches and make records.
+        SECOND.store(if with_second { RECORDED } else { WAITS }, Ordering::Relaxed);
+        (0..2 * self.locks.div_ceil(PAIRS)).for_each(|_| self.pairs(true));
+        let mut costs = [0; COMPARISONS];
+        for cost in &mut costs {
+            let [plain, recorded] = [false, true].map(|recorded| {
+                let work = if recorded { RECORDED } else { PLAIN };
+                SECOND.store(if with_second { work } else { WAITS }, Ordering::Relaxed);
+                self.time(recorded)
+            });
+            *cost = recorded.saturating_sub(plain);
+        }
+        SECOND.store(WAITS, Ordering::Relaxed);
+        costs.sort_unstable();
+        (costs[COMPARISONS / 2] * 1000 / PAIRS as u64).max(1)
     }
 }
 
@@ -121,19 +144,10 @@ pub(crate) fn measure() -> ! {
     let mut thread = 0;
     // SAFETY: the function has the right type, and the argument is not used.
     let code = unsafe { pthread_create(&raw mut thread, core::ptr::null(), second, null_mut()) };
-    let cost = |mut walk: Walk, with_second: bool| {
-        let [plain, recorded] = [false, true].map(|recorded| {
-            let work = if recorded { RECORDED } else { PLAIN };
-            SECOND.store(if with_second { work } else { WAITS }, Ordering::Relaxed);
-            walk.time(recorded)
-        });
-        SECOND.store(WAITS, Ordering::Relaxed);
-        (recorded.saturating_sub(plain) * 1000 / PAIRS as u64).max(1)
-    };
-    let near = cost(Walk::over(1, null_mut()), false);
+    let near = Walk::over(1, null_mut()).cost(false);
     // SAFETY: the call has no preconditions; null is no memory.
     let memory = unsafe { calloc(OTHER, size_of::<u64>()) };
-    let far = cost(Walk::over(FAR_LOCKS, memory), true).max(near);
+    let far = Walk::over(FAR_LOCKS, memory).cost(true).max(near);
     if code == 0 {
         // SAFETY: there is a mapping.
         unsafe {
