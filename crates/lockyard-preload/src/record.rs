@@ -6,7 +6,7 @@
 
 use crate::memory::{allocate, at, count, header, offset_of};
 use crate::sample::{self, Chosen};
-use crate::system::ticks;
+use crate::system::{ticks, ticks_after_loads};
 use crate::{table, watch};
 use lockyard_records::histogram::{BUCKETS, bucket};
 use lockyard_records::{
@@ -85,21 +85,16 @@ unsafe fn acquired_in_detail(
         if events < EVENT {
             (*entry).more_events += (u64::MAX >> EVENT.trailing_zeros()) + 1;
         }
-        let chosen = sample::choose(thread, events);
-        let mut since = 0;
-        if how.waits_since != 0 || chosen.is_timed() {
-            since = ticks();
-        }
         if how.waits_since != 0 {
-            waited(entry, since.saturating_sub(how.waits_since), how.event == event::CONDITION);
+            let wait = ticks().saturating_sub(how.waits_since);
+            waited(entry, wait, how.event == event::CONDITION);
         }
+        let chosen = sample::choose(thread, events);
         if how.event != event::READ {
             watch::acquired(entry, lock, (*thread).number, chosen);
         }
-        match chosen {
-            Chosen::Not => since = 0,
-            Chosen::Early { .. } => (*entry).early_begun += 1,
-            Chosen::ByChance { .. } => {}
+        if let Chosen::Early { .. } = chosen {
+            (*entry).early_begun += 1;
         }
         let index = (*thread).held_count as usize;
         let is_wanted = !how.tried || chosen.weight() > 0;
@@ -108,8 +103,12 @@ unsafe fn acquired_in_detail(
         }
         if index < MAX_HELD {
             let by_chance = u32::from(matches!(chosen, Chosen::ByChance { .. }));
-            (*thread).held[index] = Held { lock, entry: offset, since, depth: 0, by_chance };
+            (*thread).held[index] = Held { lock, entry: offset, since: 0, depth: 0, by_chance };
             (*thread).held_count += 1;
+            // The last step, so that a timed hold does not contain the steps above.
+            if chosen.is_timed() {
+                (*thread).held[index].since = ticks_after_loads();
+            }
         } else {
             count(&raw mut (*header()).too_deep);
         }

@@ -1,6 +1,6 @@
 //! System calls and clock, by instruction: no call of the C library, so that `errno` stays.
 
-use core::arch::x86_64::{__cpuid, __rdtscp, _rdtsc};
+use core::arch::x86_64::{__cpuid, __rdtscp, _mm_lfence, _rdtsc};
 use core::sync::atomic::{AtomicBool, Ordering};
 use lockyard_interpose::call;
 
@@ -211,6 +211,15 @@ pub(crate) fn link(path: &[u8], into: &mut [u8]) -> usize {
 pub(crate) fn ticks() -> u64 {
     // SAFETY: the instruction only reads the counter.
     unsafe { _rdtsc() }
+}
+
+/// Returns the time in ticks when all earlier loads have their values. The counter alone can be read
+/// before them, and their cache misses would then be part of the time that follows.
+#[inline(always)]
+pub(crate) fn ticks_after_loads() -> u64 {
+    // SAFETY: each x86-64 processor has SSE2.
+    unsafe { _mm_lfence() };
+    ticks()
 }
 
 /// True if the processor has `rdtscp`. It is set before anything is recorded.
