@@ -12,6 +12,9 @@ const TALLEST: f64 = 30.0;
 /// Height of the map, unless the squares would be taller than [`TALLEST`].
 const AREA: f64 = 420.0;
 
+/// Figures closer than this share are a tie.
+const TIE: f64 = 0.01;
+
 /// Maximum number of variants with a map of their own.
 const MOST_MAPS: usize = 12;
 
@@ -48,6 +51,13 @@ struct Spot<'a> {
     points: Vec<&'a Point>,
 }
 
+impl Spot<'_> {
+    /// Tells if the figure of a point is as good as the best one here, or nearly.
+    fn is_tied(&self, point: &Point) -> bool {
+        (point.figure() / self.points[0].figure() - 1.0).abs() <= TIE
+    }
+}
+
 fn places(set: &Set, axes: [usize; 2]) -> Vec<Spot<'_>> {
     let mut spots: Vec<Spot> = Vec::new();
     for point in set.through(&axes) {
@@ -72,7 +82,7 @@ fn places(set: &Set, axes: [usize; 2]) -> Vec<Spot<'_>> {
     spots
 }
 
-/// Returns the map of the best variants. Each has a colour and a letter.
+/// Returns the map of the best variants. Each has a colour and a letter. Ties are lighter.
 fn best(set: &Set, axes: [usize; 2], spots: &[Spot]) -> Chart {
     let wins = |variant: &str| {
         spots.iter().filter(|s| s.points.first().is_some_and(|p| p.variant == variant)).count()
@@ -90,8 +100,10 @@ fn best(set: &Set, axes: [usize; 2], spots: &[Spot]) -> Chart {
         name: format!("{} {variant} ({wins})", letter(index)),
     };
     let entries: Vec<Entry> = winners.iter().enumerate().map(entry).collect();
-    let top = 40.0 + legend::draw(&mut svg, &entries, [12.0, 40.0]) + 30.0;
-    let frame = Frame::new(&mut svg, set, axes, top);
+    let under = 40.0 + legend::draw(&mut svg, &entries, [12.0, 40.0]) + 14.0;
+    let ties = "light: the next variant is within 1 %; =: all variants are";
+    svg.text("n", [16.0, under], Anchor::Start, ties);
+    let frame = Frame::new(&mut svg, set, axes, under + 32.0);
     for spot in spots {
         let Some(first) = spot.points.first() else { continue };
         let index = winners.iter().position(|(variant, _)| *variant == first.variant);
@@ -102,12 +114,15 @@ fn best(set: &Set, axes: [usize; 2], spots: &[Spot]) -> Chart {
         });
         let tip = format!("{}{}", frame.tip(set, spot, first), next.unwrap_or_default());
         let shown = Shown { facts: first.facts.clone(), tip };
-        frame.square(&mut svg, spot.at, &style::series(index), 0.55, &shown);
-        frame.label(&mut svg, spot.at, &letter(index));
+        let ties = spot.points.iter().filter(|point| spot.is_tied(point)).count();
+        let is_any = ties == spot.points.len() && ties > 1;
+        let opacity = if ties > 1 { 0.2 } else { 0.55 };
+        frame.square(&mut svg, spot.at, &style::series(index), opacity, &shown);
+        frame.label(&mut svg, spot.at, &if is_any { "=".to_owned() } else { letter(index) });
     }
     let description = format!(
-        "{title}: the variant with the best {} at each of {} places. The table below has every \
-         figure.",
+        "{title}: the variant with the best {} at each of {} places, lighter where the next one is \
+         within 1 %. The table below has every figure.",
         set.metric,
         spots.len()
     );
