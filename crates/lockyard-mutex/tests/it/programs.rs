@@ -52,6 +52,23 @@ fn an_allocator_and_a_constructor_may_lock() {
 }
 
 #[test]
+fn an_allocator_may_initialise_a_mutex_during_the_search() {
+    let options = ["-std=gnu11", "-fno-builtin", "-foptimize-sibling-calls"];
+    let Some(program) = compile("cc", "search.c", &options) else {
+        return skip!("there is no C compiler (cc)");
+    };
+    prints(&program, "0 1\n");
+}
+
+#[test]
+fn handlers_of_a_fork_that_were_registered_first_may_unlock() {
+    let Some(program) = compile("cc", "fork_handlers.c", &["-std=gnu11"]) else {
+        return skip!("there is no C compiler (cc)");
+    };
+    prints(&program, "0 of 5 children failed\n");
+}
+
+#[test]
 fn a_shared_condition_refuses_a_mutex_that_is_replaced() {
     let Some(program) = compile("cc", "shared_condition.c", &["-std=gnu11"]) else {
         return skip!("there is no C compiler (cc)");
