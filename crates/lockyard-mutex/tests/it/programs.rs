@@ -69,6 +69,17 @@ fn handlers_of_a_fork_that_were_registered_first_may_unlock() {
 }
 
 #[test]
+fn a_real_time_thread_waits_for_one_of_a_lower_priority() {
+    let Some(program) = compile("cc", "real_time.c", &["-std=gnu11"]) else {
+        return skip!("there is no C compiler (cc)");
+    };
+    if said(&run(&mut command(&program, None))) == "refused\n" {
+        return skip!("this user may not have threads with real-time priorities");
+    }
+    prints(&program, "done\n");
+}
+
+#[test]
 fn a_shared_condition_refuses_a_mutex_that_is_replaced() {
     let Some(program) = compile("cc", "shared_condition.c", &["-std=gnu11"]) else {
         return skip!("there is no C compiler (cc)");
