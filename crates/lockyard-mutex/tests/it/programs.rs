@@ -80,6 +80,17 @@ fn a_real_time_thread_waits_for_one_of_a_lower_priority() {
 }
 
 #[test]
+fn a_deadline_passes_when_the_clock_is_set() {
+    let Some(program) = compile("cc", "clock.c", &["-std=gnu11"]) else {
+        return skip!("there is no C compiler (cc)");
+    };
+    for kind in KINDS {
+        let output = run(&mut command(&program, Some(kind)));
+        assert_eq!(said(&output), "110\n", "{kind}");
+    }
+}
+
+#[test]
 fn a_shared_condition_refuses_a_mutex_that_is_replaced() {
     let Some(program) = compile("cc", "shared_condition.c", &["-std=gnu11"]) else {
         return skip!("there is no C compiler (cc)");
