@@ -96,7 +96,7 @@ fn a_shared_condition_refuses_a_mutex_that_is_replaced() {
         return skip!("there is no C compiler (cc)");
     };
     let output = run(&mut command(&program, Some("mutex")));
-    let text = "22\nlockyard: a condition variable that is shared between processes is used with a \
+    let text = "22\n22\nlockyard: a condition variable that is shared between processes is used with a \
                 mutex that is not\n";
     assert_eq!(said(&output), text);
 }
