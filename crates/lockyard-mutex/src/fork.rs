@@ -7,22 +7,17 @@
 //! not exist here. It keeps whether a mutex is held, and by whom. So a handler of `pthread_atfork`
 //! that locks all mutexes before a fork, and unlocks them in the child, works.
 //!
-//! The handlers of a program in the child may come first: those of a library that registers them in
-//! its constructor, before this library's constructor has run. They would release mutexes to threads
-//! of the parent. So the function of the C library that registers handlers is replaced too, and
-//! registers this library's handler before any other.
-//!
 //! A process that was never forked compares nothing: one word has its lock and this state
 //! ([`STATE`]).
 
 use crate::choice::{FORKED, STATE};
 use crate::local::local;
-use crate::{real, slots, start, system};
+use crate::{real, slots, system};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 /// Handler of a fork.
-type Handler = Option<unsafe extern "C" fn()>;
+pub(crate) type Handler = Option<unsafe extern "C" fn()>;
 
 /// Generation of this process.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
@@ -35,7 +30,7 @@ static IS_INSTALLED: AtomicBool = AtomicBool::new(false);
 
 /// Asks for a call in the children of this process.
 pub(crate) fn install() {
-    // Relaxed: the C library orders the registrations by a lock.
+    // Relaxed: only a handler that another thread registers at this moment may come before.
     if !IS_INSTALLED.swap(true, Ordering::Relaxed) {
         register(None, None, Some(forked), core::ptr::null_mut());
     }
@@ -43,30 +38,18 @@ pub(crate) fn install() {
 
 /// Registers handlers of a fork with the C library. `library` stands for the library that they are
 /// in, and is null for one that is never unloaded.
-fn register(prepare: Handler, parent: Handler, child: Handler, library: *mut c_void) -> c_int {
+pub(crate) fn register(
+    prepare: Handler,
+    parent: Handler,
+    child: Handler,
+    library: *mut c_void,
+) -> c_int {
     let word = |handler: Handler| handler.map_or(0, |handler| handler as usize);
     let handlers = [word(prepare), word(parent), word(child)];
     let library = library.expose_provenance();
     // SAFETY: the handlers and the library are the program's. This library's handler may be called
     // at any time in a child.
     unsafe { real::four(&real::REGISTER_ATFORK, handlers[0], handlers[1], handlers[2], library) }
-}
-
-/// Registers handlers of a fork: `pthread_atfork` of programs and libraries calls this function.
-///
-/// # Safety
-///
-/// As POSIX has it, of `pthread_atfork`.
-#[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn __register_atfork(
-    prepare: Handler,
-    parent: Handler,
-    child: Handler,
-    library: *mut c_void,
-) -> c_int {
-    start::state();
-    install();
-    register(prepare, parent, child, library)
 }
 
 /// Runs in the child of a fork, in its one thread, before the program's own handlers: they are
