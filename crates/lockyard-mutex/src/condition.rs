@@ -13,7 +13,7 @@ use crate::slots::record;
 use crate::{deadline, fork, host, mutex, real, start, system};
 use core::ffi::c_int;
 use core::ptr::null;
-use core::sync::atomic::{Ordering, fence};
+use core::sync::atomic::{AtomicBool, Ordering, fence};
 use core::time::Duration;
 use libc::{EINVAL, ETIMEDOUT, timespec};
 use lockyard::on::Condvar;
@@ -134,12 +134,17 @@ unsafe fn wait(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> End {
     End { code: if code == 0 { timed_out } else { code }, looks: stopped && !notified }
 }
 
-/// Complains of a mutex that a condition variable of the C library cannot release.
+/// Complains, once, of a mutex that a condition variable of the C library cannot release. A program
+/// that waits in a loop may never look at the code.
 #[cold]
 fn complain() -> c_int {
-    system::complain(&[
-        b"a condition variable that is shared between processes is used with a mutex that is not",
-    ]);
+    static HAS_COMPLAINED: AtomicBool = AtomicBool::new(false);
+    if !HAS_COMPLAINED.swap(true, Ordering::Relaxed) {
+        system::complain(&[
+            b"a condition variable that is shared between processes is used with a mutex that is \
+              not",
+        ]);
+    }
     EINVAL
 }
 

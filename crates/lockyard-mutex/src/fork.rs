@@ -12,17 +12,12 @@
 
 use crate::choice::{FORKED, STATE};
 use crate::local::local;
-use crate::{slots, system};
-use core::ffi::c_int;
-use core::sync::atomic::{AtomicU32, Ordering};
+use crate::{real, slots, system};
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
-unsafe extern "C" {
-    fn pthread_atfork(
-        prepare: Option<unsafe extern "C" fn()>,
-        parent: Option<unsafe extern "C" fn()>,
-        child: Option<unsafe extern "C" fn()>,
-    ) -> c_int;
-}
+/// Handler of a fork.
+pub(crate) type Handler = Option<unsafe extern "C" fn()>;
 
 /// Generation of this process.
 static GENERATION: AtomicU32 = AtomicU32::new(0);
@@ -30,10 +25,31 @@ static GENERATION: AtomicU32 = AtomicU32::new(0);
 /// 1 while a thread removes the waiters of an object.
 static REMOVING: AtomicU32 = AtomicU32::new(0);
 
+/// True if this library's handler is registered.
+static IS_INSTALLED: AtomicBool = AtomicBool::new(false);
+
 /// Asks for a call in the children of this process.
 pub(crate) fn install() {
-    // SAFETY: the function may be called at any time in a child. The library is never unloaded.
-    unsafe { pthread_atfork(None, None, Some(forked)) };
+    // Relaxed: only a handler that another thread registers at this moment may come before.
+    if !IS_INSTALLED.swap(true, Ordering::Relaxed) {
+        register(None, None, Some(forked), core::ptr::null_mut());
+    }
+}
+
+/// Registers handlers of a fork with the C library. `library` stands for the library that they are
+/// in, and is null for one that is never unloaded.
+pub(crate) fn register(
+    prepare: Handler,
+    parent: Handler,
+    child: Handler,
+    library: *mut c_void,
+) -> c_int {
+    let word = |handler: Handler| handler.map_or(0, |handler| handler as usize);
+    let handlers = [word(prepare), word(parent), word(child)];
+    let library = library.expose_provenance();
+    // SAFETY: the handlers and the library are the program's. This library's handler may be called
+    // at any time in a child.
+    unsafe { real::four(&real::REGISTER_ATFORK, handlers[0], handlers[1], handlers[2], library) }
 }
 
 /// Runs in the child of a fork, in its one thread, before the program's own handlers: they are

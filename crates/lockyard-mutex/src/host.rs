@@ -40,6 +40,10 @@ const MOST_ENDS: u8 = 3;
 /// Number of polls of a spinning thread between two yields.
 const POLLS: u32 = 64;
 
+/// Longest sleep of a thread whose deadline is on the real-time clock. If the clock is set, the new
+/// time decides, so the thread looks at it again.
+const LONGEST_REALTIME: Duration = Duration::from_millis(50);
+
 /// Asks for a call at the end of each thread that has a slot.
 pub(crate) fn install() {
     let mut key = 0;
@@ -142,7 +146,10 @@ unsafe impl Host for Process {
         if !slots::is_in_node(word) {
             return sleep::sleep(word, expected);
         }
-        let timeout = timeout.map(|timeout| timespec {
+        // SAFETY: the thread's own data.
+        let is_realtime = unsafe { (*local()).clock } == Clock::Realtime;
+        let longest = if is_realtime { LONGEST_REALTIME } else { Duration::MAX };
+        let timeout = timeout.map(|timeout| timeout.min(longest)).map(|timeout| timespec {
             tv_sec: timeout.as_secs().min(i32::MAX as u64) as libc::time_t,
             tv_nsec: libc::c_long::from(timeout.subsec_nanos() as i32),
         });

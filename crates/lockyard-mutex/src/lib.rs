@@ -12,7 +12,8 @@
 //! | `word.rs` | the locks |
 //! | `choice.rs`, `start.rs`, `real.rs` | the choice; the start; the C library's functions |
 //! | `host.rs`, `slots.rs`, `sleep.rs`, `local.rs`, `system.rs` | the process as a host of locks |
-//! | `deadline.rs`, `fork.rs` | times; the child of a fork |
+//! | `deadline.rs` | times |
+//! | `fork.rs`, `atfork.rs` | the child of a fork; handlers of forks |
 //!
 //! The rules of `lockyard-preload` hold here too: no allocation, no lock of the C library, no
 //! change of `errno`, and thread-local data without a call.
@@ -24,6 +25,7 @@
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
 
+mod atfork;
 mod cancel;
 mod choice;
 mod condition;

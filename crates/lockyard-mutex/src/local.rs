@@ -1,5 +1,6 @@
 //! Data of the running thread.
 
+use core::sync::atomic::{AtomicUsize, Ordering};
 use libc::timespec;
 
 /// Clock by which the running thread's host tells the time.
@@ -25,9 +26,12 @@ pub(crate) struct Local {
     pub(crate) stop: bool,
     /// Number of times that it has given its slot back.
     pub(crate) ends: u8,
-    _unused: u8,
+    /// Number of yields, modulo 256.
+    pub(crate) yields: u8,
     /// Deadline of its wait for a condition, or null.
     pub(crate) until: *const timespec,
+    /// Number of the thread; 0 if it has none yet.
+    number: usize,
 }
 
 /// Value of [`Local::slot`]: the thread gets no slot.
@@ -35,12 +39,30 @@ pub(crate) const NO_SLOT: u32 = u32::MAX;
 
 lockyard_interpose::thread_data! {
     /// Returns the data of the running thread.
-    pub(crate) fn local() -> *mut Local, "lockyard_mutex_local", 16
+    pub(crate) fn local() -> *mut Local, "lockyard_mutex_local", 24
 }
 
-/// Returns a number that no other thread has at the same time. The child of a fork keeps that of
-/// the thread that forked.
+/// The least number of a thread: smaller ones have a meaning in the words that hold numbers.
+const FIRST_NUMBER: usize = 2;
+
+/// Number of the next thread that needs one.
+static NEXT_NUMBER: AtomicUsize = AtomicUsize::new(FIRST_NUMBER);
+
+/// Returns the number of the running thread, which no other thread has, or had before. A mutex that
+/// an ended thread has left locked must not seem to be a later thread's. The thread in the child of
+/// a fork keeps the number of the thread that forked.
 #[inline(always)]
 pub(crate) fn me() -> usize {
-    local().addr()
+    // SAFETY: the thread's own data.
+    let number = unsafe { (*local()).number };
+    if number != 0 { number } else { new_number() }
+}
+
+#[cold]
+fn new_number() -> usize {
+    // Relaxed: only the value matters.
+    let number = NEXT_NUMBER.fetch_add(1, Ordering::Relaxed);
+    // SAFETY: the thread's own data.
+    unsafe { (*local()).number = number };
+    number
 }

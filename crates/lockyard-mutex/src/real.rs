@@ -1,4 +1,6 @@
-//! The C library's functions, found when the library starts.
+//! The C library's functions, found when the library starts. A call that comes before, from within
+//! the search, finds its function itself: the search allocates in C libraries before glibc 2.34, and
+//! an allocator may initialise a mutex, or register handlers of a fork.
 
 use core::ffi::{CStr, c_int, c_void};
 use core::mem::transmute;
@@ -6,8 +8,23 @@ use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};
 use lockyard_interpose::find;
 
-/// Address of a function; null if there is none, or before the search.
-pub(crate) type Slot = AtomicPtr<c_void>;
+/// A function of the C library.
+pub(crate) struct Slot {
+    /// Null if there is none, or before the search.
+    address: AtomicPtr<c_void>,
+    name: &'static str,
+    version: Option<&'static CStr>,
+}
+
+impl Slot {
+    /// Finds the function, and returns its address. Null if the C library does not have it.
+    fn find(&self) -> *mut c_void {
+        let found = find(self.name, self.version);
+        // Relaxed: the state of `start.rs` publishes it, or the caller is the thread that uses it.
+        self.address.store(found, Ordering::Relaxed);
+        found
+    }
+}
 
 type One = unsafe extern "C-unwind" fn(usize) -> c_int;
 type Two = unsafe extern "C-unwind" fn(usize, usize) -> c_int;
@@ -17,14 +34,14 @@ type Four = unsafe extern "C-unwind" fn(usize, usize, usize, usize) -> c_int;
 macro_rules! functions {
     ($($slot:ident, $name:literal, $version:expr;)*) => {
         $(
-            #[doc = concat!("Address of `", $name, "`.")]
-            pub(crate) static $slot: Slot = AtomicPtr::new(null_mut());
+            #[doc = concat!("The function `", $name, "`.")]
+            pub(crate) static $slot: Slot =
+                Slot { address: AtomicPtr::new(null_mut()), name: $name, version: $version };
         )*
 
         /// Finds all functions.
         pub(crate) fn find_all() {
-            // Relaxed: the state of `start.rs` publishes them.
-            $($slot.store(find($name, $version), Ordering::Relaxed);)*
+            $($slot.find();)*
         }
     };
 }
@@ -58,6 +75,7 @@ functions! {
     CONDITION_SIGNAL, "pthread_cond_signal", PRESENT;
     CONDITION_BROADCAST, "pthread_cond_broadcast", PRESENT;
     CANCEL, "pthread_cancel", None;
+    REGISTER_ATFORK, "__register_atfork", None;
 }
 
 /// Stands for a function that this C library does not have.
@@ -66,7 +84,10 @@ unsafe extern "C-unwind" fn missing() -> c_int {
 }
 
 fn address(slot: &Slot) -> *mut c_void {
-    let found = slot.load(Ordering::Relaxed);
+    let mut found = slot.address.load(Ordering::Relaxed);
+    if found.is_null() {
+        found = slot.find();
+    }
     if found.is_null() { missing as *mut c_void } else { found }
 }
 

@@ -20,7 +20,7 @@ unsafe extern "C" fn start() {
 
 /// The thread that starts the library; 0 before, [`STARTED`] after.
 static STARTER: AtomicUsize = AtomicUsize::new(0);
-/// No thread has this number.
+/// No thread has this number: see `local.rs`.
 const STARTED: usize = 1;
 
 /// State for calls that come while the library starts; 0 before it is known.

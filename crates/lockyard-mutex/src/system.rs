@@ -1,5 +1,6 @@
 //! System calls by instruction: no call of the C library, so that the program's `errno` stays.
 
+use crate::local::local;
 use core::ffi::c_int;
 use core::ptr::null;
 use libc::timespec;
@@ -35,10 +36,34 @@ pub(crate) fn wake(word: *const u32, count: u32) {
     }
 }
 
-/// Gives the CPU to another thread.
+/// Number of yields of a thread between two looks at its priority.
+const YIELDS: u8 = 16;
+
+/// Time for which a thread with a real-time priority sleeps instead of a yield.
+static REST: timespec = timespec { tv_sec: 0, tv_nsec: 50_000 };
+
+/// Gives the CPU to another thread. A thread with a real-time priority, which gives it only to
+/// threads of at least its priority, sleeps from time to time: it may wait for another one.
 pub(crate) fn yield_now() {
-    // SAFETY: the call has no preconditions.
-    unsafe { call(libc::SYS_sched_yield as usize, [0; 6]) };
+    let me = local();
+    // SAFETY: the thread's own data; the calls read the running thread's policy and a live time.
+    unsafe {
+        call(libc::SYS_sched_yield as usize, [0; 6]);
+        let yields = (*me).yields.wrapping_add(1);
+        (*me).yields = yields;
+        if yields.is_multiple_of(YIELDS) && is_real_time(call(POLICY, [0; 6])) {
+            call(libc::SYS_nanosleep as usize, [(&raw const REST).addr(), 0, 0, 0, 0, 0]);
+        }
+    }
+}
+
+const POLICY: usize = libc::SYS_sched_getscheduler as usize;
+
+fn is_real_time(policy: isize) -> bool {
+    // The policy may have a flag for threads that are created.
+    const FLAG: isize = libc::SCHED_RESET_ON_FORK as isize;
+    let policy = c_int::try_from(policy & !FLAG);
+    matches!(policy, Ok(libc::SCHED_FIFO | libc::SCHED_RR | libc::SCHED_DEADLINE))
 }
 
 /// Writes a line to the standard error stream.

@@ -39,6 +39,13 @@ pub(crate) const CHECKS: &[Check] = &[
         errorcheck,
     ),
     (
+        "mutex-abandoned",
+        "pthread_mutexattr_setrobust: PTHREAD_MUTEX_STALLED: \"No special actions are taken if the \
+         owner of the mutex is terminated while holding the mutex lock.\" (a later thread is not its \
+         owner)",
+        abandoned,
+    ),
+    (
         "mutex-default",
         "pthread_mutexattr_init: a mutex with default attributes works as one without",
         default_attribute,
@@ -122,6 +129,28 @@ fn statics() {
     must!(pthread_mutex_lock(CHECKING.at()));
     must!(pthread_mutex_lock(CHECKING.at()), EDEADLK);
     must!(pthread_mutex_unlock(CHECKING.at()));
+}
+
+fn abandoned() {
+    let kinds = [
+        libc::PTHREAD_MUTEX_NORMAL,
+        libc::PTHREAD_MUTEX_RECURSIVE,
+        libc::PTHREAD_MUTEX_ERRORCHECK,
+        libc::PTHREAD_MUTEX_ADAPTIVE_NP,
+    ];
+    for kind in kinds {
+        let lock = At(mutex_of(kind));
+        elsewhere(|| must!(pthread_mutex_lock(lock.get())));
+        // The C library gives a later thread the memory of an earlier one.
+        for _ in 0..8 {
+            elsewhere(|| {
+                must!(pthread_mutex_trylock(lock.get()), EBUSY);
+                if kind == libc::PTHREAD_MUTEX_RECURSIVE || kind == libc::PTHREAD_MUTEX_ERRORCHECK {
+                    must!(pthread_mutex_unlock(lock.get()), EPERM);
+                }
+            });
+        }
+    }
 }
 
 fn normal_relock_deadlocks() {

@@ -11,5 +11,6 @@ int main(void) {
     pthread_cond_init(&condition, &attribute);
     pthread_mutex_lock(&mutex);
     printf("%d\n", pthread_cond_wait(&condition, &mutex));
+    printf("%d\n", pthread_cond_wait(&condition, &mutex));
     return 0;
 }

@@ -52,12 +52,51 @@ fn an_allocator_and_a_constructor_may_lock() {
 }
 
 #[test]
+fn an_allocator_may_initialise_a_mutex_during_the_search() {
+    let options = ["-std=gnu11", "-fno-builtin", "-foptimize-sibling-calls"];
+    let Some(program) = compile("cc", "search.c", &options) else {
+        return skip!("there is no C compiler (cc)");
+    };
+    prints(&program, "0 1\n");
+}
+
+#[test]
+fn handlers_of_a_fork_that_were_registered_first_may_unlock() {
+    let Some(program) = compile("cc", "fork_handlers.c", &["-std=gnu11"]) else {
+        return skip!("there is no C compiler (cc)");
+    };
+    prints(&program, "0 of 5 children failed\n");
+}
+
+#[test]
+fn a_real_time_thread_waits_for_one_of_a_lower_priority() {
+    let Some(program) = compile("cc", "real_time.c", &["-std=gnu11"]) else {
+        return skip!("there is no C compiler (cc)");
+    };
+    if said(&run(&mut command(&program, None))) == "refused\n" {
+        return skip!("this user may not have threads with real-time priorities");
+    }
+    prints(&program, "done\n");
+}
+
+#[test]
+fn a_deadline_passes_when_the_clock_is_set() {
+    let Some(program) = compile("cc", "clock.c", &["-std=gnu11"]) else {
+        return skip!("there is no C compiler (cc)");
+    };
+    for kind in KINDS {
+        let output = run(&mut command(&program, Some(kind)));
+        assert_eq!(said(&output), "110\n", "{kind}");
+    }
+}
+
+#[test]
 fn a_shared_condition_refuses_a_mutex_that_is_replaced() {
     let Some(program) = compile("cc", "shared_condition.c", &["-std=gnu11"]) else {
         return skip!("there is no C compiler (cc)");
     };
     let output = run(&mut command(&program, Some("mutex")));
-    let text = "22\nlockyard: a condition variable that is shared between processes is used with a \
+    let text = "22\n22\nlockyard: a condition variable that is shared between processes is used with a \
                 mutex that is not\n";
     assert_eq!(said(&output), text);
 }
