@@ -20,9 +20,9 @@ pub(crate) fn run_bounded(program: &Path, arguments: &[&str]) -> Output {
     run(&mut command)
 }
 
-fn runs(compiler: Compiler, name: &str, library: Library, prints: &str) {
-    let folder = folder(&format!("{name}-{}-{library:?}", compiler.name));
-    let program = compiler.build(&source(name), &folder, library, &[]);
+fn runs(compiler: Compiler, name: &str, library: Library, options: &[&str], prints: &str) {
+    let folder = folder(&format!("{name}-{}-{library:?}{}", compiler.name, options.join("")));
+    let program = compiler.build(&source(name), &folder, library, options);
     let program = program.unwrap_or_else(|said| panic!("{compiler:?} {library:?}: {said}"));
     let output = run_bounded(&program, &[]);
     let said = said(&output);
@@ -34,13 +34,17 @@ fn runs_everywhere(name: &str, languages: &[Language], prints: &str) {
     for &language in languages {
         for compiler in compilers(language) {
             for library in LIBRARIES {
-                runs(compiler, name, library, prints);
+                runs(compiler, name, library, &[], prints);
             }
         }
     }
 }
 
 const BOTH: [Language; 2] = [Language::C11, Language::Cxx17];
+
+const TORTURE: &str = "mutex qspin ticket tas pvqspin pvticket cond\n";
+const TABLES: &str = "lockref pageref reclaim stats ids conns bufs\n";
+const SEMANTICS: &str = "fork signals exit timeouts\n";
 
 #[test]
 fn sizes_and_initialisers_are_those_of_the_library() {
@@ -49,17 +53,17 @@ fn sizes_and_initialisers_are_those_of_the_library() {
 
 #[test]
 fn locks_exclude_and_lose_nothing() {
-    runs_everywhere("torture.c", &BOTH, "mutex qspin ticket tas pvqspin pvticket cond\n");
+    runs_everywhere("torture.c", &BOTH, TORTURE);
 }
 
 #[test]
 fn counts_reclamation_and_tables_lose_nothing() {
-    runs_everywhere("tables.c", &BOTH, "lockref pageref reclaim stats ids conns bufs\n");
+    runs_everywhere("tables.c", &BOTH, TABLES);
 }
 
 #[test]
-fn forks_signals_and_ends_of_threads_are_as_the_header_says() {
-    runs_everywhere("semantics.c", &[Language::C11], "fork signals exit\n");
+fn forks_signals_ends_of_threads_and_timeouts_are_as_the_header_says() {
+    runs_everywhere("semantics.c", &[Language::C11], SEMANTICS);
 }
 
 #[test]
