@@ -28,6 +28,8 @@ escaped() {
 }
 
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
+newline='
+'
 prefix=/usr/local libdir='' includedir='' profile=release from=''
 while [ $# -gt 0 ]; do
     case $1 in
@@ -57,6 +59,11 @@ for dir in "$prefix" "$libdir" "$includedir"; do
     case $dir in
     /*) ;;
     *) fail "$dir: a path that begins with / is needed, as lockyard.pc names it" ;;
+    esac
+    case $dir in
+    *["\"\\\$\`#$newline"]*)
+        fail "$dir: lockyard.pc cannot name a path with one of \" \\ \$ \` # or a line break"
+        ;;
     esac
 done
 [ "$(uname -s)" = Linux ] || fail "$(uname -s): this script knows the names of files on Linux only"

@@ -70,3 +70,19 @@ fn forks_signals_ends_of_threads_and_timeouts_are_as_the_header_says() {
 fn guards_of_the_standard_library_take_the_mutex() {
     runs_everywhere("wrapped.cc", &[Language::Cxx17], "4000\n");
 }
+
+/// A program without any shared library: `cc -static`.
+#[test]
+fn programs_that_are_linked_statically_as_a_whole_run() {
+    for compiler in compilers(Language::C11) {
+        for option in ["-static", "-static-pie"] {
+            if compiler.takes(option) {
+                for (name, prints) in
+                    [("torture.c", TORTURE), ("tables.c", TABLES), ("semantics.c", SEMANTICS)]
+                {
+                    runs(compiler, name, Library::Static, &[option], prints);
+                }
+            }
+        }
+    }
+}
