@@ -48,6 +48,7 @@ fn bad_arguments_get_one_line_and_code_2() {
         (&["--prefix", "/a\"b"], "install.sh: /a\"b: lockyard.pc cannot name a path with "),
         (&["--libdir", "/a$b"], "install.sh: /a$b: lockyard.pc cannot name a path with "),
         (&["--includedir", "/a#b"], "install.sh: /a#b: lockyard.pc cannot name a path with "),
+        (&["--target"], "install.sh: --target: the name of a target must follow"),
         (&["--fast"], "install.sh: --fast: no such option"),
         (&["--from", "/nowhere"], "install.sh: /nowhere/liblockyard_c.so: no such file\n"),
     ] {

@@ -1,7 +1,7 @@
 //! Programs in C11 and C++17, by each compiler that is there, with both libraries.
 
 use crate::compilers::{Compiler, LIBRARIES, Language, Library, compilers, source};
-use crate::support::{done, folder, run, said};
+use crate::support::{done, exists, folder, package, run, said};
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -85,4 +85,42 @@ fn programs_that_are_linked_statically_as_a_whole_run() {
             }
         }
     }
+}
+
+/// With musl there is a static library only. Its programs run on every Linux.
+#[test]
+fn programs_of_musl_run() {
+    const TARGET: &str = "x86_64-unknown-linux-musl";
+    if !cfg!(target_arch = "x86_64") || !exists("musl-gcc") {
+        return lockyard_testing::skip!("there is no musl-gcc for this processor");
+    }
+    let sysroot = run(Command::new("rustc").args(["--print", "sysroot"]).current_dir(package()));
+    let target = Path::new(said(&sysroot).trim()).join("lib/rustlib").join(TARGET);
+    if !target.is_dir() {
+        return lockyard_testing::skip!("the target {TARGET} of Rust is not installed");
+    }
+    let prefix = folder("musl");
+    let mut install = Command::new(package().join("install.sh"));
+    install.args(["--debug", "--target", TARGET, "--prefix"]).arg(&prefix);
+    // Kept from one run to the next.
+    let built = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lockyard-c-musl");
+    install.env("CARGO_TARGET_DIR", built).env_remove("DESTDIR").env_remove("RUSTFLAGS");
+    let output = run(&mut install);
+    assert!(output.status.success(), "{}", said(&output));
+    // As pkg-config says, which a machine may lack.
+    let text = std::fs::read_to_string(prefix.join("lib/pkgconfig/lockyard.pc")).expect("it is");
+    assert!(text.contains("-L\"${libdir}\" -llockyard -llockyard-unwind\n"), "{text}");
+    for (name, prints) in [("torture.c", TORTURE), ("tables.c", TABLES), ("semantics.c", SEMANTICS)]
+    {
+        let program = prefix.join(name).with_extension("program");
+        let mut compiler = Command::new("musl-gcc");
+        compiler.args(["-static", "-O1", "-D_GNU_SOURCE", "-I"]).arg(prefix.join("include"));
+        compiler.arg(source(name)).arg("-L").arg(prefix.join("lib"));
+        compiler.args(["-llockyard", "-llockyard-unwind", "-pthread", "-o"]).arg(&program);
+        let output = run(&mut compiler);
+        assert!(output.status.success(), "{}", said(&output));
+        let output = run_bounded(&program, &[]);
+        assert!(output.status.success() && said(&output) == prints, "{name}: {}", said(&output));
+    }
+    done(&prefix);
 }
