@@ -4,12 +4,14 @@ set -eu
 
 usage() {
     cat <<'EOF'
-usage: install.sh [--prefix DIR] [--libdir DIR] [--includedir DIR] [--debug] [--from DIR]
+usage: install.sh [--prefix DIR] [--libdir DIR] [--includedir DIR] [--debug] [--target T] [--from DIR]
 
   --prefix DIR      installs below DIR (default: /usr/local); lockyard.pc names it
   --libdir DIR      libraries and pkgconfig/ (default: PREFIX/lib)
   --includedir DIR  the header (default: PREFIX/include)
   --debug           a debug build, which aborts with a message when it detects misuse
+  --target T        builds for a target of Rust, such as x86_64-unknown-linux-musl. For musl it
+                    installs only the static library, with the unwinder that it needs
   --from DIR        builds nothing, and takes liblockyard_c.so and .a from DIR
 
 DESTDIR is put before every path to which files are written, as packagers need it. It is not in
@@ -28,9 +30,16 @@ escaped() {
 }
 
 here=$(CDPATH='' cd -- "$(dirname -- "$0")" && pwd)
-prefix=/usr/local libdir='' includedir='' profile=release from=''
+newline='
+'
+prefix=/usr/local libdir='' includedir='' profile=release from='' target=''
 while [ $# -gt 0 ]; do
     case $1 in
+    --target)
+        [ $# -ge 2 ] || fail "$1: the name of a target must follow (rustc --print target-list)"
+        target=$2
+        shift 2
+        ;;
     --prefix | --libdir | --includedir | --from)
         [ $# -ge 2 ] || fail "$1: a directory must follow"
         case $1 in
@@ -58,6 +67,11 @@ for dir in "$prefix" "$libdir" "$includedir"; do
     /*) ;;
     *) fail "$dir: a path that begins with / is needed, as lockyard.pc names it" ;;
     esac
+    case $dir in
+    *["\"\\\$\`#$newline"]*)
+        fail "$dir: lockyard.pc cannot name a path with one of \" \\ \$ \` # or a line break"
+        ;;
+    esac
 done
 [ "$(uname -s)" = Linux ] || fail "$(uname -s): this script knows the names of files on Linux only"
 
@@ -65,6 +79,7 @@ if [ -z "$from" ]; then
     command -v cargo >/dev/null || fail "cargo is not installed (https://rustup.rs)"
     set -- build --locked -p lockyard-c --manifest-path "$here/Cargo.toml"
     [ "$profile" = debug ] || set -- "$@" --release
+    [ -z "$target" ] || set -- "$@" --target "$target"
     # In the folder of the package, which decides the toolchain.
     case ${CARGO_TARGET_DIR:-/} in
     /*) ;;
@@ -74,9 +89,21 @@ if [ -z "$from" ]; then
         ;;
     esac
     (CDPATH='' cd -- "$here" && cargo "$@")
-    from=${CARGO_TARGET_DIR:-$here/../../target}/$profile
+    from=${CARGO_TARGET_DIR:-$here/../../target}/${target:+$target/}$profile
 fi
-for file in "$from/liblockyard_c.so" "$from/liblockyard_c.a"; do
+# Rust makes no shared library for musl unless it is told to. Its static one needs the unwinder that
+# comes with Rust: the one of the compiler may be that of another C library.
+shared=yes unwinder='' unwind=''
+case $target in
+*-musl*)
+    [ -f "$from/liblockyard_c.so" ] || shared=''
+    sysroot=$(CDPATH='' cd -- "$here" && rustc --print sysroot)
+    unwinder=$sysroot/lib/rustlib/$target/lib/self-contained/libunwind.a
+    unwind=' -llockyard-unwind'
+    [ -f "$unwinder" ] || fail "$unwinder: no such file (rustup target add $target)"
+    ;;
+esac
+for file in ${shared:+"$from/liblockyard_c.so"} "$from/liblockyard_c.a"; do
     [ -f "$file" ] || fail "$file: no such file"
 done
 
@@ -84,13 +111,17 @@ version=$(sed -n 's/^#define LY_VERSION "\(.*\)"$/\1/p' "$here/include/lockyard.
 abi=0
 lib=${DESTDIR:-}$libdir include=${DESTDIR:-}$includedir
 mkdir -p "$lib/pkgconfig" "$include"
-install -m 755 "$from/liblockyard_c.so" "$lib/liblockyard.so.$version"
-ln -sf "liblockyard.so.$version" "$lib/liblockyard.so.$abi"
-ln -sf "liblockyard.so.$abi" "$lib/liblockyard.so"
+if [ -n "$shared" ]; then
+    install -m 755 "$from/liblockyard_c.so" "$lib/liblockyard.so.$version"
+    ln -sf "liblockyard.so.$version" "$lib/liblockyard.so.$abi"
+    ln -sf "liblockyard.so.$abi" "$lib/liblockyard.so"
+fi
+[ -z "$unwinder" ] || install -m 644 "$unwinder" "$lib/liblockyard-unwind.a"
 install -m 644 "$from/liblockyard_c.a" "$lib/liblockyard.a"
 install -m 644 "$here/include/lockyard.h" "$include/lockyard.h"
 sed -e "s|@PREFIX@|$(escaped "$prefix")|" -e "s|@LIBDIR@|$(escaped "$libdir")|" \
     -e "s|@INCLUDEDIR@|$(escaped "$includedir")|" -e "s|@VERSION@|$version|" \
+    -e "s|@UNWIND@|$unwind|" \
     "$here/lockyard.pc.in" >"$lib/pkgconfig/lockyard.pc"
 chmod 644 "$lib/pkgconfig/lockyard.pc"
 printf 'lockyard %s is in %s and %s\n' "$version" "$lib" "$include"

@@ -103,7 +103,9 @@ where
 pub(crate) const NOT_HELD: &str = "it is not locked";
 pub(crate) const HELD: &str = "it is locked";
 
-/// Returns the time after `nanoseconds`.
+/// Returns the time after `nanoseconds`, which is now for a negative number that was converted to
+/// `uint64_t`: otherwise a caller's -1 would wait for centuries.
 pub(crate) fn after(nanoseconds: u64) -> Instant {
-    Instant::now() + Duration::from_nanos(nanoseconds)
+    let is_negative = nanoseconds > i64::MAX.unsigned_abs();
+    Instant::now() + Duration::from_nanos(if is_negative { 0 } else { nanoseconds })
 }

@@ -5,8 +5,8 @@
 //! gives the slot back when it ends (`host.rs`).
 
 use crate::local::{NO_SLOT, local};
-use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
-use lockyard::platform::{Announcement, NEST_LEVELS, NativeAtomics, QueueNode, Slot};
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use lockyard::platform::{Announcement, NEST_LEVELS, NativeAtomics, QueueNode, Slot, SlotLeases};
 
 /// Number of slots: a queued lock's tail has 14 bits for the slot, in which 0 means no thread.
 pub(crate) const SLOTS: u32 = 16_383;
@@ -36,8 +36,7 @@ static RECORDS: [Record; SLOTS as usize] = [const {
     Record { thread: AtomicUsize::new(0), word: AtomicUsize::new(0), cancelled: AtomicU32::new(0) }
 }; SLOTS as usize];
 
-const WORDS: usize = SLOTS.div_ceil(64) as usize;
-static LEASED: [AtomicU64; WORDS] = [const { AtomicU64::new(0) }; WORDS];
+static LEASES: SlotLeases<{ SLOTS.div_ceil(64) as usize }> = SlotLeases::new(SLOTS);
 
 /// Number of slots below which all leased ones are, since the process began.
 static HIGHEST: AtomicU32 = AtomicU32::new(0);
@@ -91,38 +90,15 @@ pub(crate) fn records() -> &'static [Record] {
 
 /// Leases the lowest free slot.
 pub(crate) fn take() -> Option<Slot> {
-    for (index, word) in LEASED.iter().enumerate() {
-        let mut seen = word.load(Ordering::Relaxed);
-        while seen != u64::MAX {
-            let bit = seen.trailing_ones();
-            let slot = index as u32 * 64 + bit;
-            if slot >= SLOTS {
-                return None;
-            }
-            // Acquire: pairs with the release in `give_back`, so that this thread sees the former
-            // thread's changes to the slot's nodes.
-            match word.compare_exchange_weak(
-                seen,
-                seen | 1 << bit,
-                Ordering::Acquire,
-                Ordering::Relaxed,
-            ) {
-                Ok(_) => {
-                    HIGHEST.fetch_max(slot + 1, Ordering::Relaxed);
-                    return Some(Slot(slot));
-                }
-                Err(actual) => seen = actual,
-            }
-        }
-    }
-    None
+    let slot = LEASES.take()?;
+    HIGHEST.fetch_max(slot.0 + 1, Ordering::Relaxed);
+    Some(slot)
 }
 
 /// Ends the lease of a slot.
 pub(crate) fn give_back(slot: Slot) {
     record(slot).thread.store(0, Ordering::Relaxed);
-    // Release: pairs with the acquire in `take`.
-    LEASED[slot.0 as usize / 64].fetch_and(!(1 << (slot.0 % 64)), Ordering::Release);
+    LEASES.give_back(slot);
 }
 
 /// Forgets all threads but the running one.
@@ -143,12 +119,7 @@ pub(crate) unsafe fn forget_others() {
         record(slot).thread.store(0, Ordering::Relaxed);
         record(slot).word.store(0, Ordering::Relaxed);
     }
-    for (index, word) in LEASED.iter().enumerate() {
-        let bit = mine.filter(|slot| slot.0 as usize / 64 == index).map_or(0, |s| 1 << (s.0 % 64));
-        if word.load(Ordering::Relaxed) != bit {
-            word.store(bit, Ordering::Relaxed);
-        }
-    }
+    LEASES.keep_only(mine);
     HIGHEST.store(mine.map_or(0, |slot| slot.0 + 1), Ordering::Relaxed);
     for line in &ANNOUNCED {
         let line = (&raw const *line).cast_mut().cast::<u64>();

@@ -233,7 +233,10 @@ impl Cell<'_> {
 
     fn failed(&self, error: SimulationError) -> Failure {
         let (script, variant) = (&self.request.script.name, &self.spec.variant.name);
-        Failure::Run(format!("{script}, {variant}: {error}"))
+        match error {
+            SimulationError::Run(what) => Failure::Run(format!("{script}, {variant}: {what}")),
+            SimulationError::Script(what) => Failure::Input(InputError(what)),
+        }
     }
 
     /// Adds the rows of the cell; returns false after an interrupt.

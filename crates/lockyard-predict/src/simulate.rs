@@ -12,11 +12,12 @@
 //! | `starts` | start times of tasks, and whether their order matters |
 //! | `traced`, `changes` | a run whose changes are kept, for a trace |
 //! | `stage`, `locks` | the machine as a scenario sees it, and its records |
-//! | `objects` | a cell's objects in a simulation |
+//! | `objects`, `failed` | a cell's objects in a simulation; reasons why a run failed |
 //! | `prediction` | results |
 
 mod changes;
 mod effort;
+mod failed;
 mod fallbacks;
 mod identity;
 mod locks;

@@ -32,6 +32,7 @@ mod local;
 mod maps;
 mod memory;
 mod own;
+mod process_file;
 mod real;
 mod record;
 mod sample;

@@ -20,8 +20,9 @@ struct Page {
 /// that run before ours: the parent's records are mapped, and must not be written.
 static PAGE: Page = Page { base: AtomicPtr::new(null_mut()) };
 
-/// Size of the mapping.
+/// Size of the mapping, and its beginning once more: the child of a fork needs it.
 static ROOM: AtomicU64 = AtomicU64::new(0);
+static MAPPED: AtomicPtr<u8> = AtomicPtr::new(null_mut());
 
 /// Descriptor of the file, and its identity: the program may have closed it and opened another.
 static FILE: AtomicI32 = AtomicI32::new(-1);
@@ -102,6 +103,35 @@ pub(crate) fn forget() {
     FILE.store(-1, Ordering::Relaxed);
 }
 
+/// Goes on with the last mapping after [`forget`].
+pub(crate) fn resume() {
+    PAGE.base.store(MAPPED.load(Ordering::Relaxed), Ordering::Relaxed);
+}
+
+/// Lets code that a fork has interrupted end its work in the child, on a copy of the parent's
+/// records. The copy takes no new room, and nobody reads it.
+///
+/// # Safety
+///
+/// This is the child of a fork of a process with a mapping, and has one thread.
+pub(crate) unsafe fn keep_a_copy() {
+    let base = MAPPED.load(Ordering::Relaxed);
+    let file = FILE.swap(-1, Ordering::Relaxed);
+    let copied = with_file(file, |file| {
+        // SAFETY: the range is that of the mapping. Pages that are read but not yet written show
+        // the parent's later changes, as those of its other threads did.
+        unsafe { system::map_copy(file, base, ROOM.load(Ordering::Relaxed)) }
+    });
+    if copied {
+        // The path is no longer that of a file of this process, which must not grow.
+        INODE.store(0, Ordering::Relaxed);
+        DEVICE.store(u64::MAX, Ordering::Relaxed);
+    }
+    // Without a copy, what was interrupted is written to the parent's records: better than to
+    // nowhere.
+    resume();
+}
+
 /// Maps a new file, and reserves its first bytes for the header. Returns false if that fails.
 ///
 /// # Safety
@@ -139,6 +169,7 @@ pub(crate) unsafe fn create(file: i32, path: &[u8]) -> bool {
         INODE.store(inode, Ordering::Relaxed);
         FILE.store(file, Ordering::Relaxed);
         ROOM.store(room, Ordering::Relaxed);
+        MAPPED.store(base, Ordering::Relaxed);
         PAGE.base.store(base, Ordering::Relaxed);
         return true;
     }
@@ -229,19 +260,23 @@ unsafe fn grow(least: u64) -> bool {
     done
 }
 
-/// Makes the file longer. A program may have closed its descriptor, as daemons do: then it is
-/// opened again, if the program still may.
+/// Makes the file longer.
 fn lengthen(from: u64, to: u64) -> bool {
-    let file = FILE.load(Ordering::Relaxed);
+    with_file(FILE.load(Ordering::Relaxed), |file| system::lengthen(file, from, to))
+}
+
+/// Returns the result of `act` for the file, whose descriptor was `file`. A program may have closed
+/// it, as daemons do: then it is opened again, if the program still may. False if it may not.
+fn with_file(file: i32, act: impl FnOnce(i32) -> bool) -> bool {
     if is_ours(file) {
-        return system::lengthen(file, from, to);
+        return act(file);
     }
     // SAFETY: the path is not changed while there are threads.
     let path = unsafe { PATH };
     let length = path.iter().position(|&byte| byte == 0).unwrap_or(0);
     let again = path.get(..=length).and_then(|path| system::open(path, system::READ_WRITE));
     let Some(again) = again else { return false };
-    let done = is_ours(again) && system::lengthen(again, from, to);
+    let done = is_ours(again) && act(again);
     system::close(again);
     done
 }

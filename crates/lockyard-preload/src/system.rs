@@ -167,6 +167,21 @@ pub(crate) fn map(file: i32, room: u64, writable: bool) -> *mut u8 {
     core::ptr::with_exposed_provenance_mut(address as usize)
 }
 
+/// Puts a private copy of a file in the place of its mapping. Returns false if that fails.
+///
+/// # Safety
+///
+/// `room` bytes from `base` on are a mapping of the file.
+pub(crate) unsafe fn map_copy(file: i32, base: *mut u8, room: u64) -> bool {
+    const READ_WRITE: usize = 3;
+    const PRIVATE_FIXED_NO_RESERVE: usize = 0x2 | 0x10 | 0x4000;
+    let (base, room) = (base.expose_provenance(), room as usize);
+    // SAFETY: the bytes of the range stay as they are.
+    let result =
+        unsafe { call(MMAP, [base, room, READ_WRITE, PRIVATE_FIXED_NO_RESERVE, file as usize, 0]) };
+    !(result < 0 && result > -4096)
+}
+
 /// Asks the kernel to clear whole pages in the child of a fork. Old kernels cannot.
 pub(crate) fn wipe_on_fork(address: usize, bytes: usize) {
     const WIPE_ON_FORK: usize = 18;

@@ -1,7 +1,7 @@
 //! Records of a thread: taken at its first lock, given to a later thread when it ends.
 
 use crate::memory::{allocate, at, base, header, offset_of};
-use crate::{local, sample, system, table};
+use crate::{local, process_file, sample, system, table};
 use core::ffi::{c_int, c_uint, c_void};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use lockyard_records::Thread;
@@ -50,6 +50,9 @@ unsafe fn adopt() -> *mut Thread {
     // SAFETY: there is a mapping. The shared words are accessed by atomic operations only, and a
     // thread that was taken from the list of unused ones is this thread's alone.
     unsafe {
+        if !process_file::may_begin() {
+            return core::ptr::null_mut();
+        }
         let header = header();
         let mut thread = take_unused();
         if thread.is_null() {

@@ -2,6 +2,7 @@
 
 use crate::modules::{Modules, Place};
 use addr2line::{Loader, demangle_auto};
+use cpp_demangle::DemangleOptions;
 use object::{Object, ObjectSymbol, SymbolKind};
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -19,6 +20,8 @@ pub struct Site {
     pub address: u64,
     /// Function, if it is known.
     pub function: Option<String>,
+    /// The same without parameters and result.
+    pub short: Option<String>,
     /// Path of the source, if it is known.
     pub file: Option<String>,
     /// Line of the source, if it is known.
@@ -39,34 +42,28 @@ impl Site {
             (_, _, Some(module)) => format!("{module}+{:#x}", self.offset),
             _ => format!("{:#x}", self.address),
         };
-        match &self.function {
-            Some(function) => format!("{} ({at})", without_parameters(function)),
+        match &self.short {
+            Some(function) => format!("{function} ({at})"),
             None => at,
         }
     }
+
+    /// Sets the function, given its symbol and its name.
+    fn set_function(&mut self, symbol: &str, name: String) {
+        self.short = Some(short(symbol, &name));
+        self.function = Some(name);
+    }
 }
 
-/// Returns the name of a C++ function without its parameters, which can be longer than a line. The
-/// names of C and Rust have none.
-fn without_parameters(function: &str) -> &str {
-    let Some(last) = function.rfind(')') else { return function };
-    let after = function[last + 1..].trim_start();
-    if !["", "const", "volatile", "&", "&&"].contains(&after) && !after.starts_with("[clone") {
-        return function;
-    }
-    let mut depth = 0;
-    for (index, letter) in function[..=last].char_indices().rev() {
-        match letter {
-            ')' => depth += 1,
-            '(' => depth -= 1,
-            _ => {}
-        }
-        if depth == 0 {
-            let name = &function[..index];
-            return if name.is_empty() || name.ends_with("operator") { function } else { name };
-        }
-    }
-    function
+/// Returns the name of a function without parameters and result, which can be longer than a line,
+/// given its symbol and its whole name. Only names of C++ have them.
+fn short(symbol: &str, whole: &str) -> String {
+    // Old names of Rust can be read as C++ too, but then differ from the whole name.
+    let symbol = cpp_demangle::Symbol::new(symbol.as_bytes()).ok();
+    let symbol = symbol.filter(|symbol| symbol.demangle().is_ok_and(|name| name == whole));
+    let options = DemangleOptions::new().no_params().no_return_type();
+    let short = symbol.and_then(|symbol| symbol.demangle_with_options(&options).ok());
+    short.unwrap_or_else(|| whole.to_owned())
 }
 
 /// A symbol of a file.
@@ -174,7 +171,9 @@ impl Symbols {
         site.module = Some(module.path.clone());
         site.offset = at + 1;
         let names = self.of(&module.path);
-        site.function = containing(&names.functions, at).map(|symbol| readable(&symbol.name));
+        if let Some(symbol) = containing(&names.functions, at) {
+            site.set_function(&symbol.name, readable(&symbol.name));
+        }
         let Some(loader) = &names.loader else { return site };
         let Ok(mut frames) = loader.find_frames(at) else { return site };
         let mut is_first = true;
@@ -184,9 +183,9 @@ impl Symbols {
             let is_wrapper = file.is_none_or(|file| WRAPPERS.iter().any(|at| file.contains(at)));
             if is_first || !is_wrapper {
                 if let Some(function) = &frame.function
-                    && let Ok(name) = function.demangle()
+                    && let (Ok(symbol), Ok(name)) = (function.raw_name(), function.demangle())
                 {
-                    site.function = Some(name.into_owned());
+                    site.set_function(&symbol, name.into_owned());
                 }
                 site.file = file.map(str::to_owned);
                 site.line = frame.location.and_then(|location| location.line);
@@ -244,21 +243,37 @@ mod tests {
     }
 
     #[test]
-    fn parameters_of_cpp_functions_are_left_out() {
-        for (full, short) in [
+    fn parameters_and_results_of_cpp_functions_are_left_out() {
+        for (symbol, whole, expected) in [
             (
+                "_ZN7rocksdb11WriteThread8SetStateEP6Writerh",
                 "rocksdb::WriteThread::SetState(Writer*, unsigned char)",
                 "rocksdb::WriteThread::SetState",
             ),
-            ("Map<int (*)(int)>::get(int (*)(int)) const", "Map<int (*)(int)>::get"),
-            ("(anonymous namespace)::put(int) [clone .cold]", "(anonymous namespace)::put"),
-            ("run()::{lambda()#1}::operator()() const", "run()::{lambda()#1}::operator()"),
-            ("Job::operator()", "Job::operator()"),
-            ("<dyn Fn() as app::Job>::run", "<dyn Fn() as app::Job>::run"),
-            ("slabs_alloc", "slabs_alloc"),
-            ("odd)", "odd)"),
+            (
+                "_ZNK3MapIPFiiEE3getES1_",
+                "Map<int (*)(int)>::get(int (*)(int)) const",
+                "Map<int (*)(int)>::get",
+            ),
+            ("_Z3maxIiET_S0_S0_", "int max<int>(int, int)", "max<int>"),
+            (
+                "_ZN12_GLOBAL__N_13putEi.cold",
+                "(anonymous namespace)::put(int) [clone .cold]",
+                "(anonymous namespace)::put",
+            ),
+            (
+                "_ZZ3runiENKUliE_clEi",
+                "run(int)::{lambda(int)#1}::operator()(int) const",
+                "run(int)::{lambda(int)#1}::operator() const",
+            ),
+            ("_ZN3JobclEv", "Job::operator()()", "Job::operator()"),
+            ("_ZN3app3run17h0123456789abcdefE", "app::run", "app::run"),
+            ("_RNvCs1234_3app3run", "app::run", "app::run"),
+            ("slabs_alloc", "slabs_alloc", "slabs_alloc"),
+            ("odd)", "odd)", "odd)"),
         ] {
-            assert_eq!(without_parameters(full), short);
+            assert_eq!(readable(symbol), whole);
+            assert_eq!(short(symbol, whole), expected);
         }
     }
 
@@ -269,7 +284,7 @@ mod tests {
         site.module = Some("/usr/bin/app".to_owned());
         site.offset = 0x20;
         assert_eq!(site.text(), "app+0x20");
-        site.function = Some("work".to_owned());
+        site.set_function("work", "work".to_owned());
         assert_eq!(site.text(), "work (app+0x20)");
         site.file = Some("/src/app.c".to_owned());
         site.line = Some(7);

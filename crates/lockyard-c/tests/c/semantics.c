@@ -1,4 +1,4 @@
-/* What the header's beginning says about fork, signals and the end of threads. */
+/* What the header's beginning says about fork, signals, the end of threads and timeouts. */
 #include "check.h"
 
 #include <signal.h>
@@ -78,12 +78,48 @@ static void *exits(void *unused) {
   return NULL;
 }
 
+/* A negative number that becomes a timeout has expired: no wait, but a free lock is taken. */
+static void timeouts(void) {
+  static ly_tas_t tas = LY_TAS_INIT;
+  static ly_cond_t cond = LY_COND_INIT;
+  const uint64_t expired[] = {0, (uint64_t)-1, (uint64_t)-1000000000, (uint64_t)INT64_MAX + 1};
+  alarm(60); /* a wait for ever ends the program */
+  for (size_t i = 0; i < sizeof expired / sizeof *expired; i++) {
+    CHECK(ly_mutex_timedlock(&mutex, expired[i]));
+    CHECK(ly_tas_timedlock(&tas, expired[i]));
+    CHECK(ly_pvqspin_timedlock(&pvqspin, expired[i]));
+    CHECK(!ly_mutex_timedlock(&mutex, expired[i]));
+    CHECK(!ly_tas_timedlock(&tas, expired[i]));
+    CHECK(!ly_pvqspin_timedlock(&pvqspin, expired[i]));
+    CHECK(!ly_cond_timedwait(&cond, &mutex, expired[i]));
+    ly_pvqspin_unlock(&pvqspin);
+    ly_tas_unlock(&tas);
+    ly_mutex_unlock(&mutex);
+  }
+  alarm(0);
+}
+
+/* The longest timeout does not expire while another thread holds the lock for a moment. */
+static void *holds(void *unused) {
+  for (int i = 0; i < 100; i++) {
+    CHECK(ly_mutex_timedlock(&mutex, INT64_MAX));
+    ended++;
+    sched_yield();
+    ly_mutex_unlock(&mutex);
+  }
+  return unused;
+}
+
 int main(void) {
   forks();
   signals();
   CHECK(pthread_key_create(&key, at_exit) == 0);
   in_threads(exits);
   CHECK(ended == THREADS * 3);
-  printf("fork signals exit\n");
+  timeouts();
+  ended = 0;
+  in_threads(holds);
+  CHECK(ended == THREADS * 100);
+  printf("fork signals exit timeouts\n");
   return 0;
 }

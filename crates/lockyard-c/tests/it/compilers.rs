@@ -1,6 +1,6 @@
 //! Compilers of C and C++, and programs that they build.
 
-use crate::support::{exists, installed, package, run, said};
+use crate::support::{done, exists, folder, installed, package, run, said};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -80,11 +80,26 @@ impl Compiler {
         let output = run(&mut command);
         if output.status.success() { Ok(program) } else { Err(said(&output)) }
     }
+
+    /// Returns false, and says so, if programs cannot be built with an option here.
+    pub(crate) fn takes(self, option: &str) -> bool {
+        let folder = folder(&format!("empty-{}{option}", self.name));
+        let empty = folder.join("empty.c");
+        std::fs::write(&empty, "int main(void) { return 0; }\n").expect("a source");
+        let mut command = Command::new(self.name);
+        let output = run(command.args([option, "-o"]).arg(folder.join("empty")).arg(&empty));
+        if !output.status.success() {
+            let said = said(&output);
+            let last = said.lines().last().unwrap_or_default();
+            lockyard_testing::skip!("{} {option} does not work: {last}", self.name);
+        }
+        done(&folder);
+        output.status.success()
+    }
 }
 
 /// Libraries that the static library needs, as `lockyard.pc` has them.
-pub(crate) const PRIVATE: [&str; 7] =
-    ["-lgcc_s", "-lutil", "-lrt", "-lpthread", "-lm", "-ldl", "-lc"];
+pub(crate) const PRIVATE: [&str; 6] = ["-lutil", "-lrt", "-lpthread", "-lm", "-ldl", "-lc"];
 
 /// Returns the source of a program of the tests.
 pub(crate) fn source(name: &str) -> PathBuf {

@@ -32,7 +32,7 @@ fn destdir_is_before_the_paths_and_not_in_the_pc_file() {
         "libdir=/opt/l&y/lib64",
         "includedir=/opt/l&y/include",
         &format!("Version: {version}"),
-        "Libs: -L${libdir} -llockyard",
+        "Libs: -L\"${libdir}\" -llockyard",
         &format!("Libs.private: {}", PRIVATE.join(" ")),
     ] {
         assert!(pc.lines().any(|there| there == line), "no `{line}` in {pc}");
@@ -45,6 +45,10 @@ fn bad_arguments_get_one_line_and_code_2() {
     for (arguments, message) in [
         (&["--prefix"][..], "install.sh: --prefix: a directory must follow\n"),
         (&["--prefix", "here"], "install.sh: here: a path that begins with / is needed"),
+        (&["--prefix", "/a\"b"], "install.sh: /a\"b: lockyard.pc cannot name a path with "),
+        (&["--libdir", "/a$b"], "install.sh: /a$b: lockyard.pc cannot name a path with "),
+        (&["--includedir", "/a#b"], "install.sh: /a#b: lockyard.pc cannot name a path with "),
+        (&["--target"], "install.sh: --target: the name of a target must follow"),
         (&["--fast"], "install.sh: --fast: no such option"),
         (&["--from", "/nowhere"], "install.sh: /nowhere/liblockyard_c.so: no such file\n"),
     ] {
@@ -76,6 +80,29 @@ fn pkg_config_says_how_to_compile() {
     assert_eq!(ask(&["--libs"]), format!("-L{prefix}/lib -llockyard"));
     let all = PRIVATE.join(" ");
     assert_eq!(ask(&["--static", "--libs"]), format!("-L{prefix}/lib -llockyard {all}"));
+}
+
+/// A compiler that is called by a shell with what pkg-config says finds the library.
+#[test]
+fn a_prefix_with_spaces_works_with_pkg_config() {
+    if !exists("pkg-config") {
+        return lockyard_testing::skip!("pkg-config is not installed");
+    }
+    let prefix = folder("spaces").join("a prefix  that's long");
+    let output = run(install().arg("--prefix").arg(&prefix));
+    assert!(output.status.success(), "{}", said(&output));
+    const SCRIPT: &str = "eval cc main.c $(pkg-config --cflags --libs lockyard) -pthread -o a.out";
+    let folder = folder("spaces-build");
+    let (program, expected) = program_and_output(&package().join("README.md"), "c");
+    fs::write(folder.join("main.c"), program).expect("a source");
+    let path = prefix.join("lib/pkgconfig");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", SCRIPT]).current_dir(&folder).env("PKG_CONFIG_PATH", path);
+    let output = run(&mut shell);
+    assert!(output.status.success(), "{}", said(&output));
+    let mut program = Command::new(folder.join("a.out"));
+    let output = run(program.env("LD_LIBRARY_PATH", prefix.join("lib")));
+    assert_eq!(said(&output), expected);
 }
 
 /// The shared library exports the functions of the header, and nothing else.

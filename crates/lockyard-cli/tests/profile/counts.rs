@@ -179,6 +179,26 @@ fn a_library_that_was_unloaded_has_its_names() {
     assert_eq!(lock["sites"][0]["function"], "lock_of_library");
 }
 
+/// `RTLD_NEXT` in a library means the objects after it: this is the C library, which comes last.
+#[test]
+fn functions_that_are_asked_for_by_dlsym_are_found_before_the_c_library() {
+    let options = ["-O1", "-g", "-D_GNU_SOURCE", "-shared", "-fPIC"];
+    let Some(library) = build("cc", "asking_library.c", &options) else { return };
+    let library = library.to_str().expect("it is text");
+    let Some(program) = build("cc", "asks.c", &["-O1", "-g", "-D_GNU_SOURCE", library]) else {
+        return;
+    };
+    let (output, profile) = json_of(&program, &[]);
+    assert_eq!(output.status.code(), Some(0));
+    let locks = process(&profile)["locks"].as_array().expect("a list");
+    let mut found: Vec<(&str, u64)> = locks
+        .iter()
+        .filter_map(|lock| Some((lock["name"].as_str()?, lock["acquisitions"].as_u64()?)))
+        .collect();
+    found.sort_unstable();
+    assert_eq!(found, [("by_default", 7), ("by_handle", 7), ("of_program", 5)]);
+}
+
 #[test]
 fn without_symbols_the_offset_in_the_program_is_named() {
     let Some(program) = build("cc", "locks.c", &["-O1", "-s"]) else { return };

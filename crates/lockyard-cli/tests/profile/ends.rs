@@ -1,6 +1,6 @@
 //! However a program ends, its records are there, and its exit code is the command's.
 
-use crate::support::{fresh, json_of, lock, locks, process, profile};
+use crate::support::{build, fresh, json_of, lock, locks, process, profile};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::Stdio;
@@ -44,6 +44,30 @@ fn a_handler_of_a_fork_writes_nothing_to_the_records_of_the_parent() {
     let processes = profile["processes"].as_array().expect("a list");
     let parent = processes.iter().find(|process| process["forked"] == false).expect("it is there");
     assert_eq!(lock(parent, "second_lock")["acquisitions"], 10, "{parent:#}");
+}
+
+/// The child ends what the fork interrupted, without a trace in the parent's records, and then has
+/// records of its own.
+#[test]
+fn a_signal_handler_may_fork_at_any_place_of_the_recorder() {
+    const FORKS: usize = 200;
+    let Some(program) = build("cc", "fork_in_handler.c", &["-O1", "-g"]) else { return };
+    let (output, profile) = json_of(&program, &[&FORKS.to_string()]);
+    assert_eq!(output.status.code(), Some(0), "each child ends well");
+    let printed = String::from_utf8_lossy(&output.stdout).into_owned();
+    let processes = profile["processes"].as_array().expect("a list");
+    let (children, parents): (Vec<_>, Vec<_>) =
+        processes.iter().partition(|process| process["forked"] == true);
+    let [parent] = parents[..] else { panic!("{} parents", parents.len()) };
+    assert_eq!(format!("{}\n", parent["acquisitions"]), printed);
+    assert_eq!((&parent["lost"], &parent["unmatched_releases"]), (&0.into(), &0.into()));
+    assert_eq!(parent["held_at_the_end"].as_array().map(Vec::len), Some(0), "{parent:#}");
+    assert_eq!(children.len(), FORKS);
+    for child in children {
+        // One more if the fork came between the lock and its record.
+        let count = child["acquisitions"].as_u64().expect("a number");
+        assert!(matches!(count, 100 | 101), "{child:#}");
+    }
 }
 
 #[test]

@@ -462,6 +462,36 @@ mod tests {
         }
     }
 
+    /// The lock of the script's own stays held after the fifth operation, whose step is wrong. So
+    /// the other would wait for ever.
+    #[test]
+    fn a_wrong_step_ends_the_run_though_another_thread_waits() {
+        let text = r#"name = "bad"
+objects = [
+    { name = "slots", kind = "words", count = 4 },
+    { name = "lock", kind = "word" },
+    { name = "next", kind = "word" },
+]
+steps = [
+    { do = "fetch-add", object = "next", into = "mine" },
+    { do = "repeat" },
+    { do = "compare-exchange", object = "lock", expect = 0, new = 1 },
+    { do = "until", when = "succeeded" },
+    { do = "store", object = "slots", at = "mine", value = 1 },
+    { do = "store", object = "lock", value = 0 },
+]
+variants = [{ name = "v" }]
+"#;
+        let script = Script::parse("bad.toml", text).unwrap();
+        let placement = Placement::of(script.order, &Cpus::allowed());
+        let variant = script.variants[0].clone();
+        let task = Task { variant, threads: 2, local_work: 0.0, placement };
+        let failure = run(&[task], BRIEF, &mut || {}).failure.expect("a step is wrong");
+        let expected = "v on 2 threads of this host: bad.toml:12: `slots` has 4 words, and a step \
+                        used word 4; allowed: 0 to 3";
+        assert_eq!(failure, expected);
+    }
+
     /// Long enough for every thread to run, even on a busy host.
     const LONG: Effort = Effort { window: Duration::from_millis(500), repeats: 1, ..BRIEF };
 

@@ -218,13 +218,32 @@ pub(crate) fn run<P: Probe>(
     let what = format!("{} on {} of this host", cell.variant.name, in_words(cell.threads));
     let dog = Watchdog { progress: &shared.progress, stalled_after: times.stalled_after, what };
     let watch = Watch { cell, shared: &shared, dog };
-    let dog = &watch.dog;
+    observe(&watch, times, &receiver, &*probe).map_err(|what| {
+        // If a step of the script was wrong, that is the reason: its thread does nothing else any
+        // more, and others may have waited for it.
+        let fault = shared.prepared.iter().find_map(Prepared::fault);
+        match fault.filter(|_| !jobs::interrupted()) {
+            Some(fault) => format!("{}: {fault}", watch.dog.what),
+            None => what,
+        }
+    })
+}
+
+/// Lets the threads of a run work, watches them, stops them, and checks the objects.
+fn observe<P: Probe>(
+    watch: &Watch<P::Stage>,
+    times: Times,
+    receiver: &Receiver<Stopped<P::Found>>,
+    probe: &P,
+) -> Result<Run<P::Found, P::Seen>, String> {
+    let Watch { cell, shared, ref dog } = *watch;
+    let guests = shared.prepared.len();
     shared.go.store(true, Ordering::Relaxed);
     dog.sleep(times.warm_up)?;
     let looking = probe.watch();
     let (before, begin) = (dog.counts(), Instant::now());
     let samples = match cell.samples {
-        Some(samples) => timeline::pass(&watch, samples, begin)?,
+        Some(samples) => timeline::pass(watch, samples, begin)?,
         None => {
             dog.sleep(times.window)?;
             dog.until(|counts| counts.iter().sum::<u64>() >= P::LEAST_OPERATIONS)?;
@@ -236,8 +255,8 @@ pub(crate) fn run<P: Probe>(
     set_stop(true);
     let (mut pinned, mut kept) = (true, true);
     let (mut threads, mut found) = (Vec::new(), Vec::new());
-    for _ in 0..tasks {
-        let stopped = dog.receive(&receiver)?;
+    for _ in &shared.progress {
+        let stopped = dog.receive(receiver)?;
         pinned &= stopped.pinned;
         kept &= stopped.kept;
         threads.push(stopped.stamps);
@@ -246,17 +265,15 @@ pub(crate) fn run<P: Probe>(
     if jobs::interrupted() {
         // The window was cut short. Leak the objects, because checking and freeing a large table
         // takes long.
-        std::mem::forget(shared);
+        std::mem::forget(Arc::clone(shared));
         return Err(INTERRUPTED.to_owned());
     }
     // All threads have stopped. Each sent its message after its last access.
     let counts = dog.counts();
     let operations: u64 = counts.iter().sum();
     for (prepared, counts) in shared.prepared.iter().zip(counts.chunks(cell.threads)) {
-        prepared.verify(counts.iter().sum()).map_err(|violation| {
-            let (name, threads) = (&cell.variant.name, in_words(cell.threads));
-            format!("{name} on {threads} of this host: {violation}")
-        })?;
+        let verified = prepared.verify(counts.iter().sum());
+        verified.map_err(|violation| format!("{}: {violation}", dog.what))?;
     }
     guard::check(cell.placement, cell.threads, pinned, kept)?;
     let counted = before.iter().zip(after).map(|(before, after)| after - before).collect();

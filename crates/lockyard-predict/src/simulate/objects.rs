@@ -1,5 +1,6 @@
 //! A cell's simulation and the objects in it.
 
+use super::failed::Failed;
 use super::spec::CellSpec;
 use super::stage::OnMachine;
 use crate::interruptible;
@@ -35,12 +36,12 @@ pub(super) fn objects(
     simulation: &mut Simulation,
     cell: &CellSpec,
     seed: u64,
-) -> Result<Rc<Prepared<OnMachine>>, &'static str> {
+) -> Result<Rc<Prepared<OnMachine>>, Failed> {
     let home = cell.home.min(cell.machine.sockets() - 1) as u32;
     let line = cell.machine.line_bytes();
     let objects = simulation
         .setup(|| Prepared::new(cell.variant, line, Some(home), cell.local_work))
-        .ok_or("the objects do not fit into the arena")?;
+        .ok_or(Failed::Setup("the objects do not fit into the arena"))?;
     Ok(Rc::new(objects.with_seed(seed)))
 }
 

@@ -9,6 +9,7 @@
 //! time of a slow task counts as much as that of a fast one. So these runs are simulated from start
 //! to end. All other results of the cell describe the time while all tasks run.
 
+use super::failed::Failed;
 use super::objects::{objects, simulation};
 use super::prediction::{Prediction, SimulationError, range};
 use super::spec::CellSpec;
@@ -16,7 +17,6 @@ use super::starts::Beginnings;
 use super::{SimulationEffort, windows};
 use lockyard_results::statistics;
 use lockyard_sim::RunEnd;
-use lockyard_support::threads as in_words;
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
@@ -71,7 +71,7 @@ pub(super) fn simulate(
         .seeds()
         .map(|seed| {
             mean_time(cell, each, longest, seed)
-                .map_err(|e| SimulationError(format!("{}, seed {seed}: {e}", in_words(threads))))
+                .map_err(|failed| failed.error(cell, &format!("seed {seed}")))
         })
         .collect::<Result<Vec<f64>, _>>()?;
     let throughput = |time: f64| threads as f64 * 1e9 / time;
@@ -88,7 +88,7 @@ pub(super) fn simulate(
 
 /// Returns the mean of the tasks' times per operation in one run, in nanoseconds. Each task does
 /// `each` operations. A run of more than `longest` cycles is stuck.
-fn mean_time(cell: &CellSpec, each: u64, longest: u64, seed: u64) -> Result<f64, String> {
+fn mean_time(cell: &CellSpec, each: u64, longest: u64, seed: u64) -> Result<f64, Failed> {
     let mut simulation = simulation(cell, seed);
     let objects = objects(&mut simulation, cell, seed)?;
     // Times in cycles.
@@ -110,10 +110,12 @@ fn mean_time(cell: &CellSpec, each: u64, longest: u64, seed: u64) -> Result<f64,
     }
     let outcome = simulation.run_until(all_there + longest);
     if !matches!(outcome, RunEnd::Finished) {
-        return Err(outcome.to_string());
+        return Err(Failed::during(&[objects], &outcome));
     }
     let operations = simulation.operations().iter().sum();
-    simulation.setup(|| objects.verify(operations)).map_err(|e| e.to_string())?;
+    simulation
+        .setup(|| objects.verify(operations))
+        .map_err(|error| Failed::during(&[objects], &error))?;
     let all: u64 = times.borrow().iter().sum();
     Ok(cell.machine.nanoseconds(all) / (each * cell.threads as u64) as f64)
 }

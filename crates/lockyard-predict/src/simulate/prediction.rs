@@ -81,18 +81,25 @@ impl Prediction {
 
 /// Reason why a cell could not be simulated.
 #[derive(Clone, Debug)]
-pub struct SimulationError(pub(super) String);
+pub enum SimulationError {
+    /// A run failed.
+    Run(String),
+    /// A step did what no script may do. The text begins with the step's place in the script.
+    Script(String),
+}
 
 impl SimulationError {
-    /// Describes the error.
+    /// Describes a run that failed.
     pub fn new(what: String) -> Self {
-        SimulationError(what)
+        SimulationError::Run(what)
     }
 }
 
 impl std::fmt::Display for SimulationError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
+        match self {
+            SimulationError::Run(what) | SimulationError::Script(what) => f.write_str(what),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! Samples of a run on a simulated machine, with disturbances by other tasks.
 
 use super::SimulationEffort;
+use super::failed::Failed;
 use super::objects::{drain_ns, objects, simulation};
 use super::prediction::SimulationError;
 use super::spec::CellSpec;
@@ -8,7 +9,6 @@ use super::starts::Beginnings;
 use lockyard_results::outcome::SampleFigures;
 use lockyard_scenarios::Samples;
 use lockyard_sim::RunEnd;
-use lockyard_support::threads as in_words;
 use std::rc::Rc;
 
 /// Number of simulated runs, which have different seeds. Samples are long, so their totals differ
@@ -26,11 +26,10 @@ pub const SEEDS: usize = 3;
 ///
 /// If the placement has no room for the tasks.
 pub fn samples(cell: &CellSpec, samples: Samples) -> Result<Vec<SampleFigures>, SimulationError> {
-    let tasks = cell.threads;
     let mut sums = vec![SampleFigures::default(); samples.number];
     for seed in 1..=SEEDS as u64 {
         let one = run(cell, samples, seed)
-            .map_err(|e| SimulationError(format!("{}, seed {seed}: {e}", in_words(tasks))))?;
+            .map_err(|failed| failed.error(cell, &format!("seed {seed}")))?;
         for (sum, counts) in sums.iter_mut().zip(one) {
             let one = SampleFigures::of_counts(&counts, samples.simulated_seconds * SEEDS as f64);
             sum.least += one.least;
@@ -42,7 +41,7 @@ pub fn samples(cell: &CellSpec, samples: Samples) -> Result<Vec<SampleFigures>, 
 }
 
 /// Returns the operations of each task in each sample.
-fn run(cell: &CellSpec, samples: Samples, seed: u64) -> Result<Vec<Vec<u64>>, String> {
+fn run(cell: &CellSpec, samples: Samples, seed: u64) -> Result<Vec<Vec<u64>>, Failed> {
     let CellSpec { machine, variant, placement, threads: tasks, .. } = *cell;
     let mut simulation = simulation(cell, seed);
     let prepared = objects(&mut simulation, cell, seed)?;
@@ -50,9 +49,9 @@ fn run(cell: &CellSpec, samples: Samples, seed: u64) -> Result<Vec<Vec<u64>>, St
     let room = placement.room(machine);
     if tasks + disturbances > room {
         let of = if tasks == 1 { "task" } else { "tasks" };
-        return Err(format!(
+        return Err(Failed::Run(format!(
             "{tasks} {of} and {disturbances} that disturb them have only {room} hardware threads"
-        ));
+        )));
     }
     let places = placement.places(machine, tasks + disturbances, seed);
     let beginnings = Beginnings::draw(&mut simulation, variant.starts, tasks);
@@ -76,7 +75,7 @@ fn run(cell: &CellSpec, samples: Samples, seed: u64) -> Result<Vec<Vec<u64>>, St
     for sample in 0..=samples.number {
         let outcome = simulation.run_until(at(sample as f64));
         if !outcome.is_sound() {
-            return Err(outcome.to_string());
+            return Err(Failed::during(&[prepared], &outcome));
         }
         let now = simulation.operations()[..tasks].to_vec();
         if sample > 0 {
@@ -88,9 +87,11 @@ fn run(cell: &CellSpec, samples: Samples, seed: u64) -> Result<Vec<Vec<u64>>, St
     let end = at(samples.number as f64) + machine.cycles(drain_ns(cell));
     let outcome = simulation.run_until(end);
     if !matches!(outcome, RunEnd::Finished) {
-        return Err(outcome.to_string());
+        return Err(Failed::during(&[prepared], &outcome));
     }
     let operations: u64 = simulation.operations().iter().sum();
-    simulation.setup(|| prepared.verify(operations)).map_err(|e| e.to_string())?;
+    simulation
+        .setup(|| prepared.verify(operations))
+        .map_err(|error| Failed::during(&[prepared], &error))?;
     Ok(counts)
 }

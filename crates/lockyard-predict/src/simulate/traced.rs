@@ -5,13 +5,13 @@
 
 use super::SimulationEffort;
 use super::changes::{Change, Changes, Follower};
+use super::failed::Failed;
 use super::prediction::{LongRun, SimulationError};
 use super::spec::CellSpec;
-use super::windows::{Failed, Run};
+use super::windows::Run;
 use crate::explain::LockTime;
 use lockyard_scenarios::Starts;
 use lockyard_sim::RunEnd;
-use lockyard_support::threads as in_words;
 use std::rc::Rc;
 
 /// Seed of a traced run: the first one of every cell.
@@ -80,9 +80,7 @@ pub fn trace(
     let effort = long.map_or(effort, |long| effort.for_fallen(cell.threads, long.until));
     let starts = if long.is_some() { Starts::Random } else { cell.variant.starts };
     let run = Run::begin(cell, SEED, starts, long.is_some());
-    run.and_then(|run| follow(run, effort, most)).map_err(|failed| {
-        SimulationError(format!("{}, traced: {}", in_words(cell.threads), failed.message()))
-    })
+    run.and_then(|run| follow(run, effort, most)).map_err(|failed| failed.error(cell, "traced"))
 }
 
 fn follow(mut run: Run, effort: SimulationEffort, most: usize) -> Result<TracedRun, Failed> {
@@ -126,7 +124,7 @@ fn follow(mut run: Run, effort: SimulationEffort, most: usize) -> Result<TracedR
 fn run_until(run: &mut Run, cycle: u64) -> Result<(), Failed> {
     match run.simulation.run_until(cycle) {
         RunEnd::TimeOver => Ok(()),
-        outcome => Err(Failed::outcome(outcome)),
+        outcome => Err(Failed::during(&run.objects, &outcome)),
     }
 }
 
@@ -162,7 +160,8 @@ mod tests {
             assert!(found.changes.len() > 1000, "{}", found.changes.len());
             assert!(found.changes.is_sorted_by_key(|change| change.time));
             let run = Run::begin(&cell, SEED, cell.variant.starts, false);
-            let mut run = run.unwrap_or_else(|failed| panic!("{}", failed.message()));
+            let mut run =
+                run.unwrap_or_else(|failed| panic!("{}", failed.error(&cell, "traced again")));
             assert!(run_until(&mut run, found.end).is_ok());
             assert_eq!(run.simulation.hash(), found.hash);
         }

@@ -5,6 +5,7 @@
 
 use super::SimulationEffort;
 use super::effort::places_are_alike;
+use super::failed::Failed;
 use super::fallbacks::Fallbacks;
 use super::objects::{drain_ns, objects, simulation};
 use super::prediction::{Prediction, SimulationError, range};
@@ -20,7 +21,6 @@ use lockyard_results::outcome::CpuTime;
 use lockyard_results::statistics;
 use lockyard_scenarios::{Exchanges, Object, ObjectKind, Prepared, Starts};
 use lockyard_sim::{CycleAttribution, RunEnd, RunStatistics, Simulation};
-use lockyard_support::threads as in_words;
 use std::rc::Rc;
 
 /// Longest window, in simulated nanoseconds, unless the work of its operations takes longer.
@@ -60,35 +60,10 @@ pub(super) fn simulate(
     let mut sums = Sums::new(cell);
     for seed in effort.seeds() {
         let run = Run::begin(cell, seed, starts, fallen);
-        run.and_then(|run| run.finish(effort, &mut sums)).map_err(|error| match error {
-            Failed::Setup(what) => SimulationError(what.to_owned()),
-            Failed::Run(what) => {
-                SimulationError(format!("{}, seed {seed}: {what}", in_words(cell.threads)))
-            }
-        })?;
+        run.and_then(|run| run.finish(effort, &mut sums))
+            .map_err(|failed| failed.error(cell, &format!("seed {seed}")))?;
     }
     sums.prediction(starts)
-}
-
-/// Reason why a run failed.
-pub(super) enum Failed {
-    /// The objects could not be laid out.
-    Setup(&'static str),
-    /// Failure during the run.
-    Run(String),
-}
-
-impl Failed {
-    pub(super) fn outcome(outcome: RunEnd) -> Failed {
-        Failed::Run(outcome.to_string())
-    }
-
-    pub(super) fn message(self) -> String {
-        match self {
-            Failed::Setup(what) => what.to_owned(),
-            Failed::Run(what) => what,
-        }
-    }
 }
 
 /// One run, after its tasks have been added.
@@ -137,7 +112,7 @@ impl<'a> Run<'a> {
         let mut all = Vec::new();
         for guest in 0..cell.variant.guests.unwrap_or(1) {
             let seed_of_guest = seed_of_guest(seed, guest);
-            let objects = objects(&mut simulation, cell, seed_of_guest).map_err(Failed::Setup)?;
+            let objects = objects(&mut simulation, cell, seed_of_guest)?;
             for (name, address, bytes) in objects.places() {
                 simulation.name(address, bytes, name);
             }
@@ -178,7 +153,7 @@ impl<'a> Run<'a> {
         let recording = self.record();
         let outcome = self.simulation.run_until(begin);
         if !outcome.is_sound() {
-            return Err(Failed::outcome(outcome));
+            return Err(Failed::during(&self.objects, &outcome));
         }
         recording.begin_window(begin);
         let before = Before {
@@ -202,15 +177,16 @@ impl<'a> Run<'a> {
         self.simulation.request_stop();
         let outcome = self.simulation.run_until(end + machine.cycles(drain_ns(self.cell)));
         if !matches!(outcome, RunEnd::Finished) {
-            return Err(Failed::outcome(outcome));
+            return Err(Failed::during(&self.objects, &outcome));
         }
         let operations = self.simulation.operations();
         sums.operations_to_the_end += operations.iter().sum::<u64>();
         for (objects, operations) in self.objects.iter().zip(operations.chunks(self.cell.threads)) {
             sums.own_exchanges.add(objects.exchanges());
+            let operations = operations.iter().sum();
             self.simulation
-                .setup(|| objects.verify(operations.iter().sum()))
-                .map_err(|error| Failed::Run(error.to_string()))?;
+                .setup(|| objects.verify(operations))
+                .map_err(|error| Failed::during(&self.objects, &error))?;
         }
         Ok(())
     }
@@ -234,7 +210,7 @@ impl<'a> Run<'a> {
                 let until = nanoseconds * part as f64 / PARTS as f64;
                 let outcome = self.simulation.run_until(begin + machine.cycles(until));
                 if !outcome.is_sound() {
-                    return Err(Failed::outcome(outcome));
+                    return Err(Failed::during(&self.objects, &outcome));
                 }
                 ends.push(self.simulation.operations().iter().sum::<u64>());
             }
@@ -245,10 +221,11 @@ impl<'a> Run<'a> {
                 return Ok(Window { nanoseconds, counts, ends });
             }
             if nanoseconds >= longest {
-                return Err(Failed::Run(format!(
+                let what = format!(
                     "no operation finished within {} s of the machine's time",
                     nanoseconds / 1e9
-                )));
+                );
+                return Err(Failed::during(&self.objects, &what));
             }
             nanoseconds *= 2.0;
             ends = ends.into_iter().skip(1).step_by(2).collect();
@@ -393,7 +370,7 @@ impl<'a> Sums<'a> {
         let operations = rounds.iter().flat_map(|round| round.iter().copied());
         let per_thread = (operations.clone().min().unwrap_or(0), operations.max().unwrap_or(0));
         let Some(fairness) = Fairness::of(&rounds) else {
-            return Err(SimulationError("there is no run without a seed".to_owned()));
+            return Err(SimulationError::new("there is no run without a seed".to_owned()));
         };
         self.describe_costs();
         let ratio = |a: u64, b: u64| if b > 0 { a as f64 / b as f64 } else { 0.0 };
@@ -464,7 +441,7 @@ mod tests {
         let cell =
             CellSpec { local_work: 100.0, ..CellSpec::first_of(&machine, &script, &placement, 2) };
         let run = Run::begin(&cell, 1, cell.variant.starts, false);
-        let run = run.unwrap_or_else(|failed| panic!("{}", failed.message()));
+        let run = run.unwrap_or_else(|failed| panic!("{}", failed.error(&cell, "alone")));
         let mut seeds: Vec<u64> = run.objects.iter().map(|objects| objects.seed()).collect();
         assert_eq!((seeds.len(), seeds[0]), (3, 1));
         seeds.dedup();

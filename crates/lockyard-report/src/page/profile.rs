@@ -32,7 +32,7 @@ pub fn profile(profile: &Value) -> String {
 /// Returns the part of a document that a page has, with the numbers of what it leaves out.
 fn excerpt(profile: &Value, most_locks: usize, most_sites: usize) -> Value {
     let mut part = profile.clone();
-    let mut left_out = [0; 4];
+    let mut left_out = [0; 6];
     let mut cut = |value: &mut Value, most: usize, what: usize| {
         if let Some(list) = value.as_array_mut() {
             left_out[what] += list.len().saturating_sub(most);
@@ -44,15 +44,18 @@ fn excerpt(profile: &Value, most_locks: usize, most_sites: usize) -> Value {
         cut(&mut process["locks"], most_locks, 1);
         for lock in process["locks"].as_array_mut().into_iter().flatten() {
             cut(&mut lock["sites"], most_sites, 2);
-            // Other locks in the line: few, unless locks are smaller than a word.
-            cut(&mut lock["same_line"], 8, 1);
+            // Other locks in the line: few, unless locks are smaller than a word. They and those
+            // that are held at the end are locks of the list above, which are counted there.
+            cut(&mut lock["same_line"], 8, 4);
         }
         cut(&mut process["orders"], most_locks, 3);
-        cut(&mut process["held_at_the_end"], most_locks, 1);
+        cut(&mut process["held_at_the_end"], most_locks, 5);
     }
-    let [processes, locks, sites, orders] = left_out;
-    part["left_out"] =
-        json!({ "processes": processes, "locks": locks, "sites": sites, "orders": orders });
+    let [processes, locks, sites, orders, neighbours, holds] = left_out;
+    part["left_out"] = json!({
+        "processes": processes, "locks": locks, "sites": sites, "orders": orders,
+        "same_line": neighbours, "held_at_the_end": holds,
+    });
     part
 }
 
@@ -63,6 +66,8 @@ fn left_out(part: &Value) -> Vec<String> {
         ("locks", "locks"),
         ("sites", "call sites"),
         ("orders", "orders of locks"),
+        ("same_line", "neighbours of locks"),
+        ("held_at_the_end", "holds at the end"),
     ];
     let left = names.iter().filter_map(|(key, name)| {
         let count = part["left_out"][key].as_u64().filter(|count| *count > 0)?;
@@ -295,6 +300,24 @@ mod tests {
         assert!(page.len() <= MOST_BYTES, "{}", page.len());
         let wanted =
             "Not on this page: 2900 locks, 800 call sites. --format json --out FILE writes";
+        assert!(page.contains(wanted), "{}", &page[page.find("<main").unwrap_or(0)..][..2000]);
+    }
+
+    /// A lock that is also held at the end, or a neighbour of others, is one lock.
+    #[test]
+    fn a_lock_that_is_left_out_is_counted_once() {
+        let locks: Vec<Value> = (0..103)
+            .map(|number| {
+                let neighbours = vec![json!("0x1"); if number == 0 { 10 } else { 0 }];
+                let address = format!("{number:#x}");
+                json!({ "address": address, "wait": {}, "sites": [], "same_line": neighbours })
+            })
+            .collect();
+        let held = vec![json!({ "lock": "0x1", "thread": 1 }); 105];
+        let process =
+            json!({ "program": "app", "pid": 1, "locks": locks, "held_at_the_end": held });
+        let page = profile(&json!({ "processes": [process] }));
+        let wanted = "Not on this page: 3 locks, 2 neighbours of locks, 5 holds at the end. ";
         assert!(page.contains(wanted), "{}", &page[page.find("<main").unwrap_or(0)..][..2000]);
     }
 }

@@ -166,6 +166,8 @@ pub enum Step {
         until: Vec<Condition>,
         /// `true` if the loop is in no other one.
         outermost: bool,
+        /// Line of the script that ends the loop, for errors.
+        line: usize,
     },
 }
 

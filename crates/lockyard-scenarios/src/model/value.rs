@@ -128,6 +128,8 @@ pub struct Place {
     pub object: usize,
     /// Index of the element; `None` for a word.
     pub at: Option<Sum>,
+    /// Line of the script that names it, for errors.
+    pub line: usize,
 }
 
 /// The first value of a register. The value of a register without one is 0.

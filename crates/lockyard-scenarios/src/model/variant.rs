@@ -21,6 +21,8 @@ pub struct Variant {
     pub name: String,
     /// Title for display.
     pub title: String,
+    /// Name of the script's file, for errors.
+    pub origin: String,
     /// Objects of the variant.
     pub objects: Vec<Object>,
     /// The steps of one operation.

@@ -158,8 +158,14 @@ impl<S: Stage> Prepared<S> {
                 Step::When { ref conditions, ref step } => {
                     self.perform_when(conditions, step, factor, task);
                 }
-                Step::Repeat { ref steps, ref until, outermost } => {
-                    self.repeat((steps, until, outermost), factor, task);
+                Step::Repeat { ref steps, ref until, outermost, line } => {
+                    if outermost {
+                        S::wait_begins();
+                    }
+                    self.repeat((steps, until, line), factor, task);
+                    if outermost {
+                        S::wait_ends();
+                    }
                 }
                 Step::Load { .. }
                 | Step::Store { .. }

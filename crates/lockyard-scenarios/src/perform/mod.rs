@@ -12,10 +12,11 @@ mod stage;
 mod tables;
 mod task;
 mod verify;
+mod violation;
 mod words;
 mod work_variation;
 
 pub use exchanges::Exchanges;
 pub use prepared::Prepared;
 pub use stage::Stage;
-pub use verify::Violation;
+pub use violation::Violation;

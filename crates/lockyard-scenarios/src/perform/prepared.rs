@@ -5,6 +5,7 @@ use super::exchanges::Exchanges;
 use super::objects::{Placed, Shared, line_layout};
 use super::stage::Stage;
 use super::task::{Begun, Task};
+use super::violation::Violation;
 use crate::model::{Conserved, FirstValue, Object, Step, TableOperation, Variant};
 use lockyard::platform::Host;
 use std::alloc::Layout;
@@ -29,7 +30,9 @@ pub struct Prepared<S: Stage> {
     pub(super) first_values: Vec<FirstValue>,
     pub(super) conserved: Vec<Conserved>,
     /// The first step of the run that no script may do.
-    pub(super) fault: OnceLock<String>,
+    pub(super) fault: OnceLock<Violation>,
+    /// Name of the script's file.
+    pub(super) origin: String,
     pub(super) local_work: f64,
     blocks: Blocks<S>,
 }
@@ -115,6 +118,7 @@ impl<S: Stage> Prepared<S> {
             first_values: variant.first_values.clone(),
             conserved: variant.conserved.clone(),
             fault: OnceLock::new(),
+            origin: variant.origin.clone(),
             local_work,
             blocks,
         })
@@ -155,6 +159,12 @@ impl<S: Stage> Prepared<S> {
     /// Begins a task, and returns its state.
     pub(super) fn begin_task(&self) -> Task {
         self.begun.task(self.seed, self.objects.len(), self.inserts, &self.first_values)
+    }
+
+    /// Returns the first step so far that no script may do, and its place in the script. The task
+    /// that did it does nothing else any more, so others may wait for it for ever.
+    pub fn fault(&self) -> Option<&Violation> {
+        self.fault.get()
     }
 
     /// Returns the compare-exchanges of the steps of all tasks that have ended.

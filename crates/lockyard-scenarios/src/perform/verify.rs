@@ -4,21 +4,9 @@ use super::objects::{Shared, Words};
 use super::prepared::Prepared;
 use super::stage::Stage;
 use super::tables::TableObject;
+use super::violation::Violation;
 use crate::model::{ChainWords, Conserved, KeyChoice, ObjectKind, Place, Step, TableOperation};
 use lockyard::platform::{DataCell, Ordering, Word};
-use std::fmt;
-
-/// A condition that is false after a run, because the primitives did not do their work.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Violation(String);
-
-impl fmt::Display for Violation {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Violation {}
 
 impl<S: Stage> Prepared<S> {
     /// Checks that locks are free, that counts are as expected, that no update of protected data
@@ -30,7 +18,7 @@ impl<S: Stage> Prepared<S> {
     /// The condition that is false.
     pub fn verify(&self, operations: u64) -> Result<(), Violation> {
         if let Some(fault) = self.fault.get() {
-            return Err(Violation(fault.clone()));
+            return Err(fault.clone());
         }
         for (index, object) in self.objects.iter().enumerate() {
             let checked = match &object.shared {

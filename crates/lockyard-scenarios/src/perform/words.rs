@@ -7,8 +7,13 @@ use super::objects::Shared;
 use super::prepared::Prepared;
 use super::stage::Stage;
 use super::task::Task;
+use super::violation::Violation;
 use crate::model::{Condition, Place, Step, Value};
 use lockyard::platform::{Host, Ordering, U64, Word};
+
+/// Number of turns of loops after which a task looks whether another one is faulty. A look reads
+/// shared memory, so it is rare.
+const BETWEEN_LOOKS: u64 = 1 << 16;
 
 impl<S: Stage> Prepared<S> {
     /// Performs a step on words or registers. Marks the task as faulty if the step names an element
@@ -71,16 +76,13 @@ impl<S: Stage> Prepared<S> {
         }
     }
 
-    /// Performs steps until conditions hold. The time of an outermost loop counts as a wait.
+    /// Performs steps until conditions hold, which are in a line of the script.
     pub(super) fn repeat(
         &self,
-        (steps, until, outermost): (&[Step], &[Condition], bool),
+        (steps, until, line): (&[Step], &[Condition], usize),
         factor: f64,
         task: &mut Task,
     ) {
-        if outermost {
-            S::wait_begins();
-        }
         loop {
             self.perform(steps, factor, task);
             if task.is_faulty || Condition::all_hold(until, &task.registers) {
@@ -88,8 +90,13 @@ impl<S: Stage> Prepared<S> {
             }
             // Of all loops, so that one that ends does not hide an endless one around it.
             task.turns += 1;
+            if task.turns.is_multiple_of(BETWEEN_LOOKS) && self.fault.get().is_some() {
+                // The loop may wait for the task that stopped at the fault.
+                task.is_faulty = true;
+                break;
+            }
             if task.turns == S::MOST_TURNS {
-                self.fault(task, || {
+                self.set_fault(task, line, || {
                     format!(
                         "a loop did not end after {} turns of one operation: no step made its \
                          `until` true",
@@ -99,9 +106,6 @@ impl<S: Stage> Prepared<S> {
                 break;
             }
         }
-        if outermost {
-            S::wait_ends();
-        }
     }
 
     /// Passes the time of an operation of a faulty task, which does nothing else any more.
@@ -109,10 +113,10 @@ impl<S: Stage> Prepared<S> {
         S::Host::relax();
     }
 
-    /// Marks a task as faulty. `verify` reports the first fault of a run.
-    fn fault(&self, task: &mut Task, what: impl FnOnce() -> String) {
+    /// Marks a task as faulty, at a step in a line of the script. Keeps the first fault of a run.
+    fn set_fault(&self, task: &mut Task, line: usize, what: impl FnOnce() -> String) {
         task.is_faulty = true;
-        self.fault.get_or_init(what);
+        self.fault.get_or_init(|| Violation(format!("{}:{line}: {}", self.origin, what())));
     }
 
     /// Returns the word at a place, or marks the task as faulty if there is none.
@@ -125,8 +129,13 @@ impl<S: Stage> Prepared<S> {
                 let word = words.get(index);
                 if word.is_none() {
                     let name = &self.objects[place.object].name;
-                    self.fault(task, || {
-                        format!("`{name}` has {} words, and a step used word {index}", words.count)
+                    self.set_fault(task, place.line, || {
+                        let count = words.count;
+                        format!(
+                            "`{name}` has {count} words, and a step used word {index}; allowed: \
+                             0 to {}",
+                            count - 1
+                        )
                     });
                 }
                 word

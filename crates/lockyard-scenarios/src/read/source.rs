@@ -36,8 +36,12 @@ pub(super) struct Source<'a> {
 impl Source<'_> {
     /// Returns an error at a position in the text.
     pub(super) fn error(&self, span: Range<usize>, message: impl Display) -> ScriptError {
-        let line = lockyard_support::line_of(self.text.as_bytes(), span.start);
-        ScriptError(format!("{}:{line}: {message}", self.origin))
+        ScriptError(format!("{}:{}: {message}", self.origin, self.line(&span)))
+    }
+
+    /// Returns the number of the line in which a part of the text begins.
+    pub(super) fn line(&self, span: &Range<usize>) -> usize {
+        lockyard_support::line_of(self.text.as_bytes(), span.start)
     }
 
     /// Returns an error about a name that is not in `allowed`.

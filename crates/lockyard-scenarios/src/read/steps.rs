@@ -240,7 +240,8 @@ impl Builder<'_> {
             );
         }
         let outermost = !self.is_in_loop();
-        steps.push(Step::Repeat { steps: inner, until, outermost });
+        let line = source.line(&when.span());
+        steps.push(Step::Repeat { steps: inner, until, outermost, line });
         Ok(())
     }
 

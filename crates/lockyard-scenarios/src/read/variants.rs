@@ -66,6 +66,7 @@ pub(super) fn variant(
     Ok(Variant {
         name: entry.name.get_ref().clone(),
         title: source.text_or("title", entry.title.as_ref(), || entry.name.get_ref().clone())?,
+        origin: source.origin.to_owned(),
         objects,
         steps,
         first_values: in_common.first_values.to_vec(),

@@ -70,7 +70,7 @@ pub(super) fn build(
     let reading = Reading { context, entry };
     let fields = entry.get_ref();
     let place = if what == WordStep::Set { None } else { Some(reading.place(object)?) };
-    let place = place.unwrap_or(Place { object, at: None });
+    let place = place.unwrap_or(Place { object, at: None, line: 0 });
     Ok(match what {
         WordStep::Load => Step::Load { place, into: reading.into()? },
         WordStep::Store => Step::Store { place, value: reading.value("value", &fields.value)? },
@@ -141,8 +141,9 @@ impl<'a> Reading<'a> {
                 return Err(source.error(at, message));
             }
         };
+        let line = |span| source.line(&span);
         match (count, &entry.at) {
-            (None, None) => Ok(Place { object, at: None }),
+            (None, None) => Ok(Place { object, at: None, line: line(self.entry.span()) }),
             (None, Some(at)) => {
                 let message = format!("`{name}` is one word and has no `at`; only arrays have one");
                 Err(source.error(at.span(), message))
@@ -159,7 +160,7 @@ impl<'a> Reading<'a> {
                     let message = format!("`at` is {index}; allowed: 0 to {}", count - 1);
                     return Err(source.error(found.span(), message));
                 }
-                Ok(Place { object, at: Some(at) })
+                Ok(Place { object, at: Some(at), line: line(found.span()) })
             }
         }
     }

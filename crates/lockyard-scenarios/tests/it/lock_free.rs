@@ -172,7 +172,7 @@ fn an_index_outside_of_an_array_and_a_loop_without_end_are_errors() {
     let few = STACK.replace("count = 256", "count = 4");
     for tasks in [3, 4] {
         let variant = without_work(&few, "treiber");
-        let error = "`value` has 4 words, and a step used word 4";
+        let error = "s.toml:54: `value` has 4 words, and a step used word 4; allowed: 0 to 3";
         let expected = if tasks < 4 { Ok(()) } else { Err(error.to_owned()) };
         assert_eq!(simulate(&variant, tasks, 50).map(|_| ()), expected);
         assert_eq!(perform(&variant, tasks as u64, 50).map(|_| ()), expected);
@@ -180,7 +180,7 @@ fn an_index_outside_of_an_array_and_a_loop_without_end_are_errors() {
     let endless = COUNTER.replace("when = \"succeeded\"", "when = \"0 = 1\"");
     let error = simulate(&without_work(&endless, "compare-exchange"), 2, 5);
     let error = error.expect_err("it does not end");
-    let expected = "a loop did not end after 10000 turns of one operation: no step made its \
+    let expected = "s.toml:52: a loop did not end after 10000 turns of one operation: no step made its \
                     `until` true";
     assert_eq!(error, expected);
 }

@@ -30,6 +30,7 @@ mod native;
 mod native_host;
 mod portable;
 pub(crate) mod queue_node;
+mod slot_leases;
 
 pub use activity::{Activity, Region};
 pub use atomics::*;
@@ -42,3 +43,4 @@ pub use native_host::Native;
 pub use native_host::native_events;
 pub use portable::{Portable, PortableAtomics};
 pub use queue_node::{NEST_LEVELS, QueueNode};
+pub use slot_leases::SlotLeases;

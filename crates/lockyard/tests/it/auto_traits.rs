@@ -8,7 +8,7 @@ use lockyard::lock::{Adaptive, Clh, Mcs, PvQueued, PvTicket, Queued, TestAndSet,
 use lockyard::lockref::policy::Standard;
 use lockyard::lockref::{LockRef, LockRefGuard};
 use lockyard::page_ref::{Cmpxchg, LockedBit, PageRef};
-use lockyard::platform::{Announcement, NativeAtomics, NativeCell, QueueNode};
+use lockyard::platform::{Announcement, NativeAtomics, NativeCell, QueueNode, SlotLeases};
 use lockyard::reclaim::{Domain, Guard, Header, Owned};
 use lockyard::{Context, Held, Native, RawSpinLock};
 use std::cell::Cell as NotShared;
@@ -42,7 +42,7 @@ fn locks_counts_and_domains_are_sent_and_shared() {
         LockRef<Queued, Standard, Native>, LockRef<Queued, Standard, Native, Sticky>,
         PageRef<Cmpxchg, Native>, PageRef<LockedBit, Native>,
         Domain<Native>, Domain<Native, Sticky>, Header<Native>,
-        QueueNode<NativeAtomics>, Announcement<NativeAtomics>,
+        QueueNode<NativeAtomics>, Announcement<NativeAtomics>, SlotLeases<1>,
     );
 }
 

@@ -1,29 +1,25 @@
 //! Slots: small numbers for running threads.
 //!
-//! When a thread first asks, it leases the lowest free slot by setting its bit in a static bitmap.
-//! The destructor of its thread-local gives the slot back, unless the slot is still in use. The
-//! guard of an `McsLock` or a `ClhLock`, which uses a node, may be dropped later (in another
-//! thread-local's destructor) or never. The same is true of a guard of a reclamation domain. Such a
-//! slot stays leased for good.
+//! When a thread first asks, it leases the lowest free slot. The destructor of its thread-local
+//! gives the slot back, unless the slot is still in use. The guard of an `McsLock` or a `ClhLock`,
+//! which uses a node, may be dropped later (in another thread-local's destructor) or never. The
+//! same is true of a guard of a reclamation domain. Such a slot stays leased for good.
 //!
 //! A signal handler that interrupts the lease sees a thread without a slot and gets `None`. Nothing
 //! here waits for another thread. But a thread's first lease registers the destructor. For that the
 //! standard library may allocate, and the allocator may have a mutex. So threads whose handlers
 //! take queued locks should have a slot before.
 
-use super::super::Slot;
 #[cfg(unix)]
 use super::super::queue_node::forget_successors;
 use super::super::queue_node::is_idle;
+use super::super::{Slot, SlotLeases};
 use super::nodes::{self, SLOTS};
 #[cfg(unix)]
 use core::sync::atomic::AtomicBool;
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering, compiler_fence};
+use core::sync::atomic::{AtomicU32, Ordering, compiler_fence};
 
-const WORDS: usize = (SLOTS as usize).div_ceil(64);
-
-/// Each set bit is a leased slot.
-static LEASED: [AtomicU64; WORDS] = [const { AtomicU64::new(0) }; WORDS];
+static LEASES: SlotLeases<{ SLOTS.div_ceil(64) as usize }> = SlotLeases::new(SLOTS);
 
 /// The thread has no slot yet.
 const NONE: u32 = u32::MAX;
@@ -55,7 +51,7 @@ impl Drop for Lease {
         if slot < SLOTS && is_idle(|level| nodes::node(Slot(slot), level)) {
             // If this fails, later destructors cannot read the copy either.
             let _ = SLOT.try_with(|copy| copy.store(CLOSED, Ordering::Relaxed));
-            give_back(slot);
+            LEASES.give_back(Slot(slot));
         }
     }
 }
@@ -85,7 +81,7 @@ fn lease() -> Option<Slot> {
     let leased = LEASE.try_with(|lease| {
         // The lease already has a slot if only the copy was destroyed.
         if lease.0.load(Ordering::Relaxed) == NONE {
-            lease.0.store(take().unwrap_or(NONE), Ordering::Relaxed);
+            lease.0.store(LEASES.take().map_or(NONE, |slot| slot.0), Ordering::Relaxed);
         }
         lease.0.load(Ordering::Relaxed)
     });
@@ -115,37 +111,6 @@ unsafe extern "C" fn forked() {
     if slot < SLOTS {
         forget_successors(|level| nodes::node(Slot(slot), level));
     }
-}
-
-/// Sets the lowest clear bit.
-fn take() -> Option<u32> {
-    for (index, word) in LEASED.iter().enumerate() {
-        let mut seen = word.load(Ordering::Relaxed);
-        while seen != u64::MAX {
-            let bit = seen.trailing_ones();
-            let slot = index as u32 * 64 + bit;
-            if slot >= SLOTS {
-                return None;
-            }
-            // Acquire: pairs with the release in `give_back`, so that this thread sees the former
-            // thread's changes to the slot's nodes.
-            match word.compare_exchange_weak(
-                seen,
-                seen | 1 << bit,
-                Ordering::Acquire,
-                Ordering::Relaxed,
-            ) {
-                Ok(_) => return Some(slot),
-                Err(actual) => seen = actual,
-            }
-        }
-    }
-    None
-}
-
-fn give_back(slot: u32) {
-    // Release: pairs with the acquire in `take`.
-    LEASED[slot as usize / 64].fetch_and(!(1 << (slot % 64)), Ordering::Release);
 }
 
 #[cfg(test)]

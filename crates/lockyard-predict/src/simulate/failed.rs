@@ -1,0 +1,91 @@
+//! Reasons why a run of a cell failed.
+
+use super::prediction::SimulationError;
+use super::spec::CellSpec;
+use super::stage::OnMachine;
+use lockyard_scenarios::Prepared;
+use lockyard_support::threads as in_words;
+use std::fmt::Display;
+use std::rc::Rc;
+
+/// Reason why a run failed.
+pub(super) enum Failed {
+    /// The objects could not be laid out.
+    Setup(&'static str),
+    /// Failure during the run.
+    Run(String),
+    /// A step that no script may do, with its place in the script.
+    Script(String),
+}
+
+impl Failed {
+    /// Returns the reason why a run with these objects failed, which ended with `outcome`. If a
+    /// step of the script was wrong, that is the reason: other tasks may have waited for its task.
+    pub(super) fn during(objects: &[Rc<Prepared<OnMachine>>], outcome: &impl Display) -> Failed {
+        match objects.iter().find_map(|objects| objects.fault()) {
+            Some(fault) => Failed::Script(fault.to_string()),
+            None => Failed::Run(outcome.to_string()),
+        }
+    }
+
+    /// Returns the error of the run `which` of a cell.
+    pub(super) fn error(self, cell: &CellSpec, which: &str) -> SimulationError {
+        let threads = in_words(cell.threads);
+        match self {
+            Failed::Setup(what) => SimulationError::Run(what.to_owned()),
+            Failed::Run(what) => SimulationError::Run(format!("{threads}, {which}: {what}")),
+            Failed::Script(what) => {
+                let variant = &cell.variant.name;
+                SimulationError::Script(format!("{what} ({variant}, {threads}, {which})"))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::placement::MachinePlacement;
+    use crate::simulate::{CellSpec, RunPlan, SimulationEffort, SimulationError, simulate, trace};
+    use lockyard_scenarios::Script;
+    use lockyard_sim::Machine;
+
+    /// The lock stays held after the fifth operation, whose step is wrong.
+    const BEYOND: &str = r#"name = "bad"
+objects = [
+    { name = "slots", kind = "words", count = 4 },
+    { name = "lock", kind = "word" },
+    { name = "next", kind = "word" },
+]
+steps = [
+    { do = "fetch-add", object = "next", into = "mine" },
+    { do = "repeat" },
+    { do = "compare-exchange", object = "lock", expect = 0, new = 1 },
+    { do = "until", when = "succeeded" },
+    { do = "store", object = "slots", at = "mine", value = 1 },
+    { do = "store", object = "lock", value = 0 },
+]
+variants = [{ name = "v" }]
+"#;
+
+    #[test]
+    fn a_wrong_step_is_an_error_of_the_script_however_the_run_ends() {
+        let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
+        let script = Script::parse("bad.toml", BEYOND).expect("it is a script");
+        let placement = MachinePlacement::Order(script.order);
+        for threads in [1, 2, 8] {
+            let cell = CellSpec::first_of(&machine, &script, &placement, threads);
+            let effort = SimulationEffort::SEARCH;
+            let of_windows = RunPlan::of_windows(effort);
+            for plan in [of_windows, RunPlan { until_each_is_done: true, ..of_windows }] {
+                let Err(SimulationError::Script(what)) = simulate(&cell, &plan) else {
+                    panic!("{threads} threads: not an error of the script")
+                };
+                let begins = "bad.toml:12: `slots` has 4 words, and a step used word 4; allowed: \
+                              0 to 3 (v, ";
+                assert!(what.starts_with(begins) && what.ends_with(", seed 1)"), "{what}");
+            }
+            let traced = trace(&cell, effort, None, 1 << 20);
+            assert!(traced.is_ok() || matches!(traced, Err(SimulationError::Script(_))));
+        }
+    }
+}
