@@ -3,7 +3,7 @@
 
 use crate::clock;
 use core::ptr::with_exposed_provenance_mut;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU64, Ordering, fence};
 use core::time::Duration;
 use x86_64::instructions::interrupts::without_interrupts;
 use x86_64::instructions::port::Port;
@@ -70,7 +70,7 @@ pub(crate) fn switch_on() {
 }
 
 /// Switches off the controller of old, whose interrupts would arrive as exceptions. Before
-/// [`switch_on`], which cuts its line: what it had raised must still reach a processor as withdrawn.
+/// [`switch_on`], which cuts its line: what it has raised must be withdrawn first.
 pub(crate) fn switch_old_one_off() {
     for port in [0x21, 0xa1] {
         // SAFETY: masks all lines of the controller, and nothing here uses them.
@@ -111,6 +111,9 @@ pub(crate) fn end_of_interrupt() {
 }
 
 fn command(address: u32, command: u32) {
+    // Whoever is interrupted sees what this processor has stored before: why it is woken, the lock
+    // that it got, or its stack. The fence pairs with the interrupt, which comes after it.
+    fence(Ordering::SeqCst);
     // Two stores, which another interrupt's handler must not come between.
     without_interrupts(|| {
         write(DESTINATION, address << 24);

@@ -25,7 +25,8 @@ unsafe impl RawMutex for LoadAndStore {
     }
 
     fn try_lock(&self) -> Option<GuardSend> {
-        // Acquire and release, as in a correct lock: only the atomicity is missing.
+        // Acquire: pairs with the release in `unlock`, as in a correct lock. Only the atomicity is
+        // missing.
         if self.0.load(Ordering::Acquire) {
             return None;
         }
@@ -39,7 +40,7 @@ unsafe impl RawMutex for LoadAndStore {
     }
 
     unsafe fn unlock(&self, _: GuardSend) {
-        self.0.store(false, Ordering::Release);
+        self.0.store(false, Ordering::Release); // pairs with the acquire in `try_lock`
     }
 }
 

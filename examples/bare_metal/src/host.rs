@@ -5,6 +5,7 @@ use crate::apic::{self, vector};
 use crate::cpu::{self, CPUS, Cpu, MAX_CPUS};
 use crate::{clock, console, memory};
 use core::alloc::Layout;
+use core::arch::asm;
 use core::ptr::NonNull;
 use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
@@ -96,8 +97,9 @@ unsafe impl Host for Kernel {
                     }
                     apic::set_timer(left); // its handler sets it to the next tick again
                 }
-                flag::enable_and_hlt();
-                flag::disable();
+                // SAFETY: only handlers run meanwhile. `sti` takes effect after the next instruction,
+                // so no interrupt comes before the halt.
+                unsafe { asm!("sti", "hlt", "cli", options(nostack)) };
             }
         }
         flag::enable();

@@ -125,8 +125,9 @@ interrupt_entries:
     .set number, 0
     .rept 256
     .balign 16
-    .if (number == 8) || (number >= 10 && number <= 14) || number == 17 || number == 21 || number == 29 || number == 30
-    .else
+    .set stores_error, number == 8 || (number >= 10 && number <= 14) || number == 17
+    .set stores_error, stores_error || number == 21 || number == 29 || number == 30
+    .if !stores_error
     pushq $0
     .endif
     pushq $number

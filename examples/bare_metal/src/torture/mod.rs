@@ -93,13 +93,13 @@ pub(crate) fn run() -> ! {
     }
     wait_for_all();
     flag::disable();
-    STOPPED.fetch_add(1, Ordering::AcqRel); // release: what this processor has counted
+    STOPPED.fetch_add(1, Ordering::Release); // pairs with the acquire below
     if cpu.index() != 0 {
         loop {
             hlt(); // for good: nothing interrupts any more
         }
     }
-    // Acquire: pairs with the release above.
+    // Acquire: pairs with the release above, so that all counts are seen.
     while STOPPED.load(Ordering::Acquire) < cpu::all().len() as u32 {
         core::hint::spin_loop();
     }
@@ -156,7 +156,8 @@ fn wait_for_all() {
     static HERE: AtomicU32 = AtomicU32::new(0);
     static TIMES: AtomicU32 = AtomicU32::new(0);
     let times = TIMES.load(Ordering::Relaxed);
-    // Acquire and release: what each did before, happened before what each does after.
+    // Release: pairs with the acquire of the last one, whose release then pairs with the acquire of
+    // all. So what each did before happened before what each does after.
     if HERE.fetch_add(1, Ordering::AcqRel) + 1 == cpu::all().len() as u32 {
         HERE.store(0, Ordering::Relaxed);
         TIMES.store(times + 1, Ordering::Release); // pairs with the acquire below

@@ -50,8 +50,8 @@ static USED_BEFORE: AtomicUsize = AtomicUsize::new(0);
 
 /// Puts a new object, or none, in the place of another, and drops the table's reference to that.
 fn replace(place: &NativeU64, new: u64) {
-    // Acquire and release: pair with each other and with the acquire of readers, so that whoever
-    // finds an object finds it made.
+    // Release: pairs with the acquire of whoever finds the object, here or as a reader, so that it
+    // finds it made.
     let old = place.swap(new, Ordering::AcqRel);
     if old != 0 {
         // SAFETY: the table's reference to it was this one, which keeps it.
