@@ -128,15 +128,17 @@ pub(crate) fn measure() -> ! {
             walk.time(recorded)
         });
         SECOND.store(WAITS, Ordering::Relaxed);
-        (recorded.saturating_sub(plain) * 1000 / PAIRS as u64).max(1)
+        let of_pair = |ticks: u64| (ticks * 1000 / PAIRS as u64).max(1);
+        (of_pair(recorded.saturating_sub(plain)), of_pair(plain))
     };
-    let near = cost(Walk::over(1, null_mut()), false);
+    let (near, plain) = cost(Walk::over(1, null_mut()), false);
     // SAFETY: the call has no preconditions; null is no memory.
     let memory = unsafe { calloc(OTHER, size_of::<u64>()) };
-    let far = cost(Walk::over(FAR_LOCKS, memory), true).max(near);
+    let far = cost(Walk::over(FAR_LOCKS, memory), true).0.max(near);
     if code == 0 {
         // SAFETY: there is a mapping.
         unsafe {
+            (&raw mut (*header()).plain).write_volatile(plain);
             (&raw mut (*header()).cost).write_volatile(near);
             (&raw mut (*header()).far_cost).write_volatile(far);
         }

@@ -1,11 +1,12 @@
 //! Start of a process, and of the child of a fork.
 
 use crate::memory::{self, LONGEST, TOPOLOGY, allocate, base, header, offset_of};
-use crate::{cost, local, maps, real, sample, system, thread};
+use crate::{burst, cost, local, maps, real, sample, system, thread};
 use core::ffi::{CStr, c_char, c_int};
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use lockyard_records::{
-    CPUS, Cpu, DIRECTORY, EVERY, EXTENSION, HEADS, MAGIC, MEASURE_COST, TOPOLOGY as PLACES, VERSION,
+    CPUS, Cpu, DIRECTORY, EVENTS, EVERY, EXTENSION, HEADS, MAGIC, MEASURE_COST, TOPOLOGY as PLACES,
+    VERSION,
 };
 
 unsafe extern "C" {
@@ -44,6 +45,7 @@ unsafe extern "C" fn start() {
             if let Some(folder) = system::open_own_folder(Path::folder().ended()) {
                 system::look_at_processor();
                 sample::set_every(variable(EVERY).map_or(1, number).max(1));
+                burst::set_ticks(variable(EVENTS).map_or(0, number));
                 map_topology(folder);
                 create(folder, false);
                 system::close(folder);
