@@ -6,7 +6,7 @@ use super::objects::{Placed, Shared, line_layout};
 use super::stage::Stage;
 use super::task::{Begun, Task};
 use crate::model::{Conserved, FirstValue, Object, Step, TableOperation, Variant};
-use lockyard::platform::Host;
+use lockyard::platform::{Host, U32, Word};
 use std::alloc::Layout;
 use std::fmt;
 use std::marker::PhantomData;
@@ -31,6 +31,8 @@ pub struct Prepared<S: Stage> {
     /// The first step of the run that no script may do.
     pub(super) fault: OnceLock<String>,
     pub(super) local_work: f64,
+    /// Word on which sleeping tasks park, in a line of its own, if operations walk.
+    bed: Option<NonNull<U32<S::Host>>>,
     blocks: Blocks<S>,
 }
 
@@ -100,6 +102,10 @@ impl<S: Stage> Prepared<S> {
             Some(Placed { name: object.name.clone(), kind: object.kind, shared })
         });
         let objects = objects.collect::<Option<Vec<_>>>()?;
+        let bed = match variant.walks() {
+            true => Some(bed::<S>(&mut blocks, line_bytes, node)?),
+            false => None,
+        };
         let inserts = |step: &Step| {
             usize::from(matches!(step, Step::Table { operation: TableOperation::Insert, .. }))
         };
@@ -116,6 +122,7 @@ impl<S: Stage> Prepared<S> {
             conserved: variant.conserved.clone(),
             fault: OnceLock::new(),
             local_work,
+            bed,
             blocks,
         })
     }
@@ -152,6 +159,12 @@ impl<S: Stage> Prepared<S> {
         })
     }
 
+    /// Returns the word on which sleeping tasks park. Its value is always 0.
+    pub(super) fn bed(&self) -> Option<&U32<S::Host>> {
+        // SAFETY: the word was written in `bed` and lives as long as `self`.
+        self.bed.map(|bed| unsafe { bed.as_ref() })
+    }
+
     /// Begins a task, and returns its state.
     pub(super) fn begin_task(&self) -> Task {
         self.begun.task(self.seed, self.objects.len(), self.inserts, &self.first_values)
@@ -161,6 +174,21 @@ impl<S: Stage> Prepared<S> {
     pub fn exchanges(&self) -> Exchanges {
         self.ended.sums().exchanges
     }
+}
+
+/// Makes the word on which sleeping tasks park, in a line of its own.
+fn bed<S: Stage>(
+    blocks: &mut Blocks<S>,
+    line_bytes: usize,
+    node: Option<u32>,
+) -> Option<NonNull<U32<S::Host>>> {
+    let line = Layout::from_size_align(line_bytes, line_bytes).ok()?;
+    let memory = S::Host::allocate(line, node)?;
+    blocks.blocks.push((memory, line));
+    let word = memory.cast::<U32<S::Host>>();
+    // SAFETY: a line has room for the word, and nothing else is in it.
+    unsafe { word.write(Word::new(0)) };
+    Some(word)
 }
 
 impl<S: Stage> fmt::Debug for Prepared<S> {
