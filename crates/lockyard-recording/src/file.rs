@@ -18,7 +18,7 @@
 //! | 5, 6 | off CPU: slept, or not | time |
 //! | 7 | recorder | time |
 
-use crate::recording::{About, Event, How, Kind, Recording, Window};
+use crate::recording::{About, Costs, Event, How, Kind, Recording, Window};
 use lockyard_support::{InputError, printable};
 use std::collections::HashMap;
 use std::path::Path;
@@ -163,7 +163,8 @@ fn line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 fn check_about(about: &About) -> Result<(), String> {
-    let costs = [about.costs.hold, about.costs.think, about.costs.counted, about.costs.plain];
+    let Costs { hold, think, counted, plain, wakeup, park, wake_nobody, wake } = about.costs;
+    let costs = [hold, think, counted, plain, wakeup, park, wake_nobody, wake];
     if !about.seconds.is_finite() || about.seconds < 0.0 {
         return Err(format!("`seconds` is {}; allowed: 0 or more", about.seconds));
     }

@@ -79,6 +79,18 @@ pub struct Costs {
     pub counted: f64,
     /// Cost of a plain acquisition and release.
     pub plain: f64,
+    /// Time from a wake-up until the thread that slept runs on an idle CPU; 0 if it is not known.
+    #[serde(default)]
+    pub wakeup: f64,
+    /// Time of a call that would park a thread, but finds the lock changed.
+    #[serde(default)]
+    pub park: f64,
+    /// Time of a call that wakes nobody.
+    #[serde(default)]
+    pub wake_nobody: f64,
+    /// Time of a call that wakes a thread, for the caller.
+    #[serde(default)]
+    pub wake: f64,
 }
 
 /// Consecutive events of a thread.

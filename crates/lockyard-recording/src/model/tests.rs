@@ -27,7 +27,7 @@ fn recording(locks: Vec<LockAbout>, threads: Vec<Vec<Event>>) -> Recording {
         cpus: 2,
         locks,
         sites: (0..8).map(|site| format!("site {site}")).collect(),
-        costs: Costs { hold: 10.0, think: 30.0, counted: 20.0, plain: 25.0 },
+        costs: Costs { hold: 10.0, think: 30.0, counted: 20.0, plain: 25.0, ..Costs::default() },
         ..About::default()
     };
     Recording { about, windows }
