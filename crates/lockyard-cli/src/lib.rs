@@ -11,8 +11,8 @@
 //! }
 //! ```
 //!
-//! Exit codes: 0 for success, 1 for failure, 2 for bad usage or bad input; `profile` has its
-//! program's. After a signal the code is 128 plus the signal's number (`signals.rs`).
+//! Exit codes: 0 for success, 1 for failure, 2 for bad usage or bad input; `profile` and `record` have
+//! their program's. After a signal the code is 128 plus the signal's number (`signals.rs`).
 
 mod ab;
 mod arguments;
@@ -35,6 +35,7 @@ mod own_lock;
 mod predict;
 mod profile;
 mod progress;
+mod recorded;
 mod report;
 mod reproduce;
 mod reproduce_page;
@@ -131,6 +132,7 @@ fn perform(arguments: &Arguments, locks: &LockKinds) -> Result<ExitCode, Failure
         Some(Command::Syscalls(options)) => syscalls::run(options),
         Some(Command::LockCallPath(options)) => call_path::run(options),
         Some(Command::Profile(options)) => return profile::run(options),
+        Some(Command::Record(options)) => return profile::record(options),
         Some(Command::Compare(options)) => compare::run(options),
         Some(Command::Machines(options)) => machines::run(options),
         Some(Command::Scenarios(options)) => scenarios::run(options, locks),

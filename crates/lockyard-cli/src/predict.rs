@@ -7,7 +7,7 @@ use crate::report::{About, Reports};
 use crate::screen::screen;
 use crate::trace::TraceFile;
 use crate::values::thread_list;
-use crate::{call_path, output, progress, trace};
+use crate::{call_path, output, progress, recorded, trace};
 use lockyard_lab::predict::{self, PredictRequest, Predictions};
 use lockyard_predict::placement::MachinePlacement;
 use lockyard_predict::simulate::Runs;
@@ -25,20 +25,36 @@ use lockyard_sim::Machine;
 
 pub(crate) fn run(options: &Predict, locks: &LockKinds) -> Result<(), Failure> {
     call_path::no_scenario(&options.scenario)?;
-    let script = names::scenario(&options.scenario, locks)?;
-    let machines = machines(&options.machines)?;
+    let recorded = recorded::of(options)?;
+    let script = match &recorded {
+        Some(recorded) => recorded.script.clone(),
+        None => names::scenario(&options.scenario, locks)?,
+    };
+    let host = recorded.as_ref().and_then(|recorded| recorded.host.as_ref());
+    let machines = machines(&options.machines, host)?;
     let threads = thread_list(&options.threads)?;
     let reports = Reports::of_threads(&options.pages, &threads)?;
     if options.fit {
         scaling::check(&threads)?;
     }
-    let requests: Result<Vec<PredictRequest>, Failure> =
-        machines.iter().map(|machine| request(options, &script, machine, &threads)).collect();
-    let requests = requests?;
+    let mut requests = Vec::new();
+    for machine in &machines {
+        let mut request = request(options, &script, machine, &threads)?;
+        if recorded.is_some() {
+            if request.variants.is_empty() {
+                request.variants = recorded::variants(options, &script);
+            }
+            requests.extend(recorded::apart(request));
+        } else {
+            requests.push(request);
+        }
+    }
     let baselines = Baselines::prepare(&options.baselines)?;
     baselines.check(|| Ok::<_, Failure>(planned(&requests)))?;
     let trace = options.trace.as_deref().map(|path| TraceFile::at(path, &reports));
     let trace = trace.transpose()?;
+    requests.iter().try_for_each(predict::check)?;
+    let gated = recorded.as_ref().map(|recorded| recorded::gate(recorded, options)).transpose()?;
     let Found { mut predictions, fits } = simulate(&requests, options)?;
     let mut document = Document {
         rows: std::mem::take(&mut predictions.rows),
@@ -48,6 +64,9 @@ pub(crate) fn run(options: &Predict, locks: &LockKinds) -> Result<(), Failure> {
         ..Document::default()
     };
     document.notes.extend(of_figures(&document.rows));
+    if let Some(gated) = gated {
+        gated.mark(&mut document);
+    }
     explain_rows(&mut document, &predictions, options.explain, machines.len() > 1);
     let extent = Extent::rows(document.rows.len(), predictions.asked);
     document.rows.extend(predictions.figures);
@@ -70,10 +89,15 @@ pub(crate) fn run(options: &Predict, locks: &LockKinds) -> Result<(), Failure> {
 }
 
 /// Returns the machines with these names, without duplicates.
-fn machines(names: &[String]) -> Result<Vec<Machine>, Failure> {
+///
+/// `host` is that of a recording: with a recording, it is the machine of the name `host`.
+fn machines(names: &[String], host: Option<&Machine>) -> Result<Vec<Machine>, Failure> {
     let mut found: Vec<Machine> = Vec::new();
     for name in names {
-        let machine = names::machine(name.trim())?;
+        let machine = match host.filter(|_| name.trim() == recorded::HOST) {
+            Some(host) => host.clone(),
+            None => names::machine(name.trim())?,
+        };
         if found.iter().any(|other| other.name() == machine.name()) {
             return Err(Failure::Input(format!(
                 "--machine: `{}` is given twice; allowed: each machine once",

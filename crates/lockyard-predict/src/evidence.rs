@@ -65,6 +65,7 @@ impl Kind {
     ) -> Kind {
         let is_program = variant.work_varies
             || variant.guests.is_some()
+            || variant.walks()
             || variant.tables().next().is_some()
             || script.samples.is_some();
         let counts = |object: &Object| {

@@ -148,7 +148,7 @@ fn local_work(nanoseconds: f64, work: Option<LocalWork>) -> (f64, f64) {
 /// Returns `true` if a step has local work that the script states.
 fn works(steps: &[Step]) -> bool {
     steps.iter().any(|step| match step {
-        Step::Work { .. } => true,
+        Step::Work { .. } | Step::Walk { .. } => true,
         step => step.inner().is_some_and(works),
     })
 }
@@ -159,6 +159,7 @@ fn with_work(steps: &[Step], factor: f64) -> Vec<Step> {
         for step in steps {
             match step {
                 Step::Work { nanoseconds, .. } => *nanoseconds *= factor,
+                Step::Walk { factor: of_walk, .. } => *of_walk *= factor,
                 step => {
                     if let Some(steps) = step.inner_mut() {
                         change(steps, factor);

@@ -11,6 +11,7 @@
 //! | [`explain`] | cycles by phase, lock and line, and the dominating cost |
 //! | [`interval`], [`evidence`] | what wrong inputs do to a figure; errors on published tables |
 //! | [`sensitivity`] | inputs that move a prediction most |
+//! | [`recorded`] | recorded programs: the gate, and what their predictions assume |
 //! | [`trace`] | traces of cells, for viewers |
 //! | [`machine`] | machines: pictures, caches, known figures that are not inputs of their files |
 //! | [`names`] | finding machines and scenarios, by name or path |
@@ -26,6 +27,7 @@ pub mod local_work;
 pub mod machine;
 pub mod names;
 pub mod placement;
+pub mod recorded;
 pub mod request;
 pub mod sensitivity;
 pub mod simulate;

@@ -105,23 +105,25 @@ impl Walk {
         times[ROUNDS / 2]
     }
 
-    /// Returns the cost of recording a pair, in thousandths of a tick.
-    fn cost(mut self, with_second: bool) -> u64 {
+    /// Returns the cost of recording a pair, and the time of a plain one, in thousandths of a tick.
+    fn cost(mut self, with_second: bool) -> [u64; 2] {
         // The first rounds fill caches and make records.
         SECOND.store(if with_second { RECORDED } else { WAITS }, Ordering::Relaxed);
         (0..2 * self.locks.div_ceil(PAIRS)).for_each(|_| self.pairs(true));
-        let mut costs = [0; COMPARISONS];
-        for cost in &mut costs {
-            let [plain, recorded] = [false, true].map(|recorded| {
+        let (mut costs, mut plains) = ([0; COMPARISONS], [0; COMPARISONS]);
+        for (cost, plain) in costs.iter_mut().zip(&mut plains) {
+            let [plain_ticks, recorded] = [false, true].map(|recorded| {
                 let work = if recorded { RECORDED } else { PLAIN };
                 SECOND.store(if with_second { work } else { WAITS }, Ordering::Relaxed);
                 self.time(recorded)
             });
-            *cost = recorded.saturating_sub(plain);
+            (*cost, *plain) = (recorded.saturating_sub(plain_ticks), plain_ticks);
         }
         SECOND.store(WAITS, Ordering::Relaxed);
-        costs.sort_unstable();
-        (costs[COMPARISONS / 2] * 1000 / PAIRS as u64).max(1)
+        [costs, plains].map(|mut ticks| {
+            ticks.sort_unstable();
+            (ticks[COMPARISONS / 2] * 1000 / PAIRS as u64).max(1)
+        })
     }
 }
 
@@ -144,13 +146,15 @@ pub(crate) fn measure() -> ! {
     let mut thread = 0;
     // SAFETY: the function has the right type, and the argument is not used.
     let code = unsafe { pthread_create(&raw mut thread, core::ptr::null(), second, null_mut()) };
-    let near = Walk::over(1, null_mut()).cost(false);
+    let [near, plain] = Walk::over(1, null_mut()).cost(false);
     // SAFETY: the call has no preconditions; null is no memory.
     let memory = unsafe { calloc(OTHER, size_of::<u64>()) };
-    let far = Walk::over(FAR_LOCKS, memory).cost(true).max(near);
+    let [far, _] = Walk::over(FAR_LOCKS, memory).cost(true);
+    let far = far.max(near);
     if code == 0 {
         // SAFETY: there is a mapping.
         unsafe {
+            (&raw mut (*header()).plain).write_volatile(plain);
             (&raw mut (*header()).cost).write_volatile(near);
             (&raw mut (*header()).far_cost).write_volatile(far);
         }

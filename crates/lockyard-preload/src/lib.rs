@@ -24,6 +24,7 @@
 
 #[cfg(panic = "abort")]
 mod alone;
+mod burst;
 mod calls;
 mod condition;
 mod cost;

@@ -7,7 +7,7 @@
 use crate::memory::{allocate, at, count, header, offset_of};
 use crate::sample::{self, Chosen};
 use crate::system::{ticks, ticks_after_loads};
-use crate::{table, watch};
+use crate::{burst, table, watch};
 use lockyard_records::histogram::{BUCKETS, bucket};
 use lockyard_records::{
     BY_CHANCE, ENTRY_UNIT, EVENT, Entry, FIRST_HOLDS, Held, Kind, MAX_HELD, Slot, Thread, event,
@@ -55,6 +55,7 @@ pub(crate) unsafe fn acquired(thread: *mut Thread, lock: u64, site: u64, key: u6
             && events >= sample::EARLY_OF_ENTRY
             && how.waits_since == 0
             && index < MAX_HELD
+            && !burst::is_on()
             && !watch::is_watched(lock);
         if !is_plain {
             return acquired_in_detail(thread, slot, [lock, site], how);
@@ -95,6 +96,9 @@ unsafe fn acquired_in_detail(
         }
         if let Chosen::Early { .. } = chosen {
             (*entry).early_begun += 1;
+        }
+        if burst::is_on() || (chosen.weight() > 0 && burst::is_wanted()) {
+            burst::acquired(thread, lock, site, how);
         }
         let index = (*thread).held_count as usize;
         let is_wanted = !how.tried || chosen.weight() > 0;
@@ -273,11 +277,17 @@ pub(crate) unsafe fn ending(thread: *mut Thread, lock: u64) -> Option<Ended> {
         } else {
             remove(thread, index);
         }
-        if of.since == 0 {
-            return None;
+        let ended = match of.since {
+            0 => None,
+            since => {
+                let ticks = ticks().saturating_sub(since);
+                Some(Ended { entry: at(of.entry), ticks, by_chance: of.by_chance != 0 })
+            }
+        };
+        if burst::is_on() {
+            burst::released(thread, lock);
         }
-        let ticks = ticks().saturating_sub(of.since);
-        Some(Ended { entry: at(of.entry), ticks, by_chance: of.by_chance != 0 })
+        ended
     }
 }
 

@@ -68,6 +68,7 @@ pub(crate) unsafe fn begin(thread: *mut Thread) {
         (*thread).random = (ticks() ^ (thread.addr() as u64).rotate_left(32)) | 1;
         (*thread).early = if every() == 1 { u64::MAX } else { EARLY_OF_THREAD };
         (*thread).countdown = 1;
+        (*thread).given = 1;
     }
 }
 
@@ -89,9 +90,11 @@ pub(crate) unsafe fn choose(thread: *mut Thread, events: u64) -> Chosen {
                     0 => gap(thread).min(gap(thread)),
                     _ => 1,
                 };
+                (*thread).given += (*thread).countdown;
                 return Chosen::Early { by_thread: true };
             }
             (*thread).countdown = gap(thread);
+            (*thread).given += (*thread).countdown;
             chosen = Chosen::ByChance { every: every() };
         }
         if events < EARLY_OF_ENTRY { Chosen::Early { by_thread: false } } else { chosen }

@@ -2,10 +2,10 @@
 
 use crate::memory::{self, TOPOLOGY, base};
 use crate::process_file::{self, Path};
-use crate::{cost, local, real, sample, system, thread};
+use crate::{burst, cost, local, real, sample, system, thread};
 use core::ffi::{CStr, c_char, c_int};
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
-use lockyard_records::{CPUS, Cpu, DIRECTORY, EVERY, MEASURE_COST, TOPOLOGY as PLACES};
+use lockyard_records::{CPUS, Cpu, DIRECTORY, EVENTS, EVERY, MEASURE_COST, TOPOLOGY as PLACES};
 
 unsafe extern "C" {
     fn getenv(name: *const c_char) -> *const c_char;
@@ -37,6 +37,7 @@ unsafe extern "C" fn start() {
         {
             system::look_at_processor();
             sample::set_every(variable(EVERY).map_or(1, number).max(1));
+            burst::set_ticks(variable(EVENTS).map_or(0, number));
             map_topology(folder);
             process_file::create(folder, false);
             system::close(folder);

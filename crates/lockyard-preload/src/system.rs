@@ -14,9 +14,11 @@ const GETPID: usize = 39;
 const EXIT_GROUP: usize = 231;
 const FCNTL: usize = 72;
 const READLINK: usize = 89;
+const GETRUSAGE: usize = 98;
 const GETEUID: usize = 107;
 const GETPPID: usize = 110;
 const GETTID: usize = 186;
+const CLOCK_GETTIME: usize = 228;
 const OPENAT: usize = 257;
 const FALLOCATE: usize = 285;
 const PRLIMIT: usize = 302;
@@ -263,4 +265,20 @@ pub(crate) fn cpu() -> u32 {
     // number in the lower 12 bits of the second one.
     let _ = unsafe { __rdtscp(&raw mut processor) };
     processor & 0xfff
+}
+
+/// Returns the running thread's processor time in nanoseconds, and the number of times it has given
+/// up its processor by itself.
+pub(crate) fn thread_usage() -> (u64, u64) {
+    const THREAD_CPU_TIME: usize = 3;
+    const OF_THREAD: usize = 1;
+    /// Place of the voluntary switches among the words of the kernel's `struct rusage`.
+    const VOLUNTARY: usize = 16;
+    let mut time = [0u64; 2];
+    // SAFETY: the structure has two numbers.
+    let _ = unsafe { call(CLOCK_GETTIME, [THREAD_CPU_TIME, time.as_mut_ptr().addr(), 0, 0, 0, 0]) };
+    let mut usage = [0u64; 18];
+    // SAFETY: the structure has 144 bytes, which `usage` has room for.
+    let _ = unsafe { call(GETRUSAGE, [OF_THREAD, usage.as_mut_ptr().addr(), 0, 0, 0, 0]) };
+    (time[0].wrapping_mul(1_000_000_000).wrapping_add(time[1]), usage[VOLUNTARY])
 }

@@ -81,6 +81,7 @@ unsafe fn adopt() -> *mut Thread {
         (*thread).number = count.fetch_add(1, Ordering::Relaxed) as u32 + 1;
         (*thread).tid = system::thread();
         (*thread).held_count = 0;
+        (*thread).burst = 0;
         (*local::local()).thread = thread;
         let key = KEY.load(Ordering::Relaxed);
         if key != 0 {

@@ -5,7 +5,7 @@ use crate::times::{Holds, Times};
 use lockyard_records::histogram::BUCKETS;
 use lockyard_records::{
     BY_CHANCE, ENTRY_UNIT, EVENT, Entry, FIRST_HOLDS, HEADS, Header, Held, Lock, MAGIC, MAX_HELD,
-    Pair, Slot, TABLE_HEADER, Text, Thread, VERSION, event,
+    Pair, Slot, TABLE_HEADER, Text, Thread, VERSION, WINDOW_EVENTS, Window, event,
 };
 use std::collections::HashMap;
 
@@ -33,6 +33,8 @@ unsafe impl Plain for Lock {}
 unsafe impl Plain for Pair {}
 // SAFETY: as above.
 unsafe impl Plain for Text {}
+// SAFETY: as above.
+unsafe impl Plain for Window {}
 // SAFETY: as above.
 unsafe impl Plain for u32 {}
 // SAFETY: as above.
@@ -74,6 +76,8 @@ pub struct Records {
     pub locks: HashMap<u64, Lock>,
     /// Copies of the mappings, the latest first.
     pub maps: Vec<String>,
+    /// Runs of events of all threads, the latest first.
+    pub windows: Vec<Window>,
 }
 
 /// Bytes of a file.
@@ -160,6 +164,20 @@ impl Bytes<'_> {
         maps
     }
 
+    /// Returns the runs of events, each with no more events than it has room for.
+    fn windows(&self, header: &Header) -> Vec<Window> {
+        let mut windows = Vec::new();
+        let mut offset = header.windows;
+        let most = self.0.len() / size_of::<Window>();
+        while offset != 0 && windows.len() < most {
+            let Some(mut window) = self.get::<Window>(offset) else { break };
+            offset = window.next;
+            window.count = window.count.min(WINDOW_EVENTS as u32);
+            windows.push(window);
+        }
+        windows
+    }
+
     fn locks(&self, header: &Header) -> HashMap<u64, Lock> {
         let mut locks = HashMap::new();
         let heads = (0..HEADS as u64).filter_map(|head| self.element::<u32>(header.heads, head));
@@ -205,6 +223,7 @@ impl Records {
             held: Vec::new(),
             locks: bytes.locks(&header),
             maps: bytes.maps(&header),
+            windows: bytes.windows(&header),
         };
         let mut offset = header.threads;
         let mut number = 0;

@@ -14,6 +14,7 @@
 //!   │                     ├── seen ─────> [u32; n]     (fingerprints of the pairs)
 //!   │                     └── held        (locks that the thread holds now)
 //!   ├── heads ─────────> [u32; HEADS] ──> Lock ── children ──> Lock ...
+//!   ├── windows ───────> Window ── next ──> Window ...    (runs of events, if asked for)
 //!   └── maps ──────────> Text ── next ──> Text ...        (copies of /proc/self/maps)
 //! ```
 //!
@@ -31,7 +32,7 @@ pub mod histogram;
 pub const MAGIC: u64 = u64::from_le_bytes(*b"lockyard");
 
 /// Version of the layout.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// Environment variable with the directory for the files. Without it nothing is recorded.
 pub const DIRECTORY: &str = "LOCKYARD_RECORDS";
@@ -42,6 +43,10 @@ pub const MEASURE_COST: &str = "LOCKYARD_RECORDS_COST";
 
 /// Environment variable with the mean number of acquisitions for each one that is timed.
 pub const EVERY: &str = "LOCKYARD_RECORDS_EVERY";
+
+/// Environment variable that asks for runs of events ([`Window`]). Its value is the number of ticks
+/// in a microsecond.
+pub const EVENTS: &str = "LOCKYARD_RECORDS_EVENTS";
 
 /// Maximum of this number. Fewer times would tell nothing.
 pub const MOST_EVERY: u64 = 1 << 20;
@@ -142,6 +147,12 @@ pub struct Header {
     pub cost: u64,
     /// The same for [`FAR_LOCKS`] locks that two threads use in a mixed order, with cold caches.
     pub far_cost: u64,
+    /// Cost of a plain acquisition and release, in thousandths of a tick, measured as `cost` is.
+    pub plain: u64,
+    /// Offset of the latest [`Window`].
+    pub windows: u64,
+    /// Number of [`Window`]s that had no room.
+    pub lost_windows: u64,
     /// Name of the program's file, ended by a zero.
     pub program: [u8; 512],
 }
@@ -206,6 +217,66 @@ pub struct Thread {
     pub pair_room: u32,
     /// Number of pairs.
     pub pair_count: u32,
+    /// Sum of the gaps between acquisitions that are in the sample. Less `countdown`, it is the
+    /// number of acquisitions.
+    pub given: u64,
+    /// Offset of the latest [`Window`].
+    pub window: u64,
+    /// Number of the burst in which this thread writes events.
+    pub burst: u32,
+    /// Number of its acquisitions in this burst.
+    pub burst_count: u32,
+    /// Time of the latest event.
+    pub event_ticks: u64,
+    /// Time at which the thread's processor time was last read.
+    pub read_ticks: u64,
+    /// The processor time, in nanoseconds.
+    pub read_cpu: u64,
+    /// Number of times the thread had given up its processor by itself.
+    pub read_switches: u64,
+}
+
+/// Number of events of a [`Window`].
+pub const WINDOW_EVENTS: usize = 126;
+
+/// Consecutive events of a thread within a burst. In a burst, all threads write their events.
+#[repr(C, align(64))]
+#[derive(Clone, Copy, Debug)]
+pub struct Window {
+    /// Offset of the window before, of any thread.
+    pub next: u64,
+    /// Number of the thread.
+    pub thread: u32,
+    /// Number of the burst, from 1.
+    pub burst: u32,
+    /// Time of the beginning.
+    pub begin: u64,
+    /// Number of acquisitions that the thread's records had before.
+    pub acquisitions: u64,
+    /// Number of events.
+    pub count: u32,
+    /// 1 if the thread's window before ends where this one begins.
+    pub continues: u32,
+    /// Not used.
+    pub reserved: [u64; 3],
+    /// The events.
+    pub events: [Event; WINDOW_EVENTS],
+}
+
+/// An acquisition, a release, or time without a processor.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Event {
+    /// Time of the event.
+    pub ticks: u64,
+    /// Address of the lock; or nanoseconds for which the thread had no processor before `ticks`.
+    pub lock: u64,
+    /// Return address of the call, with a kind of [`event`].
+    pub site: u64,
+    /// Ticks for which an acquisition waited; or 1 if the thread gave up its processor by itself.
+    pub wait: u32,
+    /// Ticks that the recorder used after this event, beyond what every event costs.
+    pub own: u32,
 }
 
 /// Number of events of one lock at one call site by one thread.
@@ -244,6 +315,12 @@ pub mod event {
     pub const FAILED: u64 = 3 << 60;
     /// A wait for a condition.
     pub const CONDITION: u64 = 4 << 60;
+    /// A release, in an [`Event`](crate::Event).
+    pub const RELEASED: u64 = 5 << 60;
+    /// Time without a processor, in an [`Event`](crate::Event).
+    pub const OFF_CPU: u64 = 6 << 60;
+    /// An acquisition by a call that does not wait, in an [`Event`](crate::Event).
+    pub const TRIED: u64 = 7 << 60;
     /// Bits of the kind. No address has them.
     pub const MASK: u64 = 0xf << 60;
 }
@@ -401,6 +478,7 @@ pub fn mixed(number: u64) -> u64 {
     number.wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
+const _: () = assert!(size_of::<Window>() == 4096);
 const _: () = assert!(size_of::<Lock>() == 64);
 const _: () = assert!(size_of::<Entry>() == 192);
 const _: () = assert!(core::mem::offset_of!(Entry, first_holds) == 64);

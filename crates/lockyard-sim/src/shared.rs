@@ -84,6 +84,8 @@ pub(crate) struct Shared {
     /// The table of parking waiters.
     announcements: Cell<Option<NonNull<u8>>>,
     failing_allocations: Cell<u64>,
+    /// Cycles that a thread spends in calls that park it, that wake nobody, and that wake a thread.
+    system_calls: Cell<[u64; 3]>,
     /// Named bytes of the arena, for reports.
     names: RefCell<Vec<NamedBytes>>,
 }
@@ -110,6 +112,7 @@ impl Shared {
             queue_nodes: RefCell::new(vec![None; slots]),
             announcements: Cell::new(None),
             failing_allocations: Cell::new(0),
+            system_calls: Cell::new([0; 3]),
             names: RefCell::default(),
         }
     }
@@ -169,6 +172,15 @@ impl Shared {
     pub(crate) fn try_with<R>(f: impl FnOnce(&Shared) -> R) -> Option<R> {
         // SAFETY: as in `with`.
         unsafe { CURRENT.get().as_ref() }.map(f)
+    }
+
+    /// Cycles that a thread spends in calls that park it, that wake nobody, and that wake a thread.
+    pub(crate) fn system_calls(&self) -> [u64; 3] {
+        self.system_calls.get()
+    }
+
+    pub(crate) fn set_system_calls(&self, cycles: [u64; 3]) {
+        self.system_calls.set(cycles);
     }
 
     /// Returns `true` if there is a slot for one more thread on `place`.

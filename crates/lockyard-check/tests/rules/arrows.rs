@@ -61,6 +61,7 @@ const WALLS: &[Wall] = &[
         &["lockyard-testing"],
     ),
     wall("lockyard-results", &["lockyard-support", "lockyard-scenarios"], &[]),
+    wall("lockyard-recording", &["lockyard-support", "lockyard-scenarios"], &[]),
     wall("lockyard-report", &["lockyard-sim", "lockyard-results"], &[]),
     wall(
         "lockyard-predict",
@@ -71,6 +72,7 @@ const WALLS: &[Wall] = &[
             "lockyard-sim",
             "lockyard-scenarios",
             "lockyard-results",
+            "lockyard-recording",
         ],
         &[],
     ),
@@ -120,6 +122,7 @@ const WALLS: &[Wall] = &[
             "lockyard-sim",
             "lockyard-scenarios",
             "lockyard-results",
+            "lockyard-recording",
             "lockyard-report",
             "lockyard-predict",
             "lockyard-sweep",

@@ -11,6 +11,7 @@ mod measure;
 mod measure_tables;
 mod predict;
 mod profile;
+mod record;
 mod report;
 mod reproduce;
 mod rounds;
@@ -30,6 +31,7 @@ pub(crate) use measure::Measure;
 pub(crate) use measure_tables::MeasureTables;
 pub(crate) use predict::Predict;
 pub(crate) use profile::{Profile, ProfileFormat};
+pub(crate) use record::Record;
 pub(crate) use report::{Pages, ReportFile};
 pub(crate) use reproduce::Reproduce;
 pub(crate) use scenarios::{NewScenario, Scenarios, ScenariosCommand};
@@ -83,6 +85,8 @@ pub(crate) enum Command {
     LockCallPath(CallPath),
     /// Run a program, and report which of its locks are hot, where, and why
     Profile(Profile),
+    /// Run a program, and record its locks for a prediction on other machines
+    Record(Record),
     /// Compare two results, or programs; exit with code 1 if B is slower
     Compare(Compare),
     /// List the simulated machines; show, check, calibrate or make one

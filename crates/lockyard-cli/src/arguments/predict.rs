@@ -11,9 +11,10 @@ use std::path::PathBuf;
                   lockyard predict fstat2 -m cascade-lake-2s24c2t -t 1,24,96\n  \
                   lockyard predict fstat2 -m zen4-7840u,cascade-lake-2s24c2t -t 1,8")]
 pub(crate) struct Predict {
-    /// Scenario name (open3, fstat2, page-ref, ...) or path of a script; - reads standard input
+    /// Scenario name (open3, fstat2, page-ref, ...), path of a script or of a recording; - reads a
+    /// script from standard input
     pub(crate) scenario: String,
-    /// Machine names or paths of machine files
+    /// Machine names or paths of machine files; host is that of a recording
     #[arg(
         short,
         long = "machine",
@@ -51,6 +52,16 @@ pub(crate) struct Predict {
     /// FILE.json for Chrome's format; an earlier trace is replaced
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
+    /// Predict a recorded program even if the replay of its recorded run is wrong, or is not possible
+    #[arg(long)]
+    pub(crate) ungated: bool,
+    /// Also predict a recorded program with each other lock
+    #[arg(long)]
+    pub(crate) locks: bool,
+    /// Also predict a recorded program with its most held lock held half as long, or split; and with
+    /// each lock in a cache line of its own
+    #[arg(long)]
+    pub(crate) what_if: bool,
     #[command(flatten)]
     pub(crate) baselines: BaselineOptions,
     #[command(flatten)]

@@ -1,16 +1,35 @@
-//! `lockyard profile`: runs a program with the preload library, and reports its locks.
+//! `lockyard profile` and `lockyard record`: run a program with the preload library, and report or
+//! record its locks.
 
 #[cfg(target_os = "linux")]
 mod directories;
 #[cfg(target_os = "linux")]
+mod events;
+#[cfg(target_os = "linux")]
 mod program;
 #[cfg(target_os = "linux")]
+mod record;
+#[cfg(target_os = "linux")]
 mod run;
+#[cfg(target_os = "linux")]
+mod sleeps;
 
 #[cfg(target_os = "linux")]
 pub(crate) use directories::remove_all;
 #[cfg(target_os = "linux")]
+pub(crate) use record::record;
+#[cfg(target_os = "linux")]
 pub(crate) use run::run;
+
+/// Reports that this system is not supported.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn record(
+    _: &crate::arguments::Record,
+) -> Result<std::process::ExitCode, crate::errors::Failure> {
+    Err(crate::errors::Failure::Run(
+        "record: only programs for Linux on x86-64 with the GNU C library can be recorded".into(),
+    ))
+}
 
 /// Reports that this system is not supported.
 #[cfg(not(target_os = "linux"))]

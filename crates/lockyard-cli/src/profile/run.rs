@@ -20,6 +20,7 @@ use lockyard_records::{
 };
 use lockyard_support::printable;
 use std::cmp::Reverse;
+use std::ffi::OsStr;
 use std::io::{ErrorKind, Write};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
@@ -36,10 +37,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
     let [name, arguments @ ..] = options.command.as_slice() else {
         return Err(input("no program is named".to_owned()));
     };
-    if preload::library().is_some() {
-        let found = check::find(name, std::env::var_os("PATH").as_deref()).map_err(input)?;
-        check::check(&found).map_err(input)?;
-    }
+    check_program(name).map_err(input)?;
     let out = options.out.as_deref().map(|path| NewFile::at("--out", path, options.force));
     let out = out.transpose()?;
     let reports = Reports::of_page(&options.report)?;
@@ -91,33 +89,49 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
     done.map(|()| ExitCode::from(code(ended.status)))
 }
 
+/// Checks that a program can be run with the preload library.
+///
+/// # Errors
+///
+/// The program is not there, or cannot be recorded.
+pub(super) fn check_program(name: &OsStr) -> Result<(), String> {
+    if preload::library().is_none() {
+        return Ok(());
+    }
+    check::check(&check::find(name, std::env::var_os("PATH").as_deref())?)
+}
+
 /// Returns the cost of a recorded pair in ticks, for a near and for a far lock, measured now in the
 /// setting of the program.
 fn cost(library: &Library, every: u64) -> Option<[f64; 2]> {
+    let header = measured(library, &[(EVERY, every)])?.header;
+    Some([header.cost, header.far_cost].map(|cost| cost as f64 / 1000.0))
+}
+
+/// Returns the records of a process that measures the library's cost, with these variables.
+pub(super) fn measured(library: &Library, variables: &[(&str, u64)]) -> Option<Records> {
     let directory = directories::records().ok()?;
     let mut command = Command::new(std::env::current_exe().ok()?);
     command.env("LD_PRELOAD", library.preload()).env(DIRECTORY, directory.path());
-    command.env(EVERY, every.to_string());
+    command.envs(variables.iter().map(|(name, value)| (name, value.to_string())));
     command.env(MEASURE_COST, "1").arg0("lockyard").arg("--version");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let Ended { .. } = program::run(command).ok()?;
-    let Files { found, .. } = files(directory.path());
-    let header = found.iter().map(|records| records.header).find(|header| header.cost > 0)?;
-    Some([header.cost, header.far_cost].map(|cost| cost as f64 / 1000.0))
+    files(directory.path()).found.into_iter().find(|records| records.header.cost > 0)
 }
 
 /// Files of records in a directory.
 #[derive(Default)]
-struct Files {
-    found: Vec<Records>,
+pub(super) struct Files {
+    pub(super) found: Vec<Records>,
     /// Descriptions of files that cannot be read.
-    wrong: Vec<String>,
+    pub(super) wrong: Vec<String>,
     /// Number of files that a process began, and did not complete.
-    begun: usize,
+    pub(super) begun: usize,
 }
 
 /// Reads all files of records in a directory.
-fn files(directory: &Path) -> Files {
+pub(super) fn files(directory: &Path) -> Files {
     let mut files = Files::default();
     let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
     for path in entries.map(|entry| entry.path()) {
@@ -184,7 +198,7 @@ fn read(profile: &mut Profile, directory: &Private) {
 }
 
 /// Returns the line that says why records have no room.
-fn full_line(full: u64, directory: &Path) -> String {
+pub(super) fn full_line(full: u64, directory: &Path) -> String {
     let folder = directory.parent().unwrap_or(directory).display().to_string();
     let folder = printable(&folder).to_string();
     match full {
@@ -232,7 +246,7 @@ fn write(
 }
 
 /// Returns the end of a program in words.
-fn end(status: ExitStatus) -> String {
+pub(super) fn end(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("exit code {code}"),
         (None, Some(signal)) => {
@@ -251,7 +265,7 @@ fn end(status: ExitStatus) -> String {
 }
 
 /// Returns the exit code as a shell gives it.
-fn code(status: ExitStatus) -> u8 {
+pub(super) fn code(status: ExitStatus) -> u8 {
     let signal = status.signal().map(|signal| 128 + signal);
     status.code().or(signal).unwrap_or(1) as u8
 }

@@ -8,5 +8,6 @@
 mod counts;
 mod ends;
 mod others;
+mod record;
 mod refused;
 mod support;

@@ -127,7 +127,7 @@ impl SimulationEffort {
     /// than the error does, because caches go on filling.
     pub(super) fn enough(self, variant: &Variant, tasks: u64) -> u64 {
         let by_factors = self.is_absolute
-            && variant.work_varies
+            && (variant.work_varies || variant.walks())
             && !variant.is_calibrated()
             && variant.tables().next().is_none();
         let of_window = match by_factors {

@@ -29,6 +29,7 @@ mod table_kinds;
 mod value;
 mod variant;
 mod variant_pairs;
+mod walk;
 
 pub use calibration::{Calibration, Gives};
 pub(crate) use conserved::ChainWords;
@@ -64,3 +65,4 @@ pub(crate) use value::{REGISTERS, RegisterFile, TASK, first_registers};
 pub(crate) use variant::LARGEST_FACTOR;
 pub use variant::Variant;
 pub use variant_pairs::VariantPair;
+pub use walk::{Among, Choice, Times, Visit, Walk};

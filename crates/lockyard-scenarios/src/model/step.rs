@@ -2,7 +2,9 @@
 
 use super::table::{KeyChoice, TableOperation};
 use super::value::{Condition, Place, Register, Value};
+use super::walk::{Among, Times, Walk};
 use lockyard::platform::Activity;
+use std::sync::Arc;
 
 /// A way to take a reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +51,41 @@ pub enum Step {
         /// `true` if the work needs no memory, so a core may do it before earlier locked operations
         /// are complete.
         ahead: bool,
+    },
+    /// Local work whose duration is drawn each time.
+    Drawn {
+        /// The durations.
+        times: Arc<Times>,
+        /// Factor of each duration.
+        factor: f64,
+        /// Kind of work, for listings.
+        activity: Activity,
+    },
+    /// Sleep without a processor, whose duration is drawn each time.
+    Sleep {
+        /// The durations. Of 0, there is no sleep.
+        times: Arc<Times>,
+    },
+    /// Takes one of several locks, performs steps, and releases it.
+    LockedAmong {
+        /// The locks.
+        among: Among,
+        /// Kind of waiting, as of [`Locked`](Step::Locked).
+        wait: Activity,
+        /// Steps that are performed under the lock.
+        steps: Vec<Step>,
+    },
+    /// Loads a word, and stores the same value.
+    Touch {
+        /// The word.
+        object: usize,
+    },
+    /// One visit of a random walk. The task continues its walk in its next operation.
+    Walk {
+        /// The walk.
+        walk: Arc<Walk>,
+        /// Factor of all local work.
+        factor: f64,
     },
     /// One pause.
     Pause,
@@ -178,6 +215,9 @@ impl Step {
         match *self {
             Step::Work { nanoseconds, .. } => nanoseconds,
             Step::CalibratedWork { share, .. } => calibrated * share,
+            Step::Drawn { ref times, factor, .. } => times.mean() * factor,
+            Step::Sleep { ref times } => times.mean(),
+            Step::Walk { ref walk, factor } => walk.mean_work * factor,
             _ => 0.0,
         }
     }
@@ -185,7 +225,9 @@ impl Step {
     /// Returns the steps inside this one: under a lock, in a loop, or with a condition.
     pub fn inner(&self) -> Option<&[Step]> {
         match self {
-            Step::Locked { steps, .. } | Step::Repeat { steps, .. } => Some(steps),
+            Step::Locked { steps, .. }
+            | Step::LockedAmong { steps, .. }
+            | Step::Repeat { steps, .. } => Some(steps),
             Step::When { step, .. } => Some(std::slice::from_ref(step)),
             _ => None,
         }
@@ -194,7 +236,9 @@ impl Step {
     /// Returns the steps inside this one, to be changed.
     pub fn inner_mut(&mut self) -> Option<&mut [Step]> {
         match self {
-            Step::Locked { steps, .. } | Step::Repeat { steps, .. } => Some(steps),
+            Step::Locked { steps, .. }
+            | Step::LockedAmong { steps, .. }
+            | Step::Repeat { steps, .. } => Some(steps),
             Step::When { step, .. } => Some(std::slice::from_mut(step)),
             _ => None,
         }

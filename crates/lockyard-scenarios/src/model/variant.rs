@@ -55,11 +55,29 @@ impl Variant {
     /// Returns `true` if a step takes a lock.
     pub fn takes_a_lock(&self) -> bool {
         fn takes(steps: &[Step]) -> bool {
-            steps
-                .iter()
-                .any(|step| matches!(step, Step::Locked { .. }) || step.inner().is_some_and(takes))
+            let takes_one = |step: &Step| match step {
+                Step::Locked { .. } | Step::LockedAmong { .. } => true,
+                Step::Walk { walk, .. } => {
+                    walk.classes.iter().flatten().any(|visit| takes(&visit.steps))
+                }
+                step => step.inner().is_some_and(takes),
+            };
+            steps.iter().any(takes_one)
         }
         takes(&self.steps)
+    }
+
+    /// Returns `true` if operations draw their steps and times from a walk.
+    pub fn walks(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::Walk { .. }))
+    }
+
+    /// Returns the times of the kernel's calls, if operations draw their steps from a walk.
+    pub fn system_calls(&self) -> Option<[f64; 3]> {
+        self.steps.iter().find_map(|step| match step {
+            Step::Walk { walk, .. } => Some(walk.system_calls),
+            _ => None,
+        })
     }
 
     /// Returns `true` if a step is a compare-exchange of the script's own.
@@ -87,7 +105,13 @@ impl Variant {
         let of_disturbance =
             |one: &Disturbance| Step::sum(&one.steps, &|step| step.work(calibrated));
         let disturbances = self.disturbances.iter().map(of_disturbance);
-        disturbances.fold(factor * self.work_of_operation(calibrated), f64::max)
+        let of_walk = |step: &Step| match step {
+            Step::Walk { walk, factor } => walk.longest_work() * factor,
+            _ => 0.0,
+        };
+        let of_walk: f64 = self.steps.iter().map(of_walk).sum();
+        let longest = of_walk.max(factor * self.work_of_operation(calibrated));
+        disturbances.fold(longest, f64::max)
     }
 
     /// Returns the name of an activity, which is that of its part or of its region.

@@ -14,7 +14,7 @@ use super::stage::Stage;
 use super::tables::Of;
 use super::task::{Inserted, Task};
 use crate::model::{KeyChoice, Step, TableOperation};
-use lockyard::platform::{DataCell, Host, Ordering, Region, U64, Word};
+use lockyard::platform::{Activity, DataCell, Host, Ordering, Region, U64, Word};
 
 impl<S: Stage> Prepared<S> {
     /// Performs operations until the run is over. After each operation, calls `done` with the
@@ -102,6 +102,11 @@ impl<S: Stage> Prepared<S> {
                 Step::CalibratedWork { share, activity, ahead } => {
                     S::work_in(activity, ahead, self.local_work * share * factor);
                 }
+                Step::Drawn { .. }
+                | Step::Sleep { .. }
+                | Step::LockedAmong { .. }
+                | Step::Touch { .. }
+                | Step::Walk { .. } => self.perform_drawn(step, factor, task),
                 Step::Pause => S::Host::relax(),
                 Step::WaitForOthers { one_in } => {
                     if one_in == 1 || S::random_below(u64::from(one_in)) == 0 {
@@ -109,22 +114,7 @@ impl<S: Stage> Prepared<S> {
                     }
                 }
                 Step::Locked { object, wait, ref steps } => {
-                    let before = S::Host::begin_activity(wait);
-                    let mut body = || {
-                        S::wait_ends();
-                        S::hold_begins(object);
-                        S::Host::begin_activity(Region::LockHold.into());
-                        self.perform(steps, factor, task);
-                        S::Host::resume_activity(before);
-                        S::hold_ends();
-                    };
-                    S::wait_begins();
-                    S::lock_wait_begins(object);
-                    match &self.objects[object].shared {
-                        Shared::Lock(lock) => lock.locked(&mut body),
-                        Shared::LockRef(lockref) => lockref.locked(&mut body),
-                        _ => unreachable!("checked by the parser"),
-                    }
+                    self.perform_locked((object, wait, steps), factor, task);
                 }
                 Step::Get { object, operation } => {
                     S::wait_begins();
@@ -176,6 +166,31 @@ impl<S: Stage> Prepared<S> {
         }
     }
 
+    /// Takes a lock, performs steps, and releases it.
+    pub(super) fn perform_locked(
+        &self,
+        (object, wait, steps): (usize, Activity, &[Step]),
+        factor: f64,
+        task: &mut Task,
+    ) {
+        let before = S::Host::begin_activity(wait);
+        let mut body = || {
+            S::wait_ends();
+            S::hold_begins(object);
+            S::Host::begin_activity(Region::LockHold.into());
+            self.perform(steps, factor, task);
+            S::Host::resume_activity(before);
+            S::hold_ends();
+        };
+        S::wait_begins();
+        S::lock_wait_begins(object);
+        match &self.objects[object].shared {
+            Shared::Lock(lock) => lock.locked(&mut body),
+            Shared::LockRef(lockref) => lockref.locked(&mut body),
+            _ => unreachable!("checked by the parser"),
+        }
+    }
+
     fn use_table(&self, object: usize, operation: TableOperation, key: KeyChoice, task: &mut Task) {
         let Shared::Table { table, entries } = &self.objects[object].shared else {
             unreachable!("checked by the parser")
@@ -212,7 +227,7 @@ impl<S: Stage> Prepared<S> {
         }
     }
 
-    fn word(&self, object: usize) -> &U64<S::Host> {
+    pub(super) fn word(&self, object: usize) -> &U64<S::Host> {
         match &self.objects[object].shared {
             // SAFETY: the word was written in `Shared::make` and lives as long as `self`.
             Shared::Word(word) => unsafe { word.as_ref() },

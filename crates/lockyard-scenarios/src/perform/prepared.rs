@@ -7,7 +7,7 @@ use super::stage::Stage;
 use super::task::{Begun, Task};
 use super::violation::Violation;
 use crate::model::{Conserved, FirstValue, Object, Step, TableOperation, Variant};
-use lockyard::platform::Host;
+use lockyard::platform::{Host, U32, Word};
 use std::alloc::Layout;
 use std::fmt;
 use std::marker::PhantomData;
@@ -34,6 +34,8 @@ pub struct Prepared<S: Stage> {
     /// Name of the script's file.
     pub(super) origin: String,
     pub(super) local_work: f64,
+    /// Word on which sleeping tasks park, in a line of its own, if operations walk.
+    bed: Option<NonNull<U32<S::Host>>>,
     blocks: Blocks<S>,
 }
 
@@ -103,6 +105,10 @@ impl<S: Stage> Prepared<S> {
             Some(Placed { name: object.name.clone(), kind: object.kind, shared })
         });
         let objects = objects.collect::<Option<Vec<_>>>()?;
+        let bed = match variant.walks() {
+            true => Some(bed::<S>(&mut blocks, line_bytes, node)?),
+            false => None,
+        };
         let inserts = |step: &Step| {
             usize::from(matches!(step, Step::Table { operation: TableOperation::Insert, .. }))
         };
@@ -120,6 +126,7 @@ impl<S: Stage> Prepared<S> {
             fault: OnceLock::new(),
             origin: variant.origin.clone(),
             local_work,
+            bed,
             blocks,
         })
     }
@@ -156,6 +163,12 @@ impl<S: Stage> Prepared<S> {
         })
     }
 
+    /// Returns the word on which sleeping tasks park. Its value is always 0.
+    pub(super) fn bed(&self) -> Option<&U32<S::Host>> {
+        // SAFETY: the word was written in `bed` and lives as long as `self`.
+        self.bed.map(|bed| unsafe { bed.as_ref() })
+    }
+
     /// Begins a task, and returns its state.
     pub(super) fn begin_task(&self) -> Task {
         self.begun.task(self.seed, self.objects.len(), self.inserts, &self.first_values)
@@ -171,6 +184,21 @@ impl<S: Stage> Prepared<S> {
     pub fn exchanges(&self) -> Exchanges {
         self.ended.sums().exchanges
     }
+}
+
+/// Makes the word on which sleeping tasks park, in a line of its own.
+fn bed<S: Stage>(
+    blocks: &mut Blocks<S>,
+    line_bytes: usize,
+    node: Option<u32>,
+) -> Option<NonNull<U32<S::Host>>> {
+    let line = Layout::from_size_align(line_bytes, line_bytes).ok()?;
+    let memory = S::Host::allocate(line, node)?;
+    blocks.blocks.push((memory, line));
+    let word = memory.cast::<U32<S::Host>>();
+    // SAFETY: a line has room for the word, and nothing else is in it.
+    unsafe { word.write(Word::new(0)) };
+    Some(word)
 }
 
 impl<S: Stage> fmt::Debug for Prepared<S> {

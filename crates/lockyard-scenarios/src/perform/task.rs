@@ -28,6 +28,8 @@ pub(super) struct Task {
     pub(super) changes: Vec<u64>,
     /// Number of turns of loops so far in this operation.
     pub(super) turns: u64,
+    /// Number of the next visit of the task's walk.
+    pub(super) visit: usize,
     /// `true` after a step that no script may do. The task then does nothing else.
     pub(super) is_faulty: bool,
 }
@@ -78,6 +80,7 @@ impl Begun {
             exchanges: Exchanges::default(),
             changes: vec![0; objects],
             turns: 0,
+            visit: 0,
             is_faulty: false,
         }
     }

@@ -23,6 +23,11 @@ impl TaskNumbers {
         self.0.below(n)
     }
 
+    /// Returns a number from 0 to 1, without 1.
+    pub(super) fn uniform(&mut self) -> f64 {
+        (self.0.next() >> 11) as f64 / (1u64 << 53) as f64
+    }
+
     /// Returns a number, at most 37, from the exponential distribution with mean 1.
     pub(super) fn exponential(&mut self) -> f64 {
         // Greater than 0 and at most 1, in steps of 2^-53.

@@ -138,10 +138,11 @@ impl Engine {
             }
             !wake
         });
+        let number = woken.len() as u64;
         for sleeper in woken {
             let generation = self.threads[sleeper as usize].generation;
             self.at(now + wakeup, Event::Wake { thread: sleeper, generation });
         }
-        self.at(now, Event::Resume { thread, value: 0 });
+        self.at(now, Event::Resume { thread, value: number });
     }
 }

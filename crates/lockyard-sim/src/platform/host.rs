@@ -16,6 +16,13 @@ use std::time::Duration;
 #[derive(Debug)]
 pub struct Simulated(());
 
+/// Spends the time of a system call.
+fn spend(cycles: u64) {
+    if cycles > 0 {
+        perform(Op::Work { cycles, in_order: true });
+    }
+}
+
 // SAFETY: slots are unique. A hardware thread runs one simulated thread (`Simulation::spawn`
 // refuses a second one). Threads that share a hardware thread have slots beyond the hardware
 // threads. Queue nodes are made once for each slot and level, in the arena, which outlives the
@@ -51,6 +58,8 @@ unsafe impl Host for Simulated {
         Shared::with(|s| Duration::from_nanos(s.machine().nanoseconds(s.now()) as u64))
     }
     fn park(word: &SimulatedU32, expected: u32, timeout: Option<Duration>) {
+        let [sleep, ..] = Shared::with(Shared::system_calls);
+        spend(sleep);
         let bits = word.bits();
         let word = bits.address + (bits.shift / 8) as usize;
         let timeout = timeout.map(|t| Shared::with(|s| s.machine().cycles(t.as_nanos() as f64)));
@@ -58,7 +67,9 @@ unsafe impl Host for Simulated {
         perform(Op::Park { word, expected, timeout });
     }
     fn unpark(word: *const SimulatedU32, count: u32) {
-        perform(Op::Unpark { word: word as usize, count });
+        let woken = perform(Op::Unpark { word: word as usize, count });
+        let [_, nobody, somebody] = Shared::with(Shared::system_calls);
+        spend(if woken == 0 { nobody } else { somebody });
     }
     fn allocate(layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
         Shared::with(|s| if s.take_allocation_failure() { None } else { s.allocate(layout, node) })

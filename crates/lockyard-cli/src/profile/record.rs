@@ -1,0 +1,239 @@
+//! `lockyard record`: a run of a program whose events become a recording.
+
+use super::directories::{self, Library};
+use super::events;
+use super::run::{Files, check_program, code, end, files, full_line, measured};
+use super::sleeps::sleeps;
+use crate::arguments::Record as Options;
+use crate::errors::{Failure, complain};
+use crate::new_file::NewFile;
+use crate::{progress, signals};
+use lockyard_lab::calibrate_host;
+use lockyard_profile::clock::{self, Clock};
+use lockyard_profile::records::Records;
+use lockyard_recording::file;
+use lockyard_recording::model::Model;
+use lockyard_recording::recording::{About, Costs, Recording};
+use lockyard_records::{DIRECTORY, EVENTS, EVERY, WINDOW_EVENTS, Window, event};
+use lockyard_sim::Machine;
+use lockyard_support::{jobs, printable};
+use std::io::ErrorKind;
+use std::process::{Command, ExitCode};
+use std::time::Instant;
+
+/// Mean number of acquisitions for each one that may begin a burst.
+const BETWEEN: u64 = 128;
+
+/// Writer of the recordings.
+const WRITER: &str = concat!("lockyard ", env!("CARGO_PKG_VERSION"));
+
+pub(crate) fn record(options: &Options) -> Result<ExitCode, Failure> {
+    let input = |message: String| Failure::Input(format!("record: {message}"));
+    let failed = |message: String| Failure::Run(format!("record: {message}"));
+    let [name, arguments @ ..] = options.command.as_slice() else {
+        return Err(input("no program is named".to_owned()));
+    };
+    check_program(name).map_err(input)?;
+    let out = NewFile::at("--out", &options.out, options.force)?;
+    let library = Library::prepare().map_err(failed)?;
+    let directory = directories::records().map_err(failed)?;
+    let (host, no_host) = host(options)?;
+    let interrupted = || Failure::Interrupted("the program was not started".to_owned());
+    if signals::number().is_some() {
+        return Err(interrupted());
+    }
+    let clock = Clock::start();
+    let per_us = (clock.ticks_per_ns() * 1000.0).round().max(1.0) as u64;
+    let costs = costs(&library, per_us);
+    if signals::number().is_some() {
+        return Err(interrupted());
+    }
+    let mut command = Command::new(name);
+    command.args(arguments);
+    command.env("LD_PRELOAD", library.preload()).env(DIRECTORY, directory.path());
+    command.env(EVERY, BETWEEN.to_string()).env(EVENTS, per_us.to_string());
+    let (clock, begin) = (Clock::start(), Instant::now());
+    let ended = super::program::run(command).map_err(|error| {
+        let shown = printable(&name.to_string_lossy()).to_string();
+        match error.kind() {
+            ErrorKind::NotFound | ErrorKind::PermissionDenied => {
+                input(format!("{shown} cannot be run: {error}"))
+            }
+            _ => failed(format!("{shown} cannot be run: {error}")),
+        }
+    })?;
+    let seconds = begin.elapsed().as_secs_f64();
+    let ticks_per_ns = clock.ticks_per_ns();
+    signals::passed_on();
+    let Files { found, wrong, begun } = files(directory.path());
+    if let Some(wrong) = wrong.first() {
+        return Err(failed(wrong.clone()));
+    }
+    let records = busiest(found).ok_or_else(|| failed(nothing(begun).to_owned()))?;
+    let shown = options.command.iter().map(|word| word.to_string_lossy().into_owned());
+    let mut about = About {
+        writer: WRITER.to_owned(),
+        command: shown.collect(),
+        seconds,
+        cpus: std::thread::available_parallelism().map_or(1, usize::from),
+        costs: in_ns(&costs, ticks_per_ns),
+        host,
+        no_host,
+        ..About::default()
+    };
+    if !ended.status.success() {
+        about.notes.push(format!("the program ended with {}", end(ended.status)));
+    }
+    if records.header.full != 0 {
+        about.notes.push(full_line(records.header.full, directory.path()));
+    }
+    if !clock::is_steady() {
+        let note = "the processor's time-stamp counter is not steady here, so times may be wrong";
+        about.notes.push(note.to_owned());
+    }
+    let recording = events::recording(&records, about, ticks_per_ns);
+    drop((library, directory));
+    let bytes = file::write(&recording);
+    out.write(&bytes)?;
+    describe(&recording, bytes.len());
+    Ok(ExitCode::from(code(ended.status)))
+}
+
+/// Returns the records of the process that took the most locks.
+fn busiest(found: Vec<Records>) -> Option<Records> {
+    let events = |records: &Records| {
+        records.windows.iter().map(|window| u64::from(window.count)).sum::<u64>()
+    };
+    found.into_iter().filter(|records| events(records) > 0).max_by_key(events)
+}
+
+/// Returns the reason for which nothing was recorded.
+fn nothing(begun: usize) -> &'static str {
+    match begun {
+        0 => {
+            "the program took no lock of POSIX threads, or did not load the preload library \
+             (another C library, or a cleared environment)"
+        }
+        _ => "a process had no room for its records, or ended at once",
+    }
+}
+
+/// Says what was recorded, on standard error.
+fn describe(recording: &Recording, bytes: usize) {
+    let about = &recording.about;
+    let acquired: u64 = recording.windows.iter().map(|window| window.acquired()).sum();
+    complain(&format!(
+        "lockyard record: {acquired} acquisitions of {} locks at {} call sites, {bytes} bytes ({:.1} \
+         an acquisition)",
+        about.locks.len(),
+        about.sites.len(),
+        bytes as f64 / acquired.max(1) as f64
+    ));
+    match Model::of(recording) {
+        Ok(model) => complain(&format!(
+            "lockyard record: {:.1} threads, {:.0} acquisitions/s in {:.0} % of the run",
+            model.threads,
+            model.rate,
+            model.shares.replayed * 100.0
+        )),
+        Err(why) => {
+            complain(&format!("lockyard record: this recording cannot be predicted: {why}"))
+        }
+    }
+    if let Some(why) = &about.no_host {
+        complain(&format!("lockyard record: predictions will not be gated: {why}"));
+    }
+    for note in &about.notes {
+        complain(&format!("lockyard record: {note}"));
+    }
+}
+
+/// Returns the machine file of this host, or the reason why there is none.
+fn host(options: &Options) -> Result<(Option<String>, Option<String>), Failure> {
+    if options.no_host {
+        return Ok((None, Some("the host was not measured (--no-host)".to_owned())));
+    }
+    if let Some(path) = &options.host_machine {
+        let shown = printable(&path.display().to_string()).to_string();
+        let refuse = |error: String| Failure::Input(format!("--host-machine {shown}: {error}"));
+        Machine::load(path).map_err(|error| refuse(error.to_string()))?;
+        let text = std::fs::read_to_string(path).map_err(|error| refuse(error.to_string()))?;
+        return Ok((Some(text), None));
+    }
+    let seconds = options.host_seconds.as_secs_f64();
+    let bar = progress::bar(seconds.ceil() as usize, "s of measuring this host");
+    let measured = calibrate_host::measure(seconds, &mut |now| bar.set_position(now as u64));
+    bar.finish_and_clear();
+    if jobs::interrupted() {
+        return Ok((None, Some("the measurement was interrupted".to_owned())));
+    }
+    let refused = |why: String| Ok((None, Some(format!("no machine file of this host: {why}"))));
+    let measurements = match measured {
+        Ok(measurements) => measurements,
+        Err(why) => return refused(why),
+    };
+    if let Some(why) = calibrate_host::steadiness(&measurements).refused {
+        return refused(why);
+    }
+    match calibrate_host::calibrate(&measurements, Some("recorded-host")) {
+        Ok(calibrated) => Ok((Some(calibrated.file), None)),
+        Err(why) => refused(why),
+    }
+}
+
+/// Costs of the recording in ticks.
+#[derive(Clone, Copy, Debug, Default)]
+struct InTicks {
+    hold: f64,
+    think: f64,
+    counted: f64,
+    plain: f64,
+}
+
+fn in_ns(costs: &InTicks, ticks_per_ns: f64) -> Costs {
+    Costs {
+        hold: costs.hold / ticks_per_ns,
+        think: costs.think / ticks_per_ns,
+        counted: costs.counted / ticks_per_ns,
+        plain: costs.plain / ticks_per_ns,
+        ..sleeps()
+    }
+}
+
+/// Measures the costs of the recording: of a pair that is counted, and of events, each in a process
+/// of its own.
+fn costs(library: &Library, per_us: u64) -> InTicks {
+    let mut costs = InTicks::default();
+    if let Some(records) = measured(library, &[(EVERY, BETWEEN)]) {
+        costs.counted = records.header.cost as f64 / 1000.0;
+        costs.plain = records.header.plain as f64 / 1000.0;
+    }
+    if let Some(records) = measured(library, &[(EVERY, BETWEEN), (EVENTS, per_us)]) {
+        let [hold, think] = of_events(&records.windows);
+        (costs.hold, costs.think) = (hold, think);
+    }
+    costs
+}
+
+/// Returns the medians of the times between events of the lock that is taken most in a row.
+fn of_events(windows: &[Window]) -> [f64; 2] {
+    let (mut holds, mut thinks) = (Vec::new(), Vec::new());
+    for window in windows {
+        let events = &window.events[..(window.count as usize).min(WINDOW_EVENTS)];
+        for pair in events.windows(2) {
+            let [before, after] = pair else { continue };
+            let is_release = |kind: u64| kind & event::MASK == event::RELEASED;
+            let passed = after.ticks.saturating_sub(before.ticks + u64::from(before.own)) as f64;
+            match (is_release(before.site), is_release(after.site)) {
+                _ if before.lock != after.lock => {}
+                (false, true) => holds.push(passed),
+                (true, false) => thinks.push(passed),
+                _ => {}
+            }
+        }
+    }
+    [holds, thinks].map(|mut times| {
+        times.sort_by(f64::total_cmp);
+        times.get(times.len() / 2).copied().unwrap_or(0.0)
+    })
+}

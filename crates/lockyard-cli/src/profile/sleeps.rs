@@ -1,0 +1,112 @@
+//! Times of the kernel's sleeps and wake-ups on this host, by its own calls (`futex`).
+
+use lockyard_recording::recording::Costs;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Instant;
+
+/// Number of times that two threads wake each other.
+const TURNS: u32 = 600;
+
+/// Number of calls that are timed together.
+const CALLS: u32 = 1000;
+
+/// Word on which the threads sleep: number of the turn.
+static TURN: AtomicU32 = AtomicU32::new(0);
+
+/// The calls, for threads of one process.
+const WAIT: libc::c_int = libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG;
+const WAKE: libc::c_int = libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG;
+
+/// Sleeps while the word has a value.
+fn sleep_while(value: u32) {
+    let timeout = std::ptr::null::<libc::timespec>();
+    // SAFETY: the word is a static, and a null timeout is none.
+    unsafe { libc::syscall(libc::SYS_futex, TURN.as_ptr(), WAIT, value, timeout) };
+}
+
+/// Wakes a thread that sleeps.
+fn wake() {
+    // SAFETY: the word is a static.
+    unsafe { libc::syscall(libc::SYS_futex, TURN.as_ptr(), WAKE, 1) };
+}
+
+/// Keeps the running thread on one of the CPUs that it may use: the first, or the last.
+fn stay(on_last: bool) {
+    // SAFETY: zeros are a valid value of this set.
+    let mut all: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    let bytes = size_of::<libc::cpu_set_t>();
+    // SAFETY: the call writes to a live set of this size.
+    if unsafe { libc::sched_getaffinity(0, bytes, &raw mut all) } != 0 {
+        return;
+    }
+    // SAFETY: the number is below the size of the set.
+    let may = |cpu: &usize| unsafe { libc::CPU_ISSET(*cpu, &all) };
+    let mut cpus = (0..libc::CPU_SETSIZE as usize).filter(may);
+    let Some(cpu) = (if on_last { cpus.next_back() } else { cpus.next() }) else { return };
+    // SAFETY: as above.
+    let mut one: libc::cpu_set_t = unsafe { std::mem::zeroed() };
+    // SAFETY: the number is below the size of the set.
+    unsafe { libc::CPU_SET(cpu, &mut one) };
+    // SAFETY: the set is live, and has this size. Without effect, the times are of one CPU.
+    unsafe { libc::sched_setaffinity(0, bytes, &raw const one) };
+}
+
+/// Waits for a turn of this parity, and returns it.
+fn wait(odd: u32) -> u32 {
+    loop {
+        // Acquire: pairs with the release of the other thread, whose turn is over.
+        let turn = TURN.load(Ordering::Acquire);
+        if turn % 2 == odd {
+            return turn;
+        }
+        sleep_while(turn);
+    }
+}
+
+/// Takes turns: returns the times of a round, and of a call that wakes.
+fn turns(odd: u32) -> [Vec<f64>; 2] {
+    stay(odd == 1);
+    let [mut rounds, mut wakes] = [Vec::new(), Vec::new()];
+    let mut begin = Instant::now();
+    loop {
+        let turn = wait(odd);
+        rounds.push(begin.elapsed().as_nanos() as f64);
+        begin = Instant::now();
+        // Release: pairs with the acquire in `wait`.
+        TURN.store(turn + 1, Ordering::Release);
+        wake();
+        wakes.push(begin.elapsed().as_nanos() as f64);
+        if turn >= TURNS {
+            return [rounds, wakes];
+        }
+    }
+}
+
+fn median(times: &mut [f64]) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times.get(times.len() / 2).copied().unwrap_or(0.0)
+}
+
+/// Returns the times of a number of calls, each.
+fn each(call: impl Fn()) -> f64 {
+    let time = |_| {
+        let begin = Instant::now();
+        (0..CALLS).for_each(|_| call());
+        begin.elapsed().as_nanos() as f64 / f64::from(CALLS)
+    };
+    median(&mut (0..9).map(time).collect::<Vec<f64>>())
+}
+
+/// Measures a wake-up, from the call until the other thread runs, on two CPUs; and the calls. What
+/// cannot be measured is 0.
+pub(super) fn sleeps() -> Costs {
+    TURN.store(0, Ordering::Relaxed);
+    let park = each(|| sleep_while(1));
+    let wake_nobody = each(wake);
+    let begin = |odd| std::thread::Builder::new().spawn(move || turns(odd)).ok();
+    let found = begin(1).zip(begin(0)).and_then(|(_, first)| first.join().ok());
+    let [mut rounds, mut wakes] = found.unwrap_or_default();
+    let wake = median(&mut wakes);
+    // A round is two wake-ups, each with the call before it.
+    Costs { park, wake_nobody, wake, wakeup: median(&mut rounds) / 2.0, ..Costs::default() }
+}

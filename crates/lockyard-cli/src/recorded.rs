@@ -1,0 +1,123 @@
+//! `lockyard predict` of a recording: the gate, and the variants that are predicted.
+
+use crate::arguments::Predict;
+use crate::errors::Failure;
+use lockyard_lab::predict::PredictRequest;
+use lockyard_predict::recorded::{Gate, Recorded, on};
+use lockyard_recording::file::is_recording;
+use lockyard_recording::script::{OTHER_LOCKS, RECORDED};
+use lockyard_results::render::Document;
+use lockyard_scenarios::Script;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+/// Name of the recording's host as a machine.
+pub(crate) const HOST: &str = "host";
+
+/// End of the names of variants whose predictions have not passed the gate.
+const NOT_GATED: &str = "/not-gated";
+
+/// Bytes by which a recording is recognised.
+const BEGINNING: usize = 32;
+
+/// Returns the recording that the user names, if it is one.
+///
+/// # Errors
+///
+/// Bad input: the recording is broken; or the scenario is no recording, and an option is for
+/// recordings only.
+pub(crate) fn of(options: &Predict) -> Result<Option<Recorded>, Failure> {
+    let path = Path::new(&options.scenario);
+    let is_named = path.extension().is_some_and(|extension| extension == "recording");
+    if is_named || begins_as_one(path) {
+        return Recorded::load(path).map(Some).map_err(Failure::Input);
+    }
+    let flags = [
+        (options.ungated, "--ungated"),
+        (options.locks, "--locks"),
+        (options.what_if, "--what-if"),
+    ];
+    match flags.into_iter().find(|(given, _)| *given) {
+        Some((_, flag)) => Err(Failure::Input(format!(
+            "{flag}: `{}` is no recording; allowed: with a file of lockyard record",
+            lockyard_support::printable(&options.scenario)
+        ))),
+        None => Ok(None),
+    }
+}
+
+fn begins_as_one(path: &Path) -> bool {
+    let mut bytes = Vec::new();
+    // A pipe must not lose its beginning.
+    let is_file = path.is_file();
+    let read = is_file.then(|| File::open(path)).and_then(Result::ok);
+    let read = read.map(|file| file.take(BEGINNING as u64).read_to_end(&mut bytes));
+    read.is_some_and(|read| read.is_ok()) && is_recording(&bytes)
+}
+
+/// Returns the variants that the user asks for, without naming one.
+pub(crate) fn variants(options: &Predict, script: &Script) -> Vec<String> {
+    let is_lock = |name: &str| OTHER_LOCKS.iter().any(|(lock, ..)| *lock == name);
+    let wanted = |name: &str| match name {
+        RECORDED => true,
+        name if is_lock(name) => options.locks,
+        _ => options.what_if,
+    };
+    let names = script.variants.iter().map(|variant| variant.name.clone());
+    names.filter(|name| wanted(name)).collect()
+}
+
+/// Returns the requests of a machine: for numbers of threads that have a hardware thread each, and
+/// for larger ones, whose threads share them.
+pub(crate) fn apart(request: PredictRequest) -> Vec<PredictRequest> {
+    let room = request.machine.hardware_threads();
+    let (fit, share): (Vec<usize>, Vec<usize>) =
+        request.threads.iter().partition(|threads| **threads <= room);
+    let of = |threads: Vec<usize>| {
+        let most = threads.iter().copied().max()?;
+        let mut request = PredictRequest { threads, ..request.clone() };
+        for variant in &mut request.script.variants {
+            *variant = on(&request.machine, variant.clone(), most);
+        }
+        Some(request)
+    };
+    [of(fit), of(share)].into_iter().flatten().collect()
+}
+
+/// Result of the gate for the predictions that follow.
+pub(crate) struct Gated<'r> {
+    recorded: &'r Recorded,
+    gate: Gate,
+}
+
+/// Compares the replay of the recorded run with the recording.
+///
+/// # Errors
+///
+/// The gate refuses, and the user does not want ungated predictions.
+pub(crate) fn gate<'r>(recorded: &'r Recorded, options: &Predict) -> Result<Gated<'r>, Failure> {
+    let fail = |error: &dyn std::fmt::Display| Failure::Run(format!("predict: the gate: {error}"));
+    let gate = recorded.gate().map_err(|error| fail(&error))?;
+    match &gate.refused {
+        Some(why) if !options.ungated => Err(Failure::Run(format!(
+            "predict: the gate refuses {}: {why} (--ungated prints the figures)",
+            lockyard_support::printable(&options.scenario)
+        ))),
+        _ => Ok(Gated { recorded, gate }),
+    }
+}
+
+impl Gated<'_> {
+    /// Adds the result to a document: notes, and a mark on each figure that is not gated.
+    pub(crate) fn mark(&self, document: &mut Document) {
+        if let Some(why) = &self.gate.refused {
+            document.notes.push(format!("Not gated: {why}."));
+            for row in &mut document.rows {
+                row.key.variant.push_str(NOT_GATED);
+            }
+        }
+        document.notes.push(self.gate.sentence());
+        document.notes.extend(self.recorded.assumptions());
+    }
+}

@@ -1,0 +1,93 @@
+//! Recordings of programs, and predictions of them.
+
+use crate::support::{fresh, locks};
+use std::process::{Command, Output};
+
+fn lockyard(arguments: &[&str]) -> Output {
+    let lockyard = env!("CARGO_BIN_EXE_lockyard");
+    Command::new(lockyard).args(arguments).output().expect("it runs")
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_recorded_program_is_predicted_and_says_that_it_is_not_gated() {
+    let Some(program) = locks() else { return };
+    let file = fresh("counts.recording");
+    let (file, program) = (file.to_string_lossy(), program.to_string_lossy());
+    let recorded = lockyard(&[
+        "record",
+        "--no-host",
+        "--out",
+        &file,
+        "--",
+        &program,
+        "counts",
+        "2",
+        "2",
+        "20000",
+    ]);
+    let text = said(&recorded);
+    assert_eq!(recorded.status.code(), Some(0), "{text}");
+    assert!(text.contains("of 2 locks") && text.contains("not be gated"), "{text}");
+    let machine = ["-m", "skylake-client-4c", "-t", "2"];
+    let refused = lockyard(&[&["predict", &file], &machine[..]].concat());
+    assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
+    assert!(said(&refused).contains("the gate refuses"), "{}", said(&refused));
+    let all = [&["predict", &file, "--ungated", "--format", "json"], &machine[..]].concat();
+    let predicted = lockyard(&all);
+    assert_eq!(predicted.status.code(), Some(0), "{}", said(&predicted));
+    let json: serde_json::Value = serde_json::from_slice(&predicted.stdout).expect("it is JSON");
+    let row = &json["rows"][0];
+    assert_eq!(row["variant"], "recorded/not-gated", "{json:#}");
+    assert!(row["predicted"].as_f64().is_some_and(|figure| figure > 1e5), "{row:#}");
+    let again = lockyard(&["record", "--no-host", "--out", &file, "--", &program, "counts"]);
+    assert_eq!(again.status.code(), Some(2), "{}", said(&again));
+    assert!(said(&again).contains("exists already"), "{}", said(&again));
+    let _ = std::fs::remove_file(&*file);
+    let _ = std::fs::remove_file(&*program);
+}
+
+#[test]
+fn a_program_without_locks_and_a_failing_one_are_told_apart() {
+    let file = fresh("none.recording");
+    let file = file.to_string_lossy();
+    let none = lockyard(&["record", "--no-host", "--out", &file, "--", "true"]);
+    assert_eq!(none.status.code(), Some(1), "{}", said(&none));
+    assert!(said(&none).contains("took no lock"), "{}", said(&none));
+    assert!(!std::path::Path::new(&*file).exists(), "nothing is half-written");
+    let missing = lockyard(&["record", "--no-host", "--out", &file, "--", "no-such-program"]);
+    assert_eq!(missing.status.code(), Some(2), "{}", said(&missing));
+}
+
+#[test]
+fn bad_recordings_get_one_line() {
+    let wrong = |name: &str, bytes: &[u8]| {
+        let file = fresh(name);
+        std::fs::write(&file, bytes).expect("it can be written");
+        let shown = file.to_string_lossy();
+        let output = lockyard(&["predict", &shown, "-m", "zen4-7840u", "-t", "2"]);
+        let text = said(&output);
+        let _ = std::fs::remove_file(&file);
+        assert_eq!(output.status.code(), Some(2), "{name}: {text}");
+        assert_eq!(text.lines().count(), 1, "{name}: {text}");
+        text
+    };
+    let about = "{\"writer\":\"w\",\"command\":[],\"seconds\":1,\"cpus\":2,\"locks\":[{\"name\":\"a\",\
+                 \"kind\":\"mutex\",\"line\":1}],\"sites\":[\"s\"]}";
+    let begun = format!("lockyard-recording 1\n{about}\n");
+    let with = |bytes: &[u8]| [begun.as_bytes(), bytes].concat();
+    assert!(wrong("empty.recording", b"").contains("empty"));
+    assert!(wrong("other.recording", b"\x7fELF").contains("not a recording"));
+    assert!(wrong("late.recording", b"lockyard-recording 9\n{}\n").contains("version `9`"));
+    assert!(wrong("short.recording", &with(&[])).contains("truncated"));
+    assert!(wrong("nothing.recording", &with(&[0, 0])).contains("no mutex"));
+    // Two windows of thread 1: at 9 ns, and at 5 ns.
+    let back = with(&[1, 1, 9, 0, 0, 1, 1, 5, 0, 0, 0, 0]);
+    assert!(wrong("back.recording", &back).contains("the clock went back"));
+    let scenario = lockyard(&["predict", "fstat2", "-m", "zen4-7840u", "-t", "2", "--what-if"]);
+    assert_eq!(scenario.status.code(), Some(2));
+    assert!(said(&scenario).contains("no recording"), "{}", said(&scenario));
+}

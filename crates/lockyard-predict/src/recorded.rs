@@ -1,0 +1,304 @@
+//! Predictions of recorded programs: numbers of the recording's host, the gate, and what the model
+//! leaves out.
+//!
+//! The gate replays the program as it was recorded: on the host's own machine file, with as many
+//! threads, and with the cost of the recorder. The figure must be the recorded one within
+//! [`GATE`]. Nothing is fitted to that figure. The exact counts of acquisitions make it, and the
+//! replay has its times from the events of a few bursts.
+
+use crate::placement::MachinePlacement;
+use crate::simulate::{CellSpec, RunPlan, SimulationEffort, SimulationError, simulate};
+use lockyard_recording::model::Model;
+use lockyard_recording::recording::Recording;
+use lockyard_recording::script::{self, HostNumbers, RECORDED, Version};
+use lockyard_scenarios::{Order, Script, Step, Variant};
+use lockyard_sim::Machine;
+use std::path::Path;
+
+/// Largest difference between the predicted and the recorded rate, relative to the recorded one.
+pub const GATE: f64 = 0.1;
+
+/// Share of threads' time, or of acquisitions, from which something is named as left out.
+const NAMED: f64 = 0.2;
+
+/// Number of lines by which the cost of a line is found.
+const LINES: usize = 4;
+
+/// A recording that is ready for predictions.
+#[derive(Debug)]
+pub struct Recorded {
+    /// The recording.
+    pub recording: Recording,
+    /// Its statistics.
+    pub model: Model,
+    /// Its scenario.
+    pub script: Script,
+    /// The machine of the host, if it was measured.
+    pub host: Option<Machine>,
+    /// Numbers of the host.
+    pub numbers: HostNumbers,
+}
+
+/// Result of the gate.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Gate {
+    /// Number of threads.
+    pub threads: usize,
+    /// Recorded acquisitions a second.
+    pub recorded: f64,
+    /// Predicted acquisitions a second; `None` if nothing could be predicted.
+    pub predicted: Option<f64>,
+    /// Reason for which predictions are refused.
+    pub refused: Option<String>,
+}
+
+impl Gate {
+    /// Returns the result in a sentence.
+    pub fn sentence(&self) -> String {
+        let Gate { threads, recorded, .. } = self;
+        let threads = lockyard_support::threads(*threads);
+        let Some(predicted) = self.predicted else {
+            return format!("Gate: {threads}, recorded {recorded:.0}/s, nothing predicted.");
+        };
+        let error = (predicted / recorded - 1.0) * 100.0;
+        let passed = if self.refused.is_some() { "refused" } else { "passed" };
+        format!(
+            "Gate: {passed}. On the recording's host with {threads}, predicted {predicted:.0} and \
+             recorded {recorded:.0} acquisitions a second ({error:+.1} %; allowed: {:.0} %).",
+            GATE * 100.0
+        )
+    }
+}
+
+impl Recorded {
+    /// Prepares a recording.
+    ///
+    /// # Errors
+    ///
+    /// The recording cannot be replayed, or its machine file is broken: one line.
+    pub fn new(recording: Recording) -> Result<Recorded, String> {
+        let model = Model::of(&recording)?;
+        let host = recording.about.host.as_deref().map(|text| {
+            Machine::parse("machine file of the recording", text).map_err(|error| error.to_string())
+        });
+        let wakeup = recording.about.costs.wakeup;
+        let host = host.transpose()?.map(|host| with_wakeup(host, wakeup));
+        let numbers = match &host {
+            Some(host) => numbers(host, recording.about.costs.plain)
+                .map_err(|error| format!("the recording's host: {error}"))?,
+            None => HostNumbers::default(),
+        };
+        let script = script::script(&recording, &model, numbers)?;
+        Ok(Recorded { recording, model, script, host, numbers })
+    }
+
+    /// Reads a recording from a file, if the file is one.
+    ///
+    /// # Errors
+    ///
+    /// The recording is broken, or cannot be replayed: one line.
+    pub fn load(path: &Path) -> Result<Recorded, String> {
+        let recording = lockyard_recording::file::load(path).map_err(|error| error.to_string())?;
+        let shown = lockyard_support::printable(&path.display().to_string()).to_string();
+        Recorded::new(recording).map_err(|why| format!("{shown}: {why}"))
+    }
+
+    /// Predicts the recorded run, and compares.
+    ///
+    /// # Errors
+    ///
+    /// The simulation fails.
+    pub fn gate(&self) -> Result<Gate, SimulationError> {
+        let threads = self.model.whole_threads();
+        let recorded = self.model.rate / self.model.threads * threads as f64;
+        let mut gate = Gate { threads, recorded, predicted: None, refused: None };
+        let apart = (self.model.threads / threads as f64 - 1.0).abs();
+        let Some(host) = &self.host else {
+            let why = self.recording.about.no_host.as_deref();
+            let why = why.unwrap_or("the recording has no machine file of its host");
+            gate.refused = Some(why.to_owned());
+            return Ok(gate);
+        };
+        let version = Version { recorder: true, ..Version::default() };
+        let title = "with the recorder".to_owned();
+        let variant =
+            script::variant(&self.recording, &self.model, self.numbers, RECORDED, title, version)
+                .map_err(SimulationError::new)?;
+        let variant = on(host, variant, threads);
+        let predicted = throughput(host, &variant, threads)?;
+        gate.predicted = Some(predicted);
+        let error = predicted / recorded - 1.0;
+        if apart > GATE {
+            gate.refused = Some(format!(
+                "threads come and go: {:.1} of them at a time on average",
+                self.model.threads
+            ));
+        } else if error.abs() > GATE {
+            gate.refused = Some(format!(
+                "the replay of the recorded run is off by {:+.1} % ({predicted:.0} predicted, \
+                 {recorded:.0} recorded acquisitions/s); allowed: {:.0} %{}",
+                error * 100.0,
+                GATE * 100.0,
+                self.likely_reason()
+            ));
+        }
+        Ok(gate)
+    }
+
+    /// Returns the most likely reason of a wrong replay, as the end of a sentence.
+    fn likely_reason(&self) -> String {
+        let shares = &self.model.shares;
+        let costs = self.recording.about.costs;
+        let cycle = 1e9 * self.model.threads / self.model.rate.max(1.0);
+        let of_recorder = (costs.hold + costs.think - costs.plain) / cycle;
+        let reasons = [
+            (shares.preempted, "threads lost their CPU to others"),
+            (shares.slept, "threads slept"),
+            (shares.waited, "threads waited for locks, with the kernel's sleeps and wake-ups"),
+            (of_recorder, "events cost much of the time between two locks"),
+            (shares.merged, "visits were of rare kinds"),
+        ];
+        let most = reasons.into_iter().max_by(|a, b| a.0.total_cmp(&b.0));
+        most.filter(|(share, _)| *share > 0.05).map_or_else(String::new, |(share, what)| {
+            format!("; {what} ({:.0} % of the time)", share * 100.0)
+        })
+    }
+
+    /// Returns what predictions assume and leave out, in sentences.
+    pub fn assumptions(&self) -> Vec<String> {
+        let shares = &self.model.shares;
+        let mut all = vec![
+            format!(
+                "Recorded: {:.1} threads in {} classes, {:.0} acquisitions a second in {:.0} % of \
+                 the run.",
+                self.model.threads,
+                self.model.classes.len(),
+                self.model.rate,
+                shares.replayed * 100.0
+            ),
+            "Assumed: more threads are clones of the recorded ones, class by class; times outside \
+             of locks and under them are those of the recording's host, with any number of \
+             threads; each thread goes on when its lock is free (closed load)."
+                .to_owned(),
+        ];
+        let times = script::class_times(&self.model, &self.script.variants[0]);
+        for (times, number) in times.iter().zip(1..) {
+            let sleep = match times.slept {
+                slept if slept > 0.5 => format!(", {slept:.0} ns asleep"),
+                _ => String::new(),
+            };
+            all.push(format!(
+                "Class {number}, {}: a visit has {:.1} ns outside of locks{sleep}, and {:.1} ns \
+                 under them.",
+                lockyard_support::threads(times.threads),
+                times.outside,
+                times.held
+            ));
+        }
+        let mut left = Vec::new();
+        for (share, what) in [
+            (shares.slept, "of the threads' time is sleep (conditions, reader-writer locks, I/O)"),
+            (shares.preempted, "of the threads' time another thread had the CPU"),
+            (shares.read_write, "of the acquisitions are of reader-writer locks"),
+            (shares.conditions, "of the acquisitions end a wait for a condition"),
+            (shares.other_threads, "of the acquisitions are by threads that are left out"),
+            (shares.merged, "of the visits are of rare kinds, replayed as frequent ones"),
+            (shares.circular, "of the acquisitions are replayed as work"),
+            (shares.unordered, "of the releases are in another order"),
+        ] {
+            if share >= 0.005 {
+                left.push(format!("{:.1} % {what}", share * 100.0));
+            }
+        }
+        if !left.is_empty() {
+            all.push(format!("Changed or left out: {}.", left.join("; ")));
+        }
+        if shares.slept + shares.read_write > NAMED {
+            all.push(format!(
+                "Sleep is {:.0} %: what it depends on is not in the model, so a prediction holds \
+                 only if it stays as it is.",
+                (shares.slept + shares.read_write) * 100.0
+            ));
+        }
+        if self.model.groups.iter().any(|group| group.data.is_none()) {
+            all.push(
+                "Of some locks, hand-overs are too few to tell the cost of their data: one line \
+                 each is assumed."
+                    .to_owned(),
+            );
+        }
+        all.extend(self.recording.about.notes.iter().map(|note| format!("Recording: {note}.")));
+        all
+    }
+}
+
+/// Returns a variant for this many threads of a machine: under its scheduler, if there are more
+/// than it has hardware threads.
+pub fn on(machine: &Machine, variant: Variant, threads: usize) -> Variant {
+    let guests = if threads > machine.hardware_threads() { Some(1) } else { variant.guests };
+    Variant { guests, ..variant }
+}
+
+/// Returns a machine with a measured time from a wake-up until the woken thread runs, if there is
+/// one.
+fn with_wakeup(machine: Machine, wakeup: f64) -> Machine {
+    let cycles = machine.cycles(wakeup);
+    if cycles == 0 {
+        return machine;
+    }
+    machine.clone().with("cycles.wakeup", cycles as f64).unwrap_or(machine)
+}
+
+/// Measures numbers of a machine by simulation.
+fn numbers(host: &Machine, plain: f64) -> Result<HostNumbers, SimulationError> {
+    let time = |lines: usize, threads: usize| -> Result<f64, SimulationError> {
+        let variant = loop_of(lines, threads)?;
+        Ok(threads as f64 / throughput(host, &variant, threads)? * 1e9)
+    };
+    let call = (plain - time(0, 1)?).max(0.0);
+    if host.hardware_threads() < 2 {
+        return Ok(HostNumbers { call, line: 0.0 });
+    }
+    // Two threads in turn: the time of both is that of two hand-overs.
+    let line = (time(LINES, 2)? - time(0, 2)?) / (2 * LINES) as f64;
+    Ok(HostNumbers { call, line: line.max(1.0) })
+}
+
+/// Returns a loop that takes a lock, touches lines of data, and releases it. One thread alone uses a
+/// lock of the C library's kind; several threads have a ticket lock, which they take in turn.
+fn loop_of(lines: usize, threads: usize) -> Result<Variant, SimulationError> {
+    let mut text = String::from(
+        "name = \"loop\"\nwork_varies = false\n[[objects]]\nname = \"lock\"\nkind = \"lock\"\n\
+         lock = \"pthread-like-mutex\"\n",
+    );
+    for line in 0..lines {
+        text.push_str(&format!("[[objects]]\nname = \"data-{line}\"\nkind = \"word\"\n"));
+    }
+    text.push_str(
+        "[[steps]]\ndo = \"lock\"\nobject = \"lock\"\n[[steps]]\ndo = \"unlock\"\n\
+         object = \"lock\"\n[[variants]]\nname = \"one\"\n[[variants]]\nname = \"turns\"\n\
+         set = [{ object = \"lock\", lock = \"ticket\" }]\n",
+    );
+    let fail = |error: &dyn std::fmt::Display| SimulationError::new(error.to_string());
+    let script = Script::parse("loop", &text).map_err(|error| fail(&error))?;
+    // One thread has nobody to take turns with.
+    let number = usize::from(threads > 1);
+    let mut variant = script.variants.into_iter().nth(number).ok_or_else(|| fail(&"no variant"))?;
+    if let Some(Step::Locked { steps, .. }) = variant.steps.first_mut() {
+        steps.extend((1..=lines).map(|object| Step::Touch { object }));
+    }
+    Ok(variant)
+}
+
+/// Returns the simulated operations a second.
+fn throughput(
+    machine: &Machine,
+    variant: &Variant,
+    threads: usize,
+) -> Result<f64, SimulationError> {
+    let placement = MachinePlacement::Order(Order::default());
+    let cell =
+        CellSpec { machine, variant, placement: &placement, home: 0, threads, local_work: 0.0 };
+    let effort = SimulationEffort::usual(machine, &placement, threads);
+    Ok(simulate(&cell, &RunPlan::of_windows(effort))?.throughput)
+}

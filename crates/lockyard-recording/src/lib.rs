@@ -1,0 +1,13 @@
+//! Recordings of a program's locks (`lockyard record`), and the scenario that a recording is.
+//!
+//! | module | content |
+//! | --- | --- |
+//! | [`recording`] | what a recording has |
+//! | [`file`] | its file: [the format](../../../docs/measure/recordings.md) |
+//! | [`model`] | its statistics: classes of threads, their visits to locks, times |
+//! | [`script`] | the scenario, and its changes |
+
+pub mod file;
+pub mod model;
+pub mod recording;
+pub mod script;

@@ -1,0 +1,154 @@
+//! Classes of threads, and the Markov chain of each: visits that are alike, and which follows which.
+
+use super::groups::Group;
+use super::shares::Shares;
+use super::visits::{Operation, Run, Segment, Visit};
+use std::collections::{BTreeMap, HashMap};
+
+/// Similarity of two threads' sites from which they are of one class: the cosine of the angle
+/// between their counts.
+const ALIKE: f64 = 0.8;
+
+/// Maximum number of kinds of visits of a class.
+const MOST_KINDS: usize = 48;
+
+/// Maximum number of operations of a visit. A longer one is cut.
+const LONGEST: usize = 64;
+
+/// Operations of a visit.
+pub type Shape = Vec<Operation>;
+
+/// Threads that take the same locks at the same sites.
+#[derive(Clone, Debug, Default)]
+pub struct ClassModel {
+    /// Numbers of the threads.
+    pub threads: Vec<u32>,
+    /// Number of visits that are recorded.
+    pub count: usize,
+    /// Kinds of visits, the most frequent first.
+    pub visits: Vec<VisitModel>,
+}
+
+/// Visits with the same operations.
+#[derive(Clone, Debug, Default)]
+pub struct VisitModel {
+    /// The operations.
+    pub shape: Shape,
+    /// Number of these visits.
+    pub count: usize,
+    /// Times before each operation, of each visit.
+    pub segments: Vec<Vec<Segment>>,
+    /// Number of times that each kind of visit came next.
+    pub next: BTreeMap<usize, usize>,
+}
+
+/// Returns the classes of all runs' threads.
+pub(super) fn classes(_: &[Group], runs: &[Run], shares: &mut Shares) -> Vec<ClassModel> {
+    let mut sites: BTreeMap<u32, HashMap<(u32, u32), f64>> = BTreeMap::new();
+    for run in runs {
+        let of_thread = sites.entry(run.thread).or_default();
+        for visit in &run.visits {
+            if let Some(Operation::Enter { lock, site }) = visit.operations.first() {
+                *of_thread.entry((*lock, *site)).or_default() += 1.0;
+            }
+        }
+    }
+    let mut members: Vec<Vec<u32>> = Vec::new();
+    for (thread, counts) in &sites {
+        let found = members.iter_mut().find(|class| alike(counts, &sites[&class[0]]) >= ALIKE);
+        match found {
+            Some(class) => class.push(*thread),
+            None => members.push(vec![*thread]),
+        }
+    }
+    let (mut merged, mut all) = (0, 0);
+    let mut classes = Vec::new();
+    for threads in members {
+        let of_class = || runs.iter().filter(|run| threads.contains(&run.thread));
+        let (class, rare) = class(threads.clone(), of_class);
+        merged += rare;
+        all += class.count;
+        classes.push(class);
+    }
+    classes.sort_by_key(|class| std::cmp::Reverse(class.count));
+    shares.merged = merged as f64 / f64::max(all as f64, 1.0);
+    classes
+}
+
+/// Returns the similarity of two threads' counts.
+fn alike(a: &HashMap<(u32, u32), f64>, b: &HashMap<(u32, u32), f64>) -> f64 {
+    let product: f64 = a.iter().filter_map(|(key, x)| b.get(key).map(|y| x * y)).sum();
+    let length = |of: &HashMap<(u32, u32), f64>| of.values().map(|x| x * x).sum::<f64>().sqrt();
+    product / (length(a) * length(b)).max(f64::MIN_POSITIVE)
+}
+
+/// Returns a class, and the number of its visits of rare kinds.
+fn class<'r, R: Iterator<Item = &'r Run>>(
+    threads: Vec<u32>,
+    runs: impl Fn() -> R,
+) -> (ClassModel, usize) {
+    let mut counts: HashMap<&[Operation], usize> = HashMap::new();
+    for visit in runs().flat_map(|run| &run.visits) {
+        *counts.entry(visit.operations.as_slice()).or_default() += 1;
+    }
+    let mut kinds: Vec<(&[Operation], usize)> =
+        counts.into_iter().filter(|(shape, _)| shape.len() <= LONGEST).collect();
+    kinds.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| order(a.0).cmp(&order(b.0))));
+    kinds.truncate(MOST_KINDS);
+    let by_shape: HashMap<&[Operation], usize> =
+        kinds.iter().enumerate().map(|(index, (shape, _))| (*shape, index)).collect();
+    let mut visits: Vec<VisitModel> = kinds
+        .iter()
+        .map(|(shape, _)| VisitModel { shape: shape.to_vec(), ..VisitModel::default() })
+        .collect();
+    let (mut count, mut rare) = (0, 0);
+    for run in runs() {
+        let mut before = None;
+        for visit in &run.visits {
+            count += 1;
+            let found = by_shape.get(visit.operations.as_slice()).copied();
+            rare += usize::from(found.is_none());
+            let Some(index) = found.or_else(|| nearest(&kinds, visit)) else { continue };
+            visits[index].count += 1;
+            if found.is_some() {
+                visits[index].segments.push(visit.segments.clone());
+            } else {
+                visits[index].segments.push(stretched(visit, kinds[index].0));
+            }
+            if let Some(before) = before.replace(index) {
+                let before: &mut VisitModel = &mut visits[before];
+                *before.next.entry(index).or_default() += 1;
+            }
+        }
+    }
+    (ClassModel { threads, count, visits }, rare)
+}
+
+/// Returns numbers by which shapes of equal counts are ordered.
+fn order(shape: &[Operation]) -> Vec<(u32, u32)> {
+    let each = shape.iter().map(|operation| match *operation {
+        Operation::Enter { lock, site } => (lock + 1, site),
+        Operation::Leave => (0, 0),
+    });
+    each.collect()
+}
+
+/// Returns the most frequent kind with the same first operation, or the most frequent one.
+fn nearest(kinds: &[(&[Operation], usize)], visit: &Visit) -> Option<usize> {
+    let first = visit.operations.first();
+    let same = kinds.iter().position(|(shape, _)| shape.first() == first);
+    same.or(if kinds.is_empty() { None } else { Some(0) })
+}
+
+/// Returns the times of a visit for other operations: the time before it, and all of its time under
+/// locks, shared among the operations.
+fn stretched(visit: &Visit, shape: &[Operation]) -> Vec<Segment> {
+    let sum = |of: fn(&Segment) -> f64| visit.segments.iter().skip(1).map(of).sum::<f64>();
+    let parts = (shape.len() - 1).max(1) as f64;
+    let inner = Segment {
+        busy: sum(|segment| segment.busy) / parts,
+        slept: sum(|segment| segment.slept) / parts,
+    };
+    let first = visit.segments.first().copied().unwrap_or_default();
+    std::iter::once(first).chain(std::iter::repeat_n(inner, shape.len() - 1)).collect()
+}

@@ -1,0 +1,176 @@
+//! Groups of locks. A call site that takes many locks in turn, as of a table of locks, has a group:
+//! the replay draws one of them each time. And orders of nested groups: a circle could stop the
+//! replay, because it draws each lock apart, so the rarest nesting of a circle is replayed as work.
+
+use super::visits::{Operation, Run, Segment, Visit};
+use crate::recording::{About, Kind};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Number of locks of a call site from which they are a group.
+const MANY: usize = 4;
+
+/// Maximum number of locks of a group. Rarer ones count for the rarest of these.
+const MOST: usize = 256;
+
+/// Locks of which one is taken at a time.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Group {
+    /// Name for readers.
+    pub name: String,
+    /// Kind of the locks.
+    pub kind: Kind,
+    /// Locks, as places in the recording's list, with their numbers of acquisitions; the most
+    /// frequent first.
+    pub locks: Vec<(u32, u64)>,
+    /// Additional time of a hold after the lock came from another thread, in nanoseconds. `None` if
+    /// there are too few such holds, or too few others.
+    pub data: Option<f64>,
+    /// Share of acquisitions that come from another thread, of those whose previous owner is known.
+    pub handed_over: f64,
+}
+
+/// Groups the locks of all runs. Afterwards the runs' operations name groups.
+pub(super) fn of(about: &About, runs: &[Run]) -> Vec<Group> {
+    let mut sites: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
+    let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
+    for operation in runs.iter().flat_map(|run| &run.visits).flat_map(|visit| &visit.operations) {
+        if let Operation::Enter { lock, site } = *operation {
+            sites.entry(site).or_default().insert(lock);
+            *counts.entry(lock).or_default() += 1;
+        }
+    }
+    let mut parents: BTreeMap<u32, u32> = counts.keys().map(|lock| (*lock, *lock)).collect();
+    for locks in sites.values().filter(|locks| locks.len() >= MANY) {
+        let first = locks.iter().next().map_or(0, |lock| root(&parents, *lock));
+        for lock in locks {
+            let lock = root(&parents, *lock);
+            // Locks of different kinds are never one group.
+            if about.locks[lock as usize].kind == about.locks[first as usize].kind {
+                parents.insert(lock, first);
+            }
+        }
+    }
+    let mut groups: BTreeMap<u32, Vec<(u32, u64)>> = BTreeMap::new();
+    for (lock, count) in counts {
+        groups.entry(root(&parents, lock)).or_default().push((lock, count));
+    }
+    let group = |mut locks: Vec<(u32, u64)>| {
+        locks.sort_by_key(|(lock, count)| (std::cmp::Reverse(*count), *lock));
+        let first = &about.locks[locks.first().map_or(0, |first| first.0) as usize];
+        let name = match locks.len() {
+            1 => first.name.clone(),
+            many => format!("{} and {} more", first.name, many - 1),
+        };
+        Group { name, kind: first.kind, locks, data: None, handed_over: 0.0 }
+    };
+    let mut groups: Vec<Group> = groups.into_values().map(group).collect();
+    let count = |group: &Group| group.locks.iter().map(|(_, count)| count).sum::<u64>();
+    groups.sort_by_key(|group| std::cmp::Reverse(count(group)));
+    groups
+}
+
+fn root(parents: &BTreeMap<u32, u32>, mut lock: u32) -> u32 {
+    while let Some(&parent) = parents.get(&lock).filter(|parent| **parent != lock) {
+        lock = parent;
+    }
+    lock
+}
+
+impl Group {
+    /// Returns the locks that the replay has, with their shares.
+    pub fn replayed(&self) -> Vec<(u32, u64)> {
+        let mut locks: Vec<(u32, u64)> = self.locks.iter().take(MOST).copied().collect();
+        let rest: u64 = self.locks.iter().skip(MOST).map(|(_, count)| count).sum();
+        if let Some((_, count)) = locks.last_mut() {
+            *count += rest;
+        }
+        locks
+    }
+}
+
+/// Replaces locks by their groups, and nested acquisitions that close a circle by work. Returns the
+/// share of acquisitions that are replaced.
+pub(super) fn without_circles(groups: &[Group], runs: &mut [Run]) -> f64 {
+    let of_lock: HashMap<u32, u32> = groups
+        .iter()
+        .zip(0u32..)
+        .flat_map(|(group, index)| group.locks.iter().map(move |(lock, _)| (*lock, index)))
+        .collect();
+    let visits = || runs.iter().flat_map(|run| &run.visits);
+    let mut pairs: BTreeMap<(u32, u32), u64> = BTreeMap::new();
+    for visit in visits() {
+        let mut held = Vec::new();
+        for operation in &visit.operations {
+            match operation {
+                Operation::Enter { lock, .. } => {
+                    let inner = of_lock[lock];
+                    held.iter().for_each(|outer| *pairs.entry((*outer, inner)).or_default() += 1);
+                    held.push(inner);
+                }
+                Operation::Leave => {
+                    held.pop();
+                }
+            }
+        }
+    }
+    let mut pairs: Vec<((u32, u32), u64)> = pairs.into_iter().collect();
+    pairs.sort_by_key(|(pair, count)| (std::cmp::Reverse(*count), *pair));
+    let mut allowed: BTreeSet<(u32, u32)> = BTreeSet::new();
+    for ((outer, inner), _) in pairs {
+        if outer != inner && !reaches(&allowed, inner, outer) {
+            allowed.insert((outer, inner));
+        }
+    }
+    let (mut all, mut replaced) = (0u64, 0u64);
+    for visit in runs.iter_mut().flat_map(|run| &mut run.visits) {
+        let before = entered(visit);
+        replace(visit, &of_lock, &allowed);
+        all += before;
+        replaced += before - entered(visit);
+    }
+    replaced as f64 / all.max(1) as f64
+}
+
+fn entered(visit: &Visit) -> u64 {
+    let enters = visit.operations.iter();
+    enters.filter(|operation| matches!(operation, Operation::Enter { .. })).count() as u64
+}
+
+/// Returns true if a way leads from one group to another.
+fn reaches(pairs: &BTreeSet<(u32, u32)>, from: u32, to: u32) -> bool {
+    let (mut seen, mut next) = (BTreeSet::from([from]), vec![from]);
+    while let Some(at) = next.pop() {
+        if at == to {
+            return true;
+        }
+        let inner = pairs.range((at, 0)..=(at, u32::MAX)).map(|(_, inner)| *inner);
+        next.extend(inner.filter(|inner| seen.insert(*inner)));
+    }
+    false
+}
+
+/// Replaces the locks of a visit by groups, and forbidden acquisitions by their time.
+fn replace(visit: &mut Visit, of_lock: &HashMap<u32, u32>, allowed: &BTreeSet<(u32, u32)>) {
+    let (mut operations, mut segments) = (Vec::new(), Vec::new());
+    // Groups that are held; `None` for an acquisition that is replaced.
+    let mut held: Vec<Option<u32>> = Vec::new();
+    let mut time = Segment::default();
+    for (operation, segment) in visit.operations.iter().zip(&visit.segments) {
+        time.busy += segment.busy;
+        time.slept += segment.slept;
+        let kept = match *operation {
+            Operation::Enter { lock, site } => {
+                let lock = of_lock[&lock];
+                let may = held.iter().flatten().all(|outer| allowed.contains(&(*outer, lock)));
+                held.push(may.then_some(lock));
+                may.then_some(Operation::Enter { lock, site })
+            }
+            Operation::Leave => held.pop().flatten().map(|_| Operation::Leave),
+        };
+        if let Some(operation) = kept {
+            operations.push(operation);
+            segments.push(std::mem::take(&mut time));
+        }
+    }
+    (visit.operations, visit.segments) = (operations, segments);
+}

@@ -1,0 +1,124 @@
+//! Statistics of a recording: classes of threads, and for each a Markov chain over its visits to
+//! locks, with the times of each visit.
+//!
+//! | file | content |
+//! | --- | --- |
+//! | `visits` | events become visits: a lock is taken while none is held, until it is released |
+//! | `phase` | the part of the run that is replayed, and its rate |
+//! | `groups` | locks that one call site takes in turn; orders of nested locks |
+//! | `chain` | visits that are alike, and which follows which |
+//! | `shares` | what the model leaves out, or changes |
+//! | `data` | cost of the data that a lock protects, when the lock comes from another thread |
+
+mod chain;
+mod data;
+mod groups;
+mod phase;
+mod shares;
+#[cfg(test)]
+mod tests;
+mod visits;
+
+pub use chain::{ClassModel, Shape, VisitModel};
+pub use groups::Group;
+pub use shares::Shares;
+pub use visits::{Operation, Segment};
+
+use crate::recording::{How, Recording};
+use std::collections::HashMap;
+
+/// Minimum number of visits of a recording that can be replayed.
+const LEAST_VISITS: usize = 200;
+
+/// Statistics of a recording.
+#[derive(Clone, Debug, Default)]
+pub struct Model {
+    /// Number of threads that are replayed: the mean of those that ran at the same time.
+    pub threads: f64,
+    /// Acquisitions a second in the part of the run that is replayed, of replayed locks.
+    pub rate: f64,
+    /// Classes of threads.
+    pub classes: Vec<ClassModel>,
+    /// Locks, alone or in groups.
+    pub groups: Vec<Group>,
+    /// Shares of things that the model leaves out, or changes.
+    pub shares: Shares,
+}
+
+impl Model {
+    /// Returns the statistics of a recording.
+    ///
+    /// # Errors
+    ///
+    /// There is too little to be replayed: what is missing.
+    pub fn of(recording: &Recording) -> Result<Model, String> {
+        let about = &recording.about;
+        let runs = visits::runs(recording);
+        let taken: usize = runs.iter().map(|run| run.visits.len()).sum();
+        if taken == 0 {
+            return Err("the recorded threads take no mutex and no spinlock".to_owned());
+        }
+        if taken < LEAST_VISITS {
+            return Err(format!(
+                "only {taken} visits to locks are recorded; allowed: {LEAST_VISITS} or more"
+            ));
+        }
+        let mut shares = Shares::default();
+        let acquired: HashMap<u32, u64> = acquisitions(recording);
+        let all: u64 = acquired.values().sum();
+        let threads: Vec<u32> = phase::main_threads(&acquired);
+        let of_main: u64 = threads.iter().filter_map(|thread| acquired.get(thread)).sum();
+        shares.other_threads = 1.0 - of_main as f64 / all.max(1) as f64;
+        let phase = phase::of(recording, &threads);
+        shares.replayed = (phase.duration() / (about.seconds * 1e9).max(1.0)).min(1.0);
+        let mut runs: Vec<visits::Run> = runs
+            .into_iter()
+            .filter(|run| threads.contains(&run.thread) && phase.contains(run.begin))
+            .collect();
+        let kept: usize = runs.iter().map(|run| run.visits.len()).sum();
+        if kept < LEAST_VISITS {
+            return Err(format!(
+                "only {kept} visits to locks are in the part of the run in which {} threads ran; \
+                 allowed: {LEAST_VISITS} or more",
+                threads.len()
+            ));
+        }
+        visits::add_shares(&runs, &mut shares);
+        let mut groups = groups::of(about, &runs);
+        shares.circular = groups::without_circles(&groups, &mut runs);
+        shares.handed_over = data::add_costs(&mut groups, &runs);
+        let classes = chain::classes(&groups, &runs, &mut shares);
+        let replayed = replayed_share(recording, &threads);
+        Ok(Model { threads: phase.threads, rate: phase.rate * replayed, classes, groups, shares })
+    }
+
+    /// Returns the number of threads as a whole number, at least 1.
+    pub fn whole_threads(&self) -> usize {
+        (self.threads.round() as usize).max(1)
+    }
+}
+
+/// Number of acquisitions of each thread.
+fn acquisitions(recording: &Recording) -> HashMap<u32, u64> {
+    let mut ends: HashMap<u32, (u64, u64)> = HashMap::new();
+    for window in &recording.windows {
+        let end = window.acquisitions + window.acquired();
+        let entry = ends.entry(window.thread).or_insert((window.acquisitions, end));
+        *entry = (entry.0.min(window.acquisitions), entry.1.max(end));
+    }
+    ends.into_iter().map(|(thread, (first, last))| (thread, last - first)).collect()
+}
+
+/// Share of the threads' acquisitions whose locks are replayed.
+fn replayed_share(recording: &Recording, threads: &[u32]) -> f64 {
+    let (mut all, mut replayed) = (0u64, 0u64);
+    let windows = recording.windows.iter().filter(|window| threads.contains(&window.thread));
+    for event in windows.flat_map(|window| &window.events) {
+        if let crate::recording::Event::Acquired { lock, how, .. } = *event {
+            all += 1;
+            let is_replayed = recording.about.locks[lock as usize].kind.is_replayed();
+            replayed += u64::from(is_replayed && how != How::Reads);
+        }
+    }
+    replayed as f64 / all.max(1) as f64
+}

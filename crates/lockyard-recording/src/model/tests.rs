@@ -1,0 +1,207 @@
+use super::*;
+use crate::recording::{About, Costs, Event, Kind, LockAbout, Window};
+use crate::script::{self, Change, HostNumbers, Version};
+use lockyard_scenarios::{LockKind, ObjectKind, Step};
+
+fn lock(name: &str, kind: Kind, line: u64) -> LockAbout {
+    LockAbout { name: name.to_owned(), kind, line }
+}
+
+fn enter(after: u64, lock: u32, site: u32) -> Event {
+    Event::Acquired { after, lock, site, how: How::Waits, wait: 0 }
+}
+
+fn leave(after: u64, lock: u32) -> Event {
+    Event::Released { after, lock }
+}
+
+/// Returns a recording with one window a thread, all beginning at 0.
+fn recording(locks: Vec<LockAbout>, threads: Vec<Vec<Event>>) -> Recording {
+    let window =
+        |(thread, events): (u32, Vec<Event>)| Window { thread, events, ..Window::default() };
+    let windows: Vec<Window> = (1..).zip(threads).map(window).collect();
+    let longest = windows.iter().map(Window::duration).max().unwrap_or(0);
+    let about = About {
+        command: vec!["/usr/bin/Made Up".to_owned()],
+        seconds: longest as f64 / 1e9,
+        cpus: 2,
+        locks,
+        sites: (0..8).map(|site| format!("site {site}")).collect(),
+        costs: Costs { hold: 10.0, think: 30.0, counted: 20.0, plain: 25.0, ..Costs::default() },
+        ..About::default()
+    };
+    Recording { about, windows }
+}
+
+/// Returns the events of visits to two locks in turn: the second one within every third visit.
+fn turns(visits: usize) -> Vec<Event> {
+    let visit = |number: usize| match number % 3 {
+        0 => vec![enter(1_030, 0, 0), enter(50, 1, 1), leave(210, 1), leave(60, 0)],
+        _ => vec![enter(530, 0, 2), leave(110, 0)],
+    };
+    (0..visits).flat_map(visit).collect()
+}
+
+fn two() -> Vec<LockAbout> {
+    vec![lock("a", Kind::Mutex, 7), lock("b", Kind::Spin, 7)]
+}
+
+#[test]
+fn times_orders_and_rates_are_those_of_the_events() {
+    let model = Model::of(&recording(two(), vec![turns(3_000), turns(3_000)])).expect("it has all");
+    assert_eq!((model.whole_threads(), model.classes.len()), (2, 1));
+    let class = &model.classes[0];
+    assert_eq!(class.threads, [1, 2]);
+    assert_eq!(class.visits.len(), 2);
+    let short = &class.visits[0];
+    assert_eq!(
+        short.segments.iter().map(|times| times[0].busy).sum::<f64>() / 530.0,
+        short.count as f64
+    );
+    // A short visit is followed by a short one and by a long one, in turn.
+    let next: Vec<usize> = short.next.values().copied().collect();
+    assert!(next[0].abs_diff(next[1]) <= 2, "{next:?}");
+    assert_eq!(class.visits[1].next.keys().copied().collect::<Vec<_>>(), [0]);
+    // Four acquisitions in 1,350 + 2 * 640 ns, by two threads.
+    let rate = 2.0 * 4.0 / (1_350.0 + 1_280.0) * 1e9;
+    assert!((model.rate / rate - 1.0).abs() < 0.01, "{} {rate}", model.rate);
+    assert_eq!(model.shares.circular, 0.0);
+}
+
+#[test]
+fn the_replay_has_the_times_without_the_cost_of_events() {
+    let recording = recording(two(), vec![turns(3_000)]);
+    let model = Model::of(&recording).expect("it has all");
+    let host = HostNumbers { call: 5.0, line: 100.0 };
+    let variant = |version| {
+        script::variant(&recording, &model, host, "v", "v".to_owned(), version).expect("it has one")
+    };
+    let plain = variant(Version::default());
+    // Time outside: less 30, and 5 for the call. Under the lock: less 10. Two operations that enter,
+    // or leave, are half of each: less 17.5.
+    let short = 530.0 - 25.0 + 110.0 - 10.0;
+    let long = 1_030.0 - 25.0 + 50.0 - 17.5 + 210.0 - 10.0 + 60.0 - 17.5;
+    let mean = plain.work_of_operation(0.0);
+    assert!((mean / ((2.0 * short + long) / 3.0) - 1.0).abs() < 0.001, "{mean}");
+    let recorder = variant(Version { recorder: true, ..Version::default() });
+    let more = recorder.work_of_operation(0.0) - mean;
+    assert!((more / (20.0 * 4.0 / 3.0) - 1.0).abs() < 0.001, "{more}");
+    let kinds = |variant: &lockyard_scenarios::Variant| -> Vec<LockKind> {
+        let lock = |object: &lockyard_scenarios::Object| match object.kind {
+            ObjectKind::Lock { lock } => Some(lock),
+            _ => None,
+        };
+        variant.objects.iter().filter_map(lock).collect()
+    };
+    assert_eq!(kinds(&plain), [LockKind::PthreadLike, LockKind::TestAndSet]);
+    let ticket = variant(Version { lock: Some(LockKind::Ticket), ..Version::default() });
+    assert_eq!(kinds(&ticket), [LockKind::Ticket; 2]);
+    // Both locks are in one line, unless each gets its own; their data is one line each.
+    let lines = |variant: &lockyard_scenarios::Variant| {
+        variant.objects.iter().map(|object| object.line).max().map_or(0, |most| most + 1)
+    };
+    assert_eq!(lines(&plain), 3);
+    assert_eq!(lines(&variant(Version { change: Change::OwnLines, ..Version::default() })), 4);
+    let split = variant(Version { change: Change::Split(0), ..Version::default() });
+    assert_eq!(kinds(&split).len(), script::PARTS + 1);
+    let halved = variant(Version { change: Change::HoldHalved(0), ..Version::default() });
+    let outside = (2.0 * 505.0 + 1_005.0) / 3.0;
+    let half = (mean - outside) / 2.0;
+    assert!((mean - halved.work_of_operation(0.0) - half).abs() < 0.5);
+}
+
+#[test]
+fn a_cost_of_data_is_the_difference_after_a_hand_over() {
+    // Two threads in turn, each twice: the first hold after the other thread is longer by 300 ns.
+    let thread = |offset: u64| {
+        let mut events = vec![enter(2_000 + offset, 0, 0), leave(400, 0)];
+        for _ in 0..500 {
+            events.extend([enter(100, 0, 0), leave(100, 0), enter(900, 0, 0), leave(400, 0)]);
+        }
+        events
+    };
+    let locks = vec![lock("a", Kind::Mutex, 1)];
+    let model = Model::of(&recording(locks, vec![thread(0), thread(750)])).expect("it has all");
+    let data = model.groups[0].data.expect("there are both kinds of holds");
+    assert!((data - 300.0).abs() < 1.0, "{data}");
+    assert!((model.groups[0].handed_over - 0.5).abs() < 0.05);
+}
+
+#[test]
+fn circles_and_other_orders_are_replayed_without_a_deadlock() {
+    let mut events = Vec::new();
+    for number in 0..900u64 {
+        let (outer, inner) = if number % 3 == 0 { (1, 0) } else { (0, 1) };
+        events.extend([
+            enter(500, outer, 0),
+            enter(50, inner, 1),
+            leave(70, inner),
+            leave(80, outer),
+        ]);
+        // Released in the order of the acquisitions.
+        events.extend([enter(500, 2, 2), enter(50, 3, 3), leave(70, 2), leave(80, 3)]);
+    }
+    let locks = ["a", "b", "c", "d"].map(|name| lock(name, Kind::Mutex, 1)).to_vec();
+    let recording = recording(locks, vec![events]);
+    let model = Model::of(&recording).expect("it has all");
+    // A third of the pairs of two of four acquisitions.
+    assert!((model.shares.circular - 1.0 / 12.0).abs() < 0.01, "{:?}", model.shares);
+    assert!((model.shares.unordered - 0.25).abs() < 0.01, "{:?}", model.shares);
+    let script = script::script(&recording, &model, HostNumbers::default()).expect("it is one");
+    assert_eq!(script.name, "made-up");
+    assert!(matches!(script.variants[0].steps[..], [Step::Walk { .. }]));
+}
+
+#[test]
+fn many_locks_of_one_site_are_a_group() {
+    let visit = |number: u32| vec![enter(500, number % 9, 0), leave(100, number % 9)];
+    let events: Vec<Event> = (0..900).flat_map(visit).collect();
+    let locks = (0..9).map(|number| lock("l", Kind::Mutex, number)).collect();
+    let model = Model::of(&recording(locks, vec![events])).expect("it has all");
+    assert_eq!((model.groups.len(), model.groups[0].locks.len()), (1, 9));
+    assert_eq!(model.classes[0].visits.len(), 1);
+}
+
+#[test]
+fn sleep_is_apart_and_waits_are_no_time_of_the_program() {
+    let visit = |_| {
+        vec![
+            Event::OffCpu { time: 5_000, slept: true },
+            enter(6_000, 0, 0),
+            leave(100, 0),
+            Event::OffCpu { time: 3_000, slept: true },
+            Event::Acquired { after: 4_500, lock: 0, site: 0, how: How::Waits, wait: 4_000 },
+            leave(100, 0),
+            Event::OffCpu { time: 7_000, slept: false },
+            Event::Acquired { after: 8_000, lock: 0, site: 1, how: How::Condition, wait: 500 },
+            leave(100, 0),
+        ]
+    };
+    let events: Vec<Event> = (0..400).flat_map(visit).collect();
+    let model =
+        Model::of(&recording(vec![lock("a", Kind::Mutex, 1)], vec![events])).expect("it has all");
+    let mut means: Vec<(f64, f64)> = Vec::new();
+    for visit in &model.classes[0].visits {
+        let mean = |of: fn(&Segment) -> f64| {
+            visit.segments.iter().map(|times| of(&times[0])).sum::<f64>() / visit.count as f64
+        };
+        means.push((mean(|times| times.busy), mean(|times| times.slept)));
+    }
+    // At site 0: 1,000 busy and 5,000 asleep, or 500 after a wait. At site 1: 1,000 busy, and the
+    // wait for a condition.
+    let (busy, slept) = means[0];
+    assert!((busy - 750.0).abs() < 3.0 && (slept - 2_500.0).abs() < 10.0, "{means:?}");
+    let (busy, slept) = means[1];
+    assert!((busy - 1_000.0).abs() < 1.0 && (slept - 500.0).abs() < 1.0, "{means:?}");
+}
+
+#[test]
+fn too_little_is_refused_in_words() {
+    let none = Model::of(&recording(two(), vec![vec![]])).expect_err("it has nothing");
+    assert!(none.contains("no mutex"), "{none}");
+    let few = Model::of(&recording(two(), vec![turns(20)])).expect_err("it has little");
+    assert!(few.contains("allowed: 200"), "{few}");
+    let locks = vec![lock("a", Kind::RwLock, 1), lock("b", Kind::RwLock, 2)];
+    let shared = Model::of(&recording(locks, vec![turns(3_000)])).expect_err("none is replayed");
+    assert!(shared.contains("no mutex"), "{shared}");
+}

@@ -1,0 +1,214 @@
+//! Events become visits.
+//!
+//! A visit begins after the release of a thread's last lock: it is the time outside of locks, then
+//! an acquisition, and all until that lock is released, with the acquisitions within.
+
+use super::shares::Shares;
+use crate::recording::{Event, How, Recording, Window};
+use std::collections::HashMap;
+
+/// A step of a visit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// An acquisition of a lock (after grouping: of a group), at a call site.
+    Enter {
+        /// The lock or group.
+        lock: u32,
+        /// The call site.
+        site: u32,
+    },
+    /// A release of the lock that was acquired last.
+    Leave,
+}
+
+/// Time between two operations, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Segment {
+    /// Time on a CPU, with the cost of the recording.
+    pub busy: f64,
+    /// Time of sleep.
+    pub slept: f64,
+}
+
+/// A visit.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Visit {
+    /// The operations. The first is an `Enter`, and the last one leaves it.
+    pub(super) operations: Vec<Operation>,
+    /// Time before each operation.
+    pub(super) segments: Vec<Segment>,
+    /// Time of each acquisition, and the lock.
+    pub(super) acquired: Vec<(u64, u32)>,
+}
+
+/// Visits of a thread that follow each other.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Run {
+    pub(super) thread: u32,
+    pub(super) begin: u64,
+    pub(super) visits: Vec<Visit>,
+    /// Sums of times and of counts.
+    pub(super) sums: Sums,
+}
+
+/// Sums over a run.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Sums {
+    time: f64,
+    slept: f64,
+    preempted: f64,
+    waited: f64,
+    acquisitions: u64,
+    read_write: u64,
+    conditions: u64,
+    releases: u64,
+    unordered: u64,
+}
+
+/// Returns the runs of a recording, in the order of their windows.
+pub(super) fn runs(recording: &Recording) -> Vec<Run> {
+    let mut open: HashMap<u32, Reader> = HashMap::new();
+    let mut runs = Vec::new();
+    for window in &recording.windows {
+        if !window.continues
+            && let Some(reader) = open.remove(&window.thread)
+        {
+            runs.push(reader.run);
+        }
+        let reader = open.entry(window.thread).or_insert_with(|| Reader::new(window));
+        reader.window(recording, window);
+    }
+    let mut last: Vec<Run> = open.into_values().map(|reader| reader.run).collect();
+    last.sort_by_key(|run| (run.begin, run.thread));
+    runs.extend(last);
+    runs
+}
+
+/// Adds the shares of times and counts of all runs.
+pub(super) fn add_shares(runs: &[Run], shares: &mut Shares) {
+    let sum = |of: fn(&Sums) -> f64| runs.iter().map(|run| of(&run.sums)).sum::<f64>();
+    let time = sum(|sums| sums.time).max(1.0);
+    let acquisitions = sum(|sums| sums.acquisitions as f64).max(1.0);
+    shares.slept = sum(|sums| sums.slept) / time;
+    shares.preempted = sum(|sums| sums.preempted) / time;
+    shares.waited = sum(|sums| sums.waited) / time;
+    shares.read_write = sum(|sums| sums.read_write as f64) / acquisitions;
+    shares.conditions = sum(|sums| sums.conditions as f64) / acquisitions;
+    let releases = sum(|sums| sums.releases as f64).max(1.0);
+    shares.unordered = sum(|sums| sums.unordered as f64) / releases;
+}
+
+/// Reader of one run's events.
+struct Reader {
+    run: Run,
+    now: u64,
+    /// Time since the operation before.
+    segment: Segment,
+    /// Time without a CPU since the event before.
+    slept: f64,
+    preempted: f64,
+    /// Locks that the thread holds, and whether they are replayed.
+    held: Vec<(u32, bool)>,
+    visit: Visit,
+    /// True after the first visit's beginning is known.
+    begun: bool,
+}
+
+impl Reader {
+    fn new(window: &Window) -> Reader {
+        Reader {
+            run: Run { thread: window.thread, begin: window.begin, ..Run::default() },
+            now: window.begin,
+            segment: Segment::default(),
+            slept: 0.0,
+            preempted: 0.0,
+            held: Vec::new(),
+            visit: Visit::default(),
+            begun: false,
+        }
+    }
+
+    fn window(&mut self, recording: &Recording, window: &Window) {
+        self.now = self.now.max(window.begin);
+        for event in &window.events {
+            match *event {
+                Event::Recorder { time } => self.now += time,
+                Event::OffCpu { time, slept: true } => self.slept += time as f64,
+                Event::OffCpu { time, slept: false } => self.preempted += time as f64,
+                Event::Released { after, lock } => {
+                    self.pass(after, 0, false);
+                    self.released(lock);
+                }
+                Event::Acquired { after, lock, site, how, wait } => {
+                    let is_replayed = recording.about.locks[lock as usize].kind.is_replayed()
+                        && how != How::Reads;
+                    // A wait for a condition, or for a lock that is not replayed, is a sleep.
+                    let is_sleep = how == How::Condition || !is_replayed;
+                    self.pass(after, wait, is_sleep);
+                    let sums = &mut self.run.sums;
+                    sums.acquisitions += 1;
+                    sums.read_write += u64::from(!is_replayed);
+                    sums.conditions += u64::from(how == How::Condition);
+                    self.acquired(lock, site, is_replayed);
+                }
+            }
+        }
+    }
+
+    /// Lets time pass, of which the last part is a wait.
+    fn pass(&mut self, after: u64, wait: u64, is_sleep: bool) {
+        self.now += after;
+        let (after, wait) = (after as f64, wait.min(after) as f64);
+        let (slept, preempted) =
+            (std::mem::take(&mut self.slept), std::mem::take(&mut self.preempted));
+        let before = after - wait;
+        // Time without a CPU is first that of the wait.
+        let off = (slept + preempted - wait).clamp(0.0, before);
+        let by_itself = if slept >= preempted { off } else { 0.0 };
+        let sums = &mut self.run.sums;
+        sums.time += after;
+        sums.slept += by_itself + if is_sleep { wait } else { 0.0 };
+        sums.preempted += off - by_itself;
+        sums.waited += if is_sleep { 0.0 } else { wait };
+        self.segment.busy += before - off;
+        self.segment.slept += by_itself + if is_sleep { wait } else { 0.0 };
+    }
+
+    fn acquired(&mut self, lock: u32, site: u32, is_replayed: bool) {
+        self.held.push((lock, is_replayed));
+        if is_replayed {
+            self.visit.acquired.push((self.now, lock));
+            self.push(Operation::Enter { lock, site });
+        }
+    }
+
+    fn released(&mut self, lock: u32) {
+        // A lock that was acquired before the window is not known.
+        let Some(place) = self.held.iter().rposition(|(held, _)| *held == lock) else { return };
+        let (_, is_replayed) = self.held[place];
+        self.run.sums.releases += 1;
+        if !is_replayed {
+            self.held.remove(place);
+            return;
+        }
+        let last = self.held.iter().rposition(|(_, replayed)| *replayed).unwrap_or(place);
+        self.run.sums.unordered += u64::from(last != place);
+        // The replay releases the lock that was acquired last. The other one stays in its place.
+        self.held.swap(place, last);
+        self.held.remove(last);
+        self.push(Operation::Leave);
+        if self.held.iter().all(|(_, replayed)| !replayed) {
+            let visit = std::mem::take(&mut self.visit);
+            // The time before the first visit began before the window.
+            if self.begun {
+                self.run.visits.push(visit);
+            }
+            self.begun = true;
+        }
+    }
+
+    fn push(&mut self, operation: Operation) {
+        self.visit.operations.push(operation);
+        self.visit.segments.push(std::mem::take(&mut self.segment));
+    }
+}

@@ -1,0 +1,177 @@
+//! Content of a recording. All times are in nanoseconds.
+
+use serde::{Deserialize, Serialize};
+
+/// A recording of a process.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Recording {
+    /// Facts about the program, its locks and the host.
+    pub about: About,
+    /// Runs of events. Those of one thread are in the order of time.
+    pub windows: Vec<Window>,
+}
+
+/// Facts about a recording: the second line of its file, as JSON.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct About {
+    /// Name and version of the program that wrote the file.
+    pub writer: String,
+    /// Words of the recorded command.
+    pub command: Vec<String>,
+    /// Duration of the run in seconds.
+    pub seconds: f64,
+    /// Number of CPUs of the host that the program could use.
+    pub cpus: usize,
+    /// Locks. An event names a lock by its place in this list.
+    pub locks: Vec<LockAbout>,
+    /// Call sites. An event names a site by its place in this list.
+    pub sites: Vec<String>,
+    /// Costs of the recording.
+    #[serde(default)]
+    pub costs: Costs,
+    /// Machine file of the host, measured when the recording was made.
+    #[serde(default)]
+    pub host: Option<String>,
+    /// Reason for which there is no machine file.
+    #[serde(default)]
+    pub no_host: Option<String>,
+    /// Notes of the writer, one line each.
+    #[serde(default)]
+    pub notes: Vec<String>,
+}
+
+/// Facts about a lock.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LockAbout {
+    /// Name for readers.
+    pub name: String,
+    /// Kind of the lock.
+    pub kind: Kind,
+    /// Number of its cache line. Locks with the same number begin in the same line.
+    pub line: u64,
+}
+
+/// Kind of a lock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// A mutex whose waiters sleep.
+    #[default]
+    Mutex,
+    /// A spinlock.
+    Spin,
+    /// A reader-writer lock, whose times count as time outside of locks.
+    RwLock,
+}
+
+/// Costs of the recording, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Costs {
+    /// Time from the event of an acquisition to the event of its release, with nothing between.
+    pub hold: f64,
+    /// Time from the event of a release to that of the next acquisition of the same free lock, with
+    /// nothing between. It contains the plain calls.
+    pub think: f64,
+    /// Cost of an acquisition and a release outside of the windows, beyond the plain calls.
+    pub counted: f64,
+    /// Cost of a plain acquisition and release.
+    pub plain: f64,
+    /// Time from a wake-up until the thread that slept runs on an idle CPU; 0 if it is not known.
+    #[serde(default)]
+    pub wakeup: f64,
+    /// Time of a call that would park a thread, but finds the lock changed.
+    #[serde(default)]
+    pub park: f64,
+    /// Time of a call that wakes nobody.
+    #[serde(default)]
+    pub wake_nobody: f64,
+    /// Time of a call that wakes a thread, for the caller.
+    #[serde(default)]
+    pub wake: f64,
+}
+
+/// Consecutive events of a thread.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Window {
+    /// Number of the thread.
+    pub thread: u32,
+    /// Time of the beginning, since the beginning of the recording.
+    pub begin: u64,
+    /// Number of acquisitions of the thread before the window.
+    pub acquisitions: u64,
+    /// True if the thread did nothing between its window before and this one.
+    pub continues: bool,
+    /// The events.
+    pub events: Vec<Event>,
+}
+
+/// An event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Event {
+    /// A lock is acquired.
+    Acquired {
+        /// Time since the event before, or since the beginning of the window. It contains the wait.
+        after: u64,
+        /// The lock.
+        lock: u32,
+        /// The call site.
+        site: u32,
+        /// Manner of the acquisition.
+        how: How,
+        /// Time for which the call waited.
+        wait: u64,
+    },
+    /// A lock is released.
+    Released {
+        /// Time since the event before.
+        after: u64,
+        /// The lock.
+        lock: u32,
+    },
+    /// The thread had no CPU for some of the time between the events before and after this one.
+    OffCpu {
+        /// Duration.
+        time: u64,
+        /// True if the thread slept, false if another thread had its CPU.
+        slept: bool,
+    },
+    /// The recorder needed time between the events before and after this one. The next event's
+    /// `after` does not contain it.
+    Recorder {
+        /// Duration.
+        time: u64,
+    },
+}
+
+/// Manner of an acquisition.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum How {
+    /// By a call that waits.
+    Waits,
+    /// By a call that does not wait.
+    Tries,
+    /// Shared with others.
+    Reads,
+    /// At the end of a wait for a condition, which is the event's `wait`.
+    Condition,
+}
+
+impl Window {
+    /// Returns the time from the beginning of the window to its last event.
+    pub fn duration(&self) -> u64 {
+        let each = self.events.iter().map(|event| match *event {
+            Event::Acquired { after, .. } | Event::Released { after, .. } => after,
+            Event::Recorder { time } => time,
+            Event::OffCpu { .. } => 0,
+        });
+        each.fold(0, u64::saturating_add)
+    }
+
+    /// Returns the number of acquisitions in the window.
+    pub fn acquired(&self) -> u64 {
+        self.events.iter().filter(|event| matches!(event, Event::Acquired { .. })).count() as u64
+    }
+}

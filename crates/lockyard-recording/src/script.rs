@@ -1,0 +1,185 @@
+//! The scenario that a recording is: a random walk of each thread over its visits, with the
+//! recorded times less the cost of recording, and locks of the library. And its changes: other
+//! locks, shorter holds, split locks, locks in lines of their own.
+
+mod layout;
+mod version;
+mod walk;
+
+pub use version::{Change, HostNumbers, PARTS, Version};
+
+use crate::model::{ClassModel, Group, Model};
+use crate::recording::Recording;
+use layout::Layout;
+use lockyard_scenarios::{LockKind, Script, Step, Variant, Visit};
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Name of the variant with the locks of the recorded program.
+pub const RECORDED: &str = "recorded";
+
+/// Variants with other locks in place of all locks: name, title, lock.
+pub const OTHER_LOCKS: [(&str, &str, LockKind); 9] = [
+    ("pthread-like", "as a plain pthread_mutex_t", LockKind::PthreadLike),
+    ("std-like", "as Rust's std::sync::Mutex", LockKind::StdLike),
+    ("parking-lot-like", "as parking_lot's Mutex", LockKind::ParkingLike),
+    ("mutex", "lockyard's Mutex", LockKind::Adaptive),
+    ("queued", "lockyard's queued lock", LockKind::Queued),
+    ("pv-queued", "lockyard's queued lock that parks", LockKind::PvQueued),
+    ("mcs", "lockyard's MCS lock", LockKind::Mcs),
+    ("ticket", "lockyard's ticket lock", LockKind::Ticket),
+    ("test-and-set", "a test-and-set lock", LockKind::TestAndSet),
+];
+
+/// Returns the script of a recording, with all variants.
+///
+/// # Errors
+///
+/// The recording has no visits.
+pub fn script(recording: &Recording, model: &Model, host: HostNumbers) -> Result<Script, String> {
+    let mut variants = Vec::new();
+    let mut add = |name: &str, title: String, version: Version| -> Result<(), String> {
+        variants.push(variant(recording, model, host, name, title, version)?);
+        Ok(())
+    };
+    add(RECORDED, "as recorded".to_owned(), Version::default())?;
+    for (name, title, lock) in OTHER_LOCKS {
+        add(name, title.to_owned(), Version { lock: Some(lock), ..Version::default() })?;
+    }
+    for (name, title, change) in changes(recording, model) {
+        add(&name, title, Version { change, ..Version::default() })?;
+    }
+    let text = "name = \"recording\"\n[[steps]]\ndo = \"pause\"\n[[variants]]\nname = \"v\"\n";
+    let script = Script::parse("recording", text).map_err(|error| error.to_string())?;
+    let program = program(recording);
+    Ok(Script {
+        name: name(&program),
+        title: format!("{program}, recorded"),
+        operation: "an operation is an acquisition of a lock".to_owned(),
+        variants,
+        ..script
+    })
+}
+
+/// Returns the name of the recorded program.
+fn program(recording: &Recording) -> String {
+    let first = recording.about.command.first().map_or("program", String::as_str);
+    first.rsplit('/').next().unwrap_or(first).to_owned()
+}
+
+/// Returns a text as a name that results may have.
+fn name(text: &str) -> String {
+    let letter = |letter: char| {
+        let letter = letter.to_ascii_lowercase();
+        if letter.is_ascii_alphanumeric() || "-_.+".contains(letter) { letter } else { '-' }
+    };
+    let name: String = text.chars().map(letter).take(64).collect();
+    if name.is_empty() { "program".to_owned() } else { name }
+}
+
+/// Returns the changes that are asked about: of the lock that is held for the longest time in all.
+pub fn changes(recording: &Recording, model: &Model) -> Vec<(String, String, Change)> {
+    let mut changes = Vec::new();
+    if let Some(index) = most_held(model) {
+        let name = &model.groups[index].name;
+        changes.push((
+            "hold-halved".to_owned(),
+            format!("half the time under {name}"),
+            Change::HoldHalved(index),
+        ));
+        changes.push((
+            format!("split-{PARTS}"),
+            format!("{name} split in {PARTS}"),
+            Change::Split(index),
+        ));
+    }
+    let mut lines: HashMap<u64, usize> = HashMap::new();
+    for (lock, _) in model.groups.iter().flat_map(Group::replayed) {
+        *lines.entry(recording.about.locks[lock as usize].line).or_default() += 1;
+    }
+    if lines.values().any(|locks| *locks > 1) {
+        let title = "each lock in a cache line of its own".to_owned();
+        changes.push(("own-lines".to_owned(), title, Change::OwnLines));
+    }
+    changes
+}
+
+/// Returns the group whose busiest lock is held for the longest time in all.
+pub fn most_held(model: &Model) -> Option<usize> {
+    let mut held = vec![0.0; model.groups.len()];
+    for visit in model.classes.iter().flat_map(|class| &class.visits) {
+        walk::held_times(visit, &mut held);
+    }
+    let busiest = |index: usize| {
+        let locks = &model.groups[index].locks;
+        let all: u64 = locks.iter().map(|(_, count)| count).sum();
+        let most = locks.first().map_or(0, |first| first.1);
+        held[index] * most as f64 / all.max(1) as f64
+    };
+    (0..held.len()).max_by(|a, b| busiest(*a).total_cmp(&busiest(*b)))
+}
+
+/// Mean times of a visit of a class, in nanoseconds, without the cost of recording.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct ClassTimes {
+    /// Number of threads.
+    pub threads: usize,
+    /// Time outside of locks, on a CPU.
+    pub outside: f64,
+    /// Time outside of locks, asleep.
+    pub slept: f64,
+    /// Time under locks.
+    pub held: f64,
+}
+
+/// Returns the times of each class.
+pub fn class_times(model: &Model, variant: &Variant) -> Vec<ClassTimes> {
+    let Some(Step::Walk { walk, .. }) = variant.steps.first() else { return Vec::new() };
+    let of_class = |(class, visits): (&ClassModel, &Vec<Visit>)| {
+        let mut times = ClassTimes { threads: class.threads.len(), ..ClassTimes::default() };
+        for (visit, of) in visits.iter().zip(&class.visits) {
+            let share = of.count as f64 / class.count.max(1) as f64;
+            for step in &visit.steps {
+                let time = walk::mean_work(step) * share;
+                match step {
+                    Step::Drawn { .. } => times.outside += time,
+                    Step::Sleep { .. } => times.slept += time,
+                    _ => times.held += time,
+                }
+            }
+        }
+        times
+    };
+    model.classes.iter().zip(&walk.classes).map(of_class).collect()
+}
+
+/// Returns a variant of the recorded program.
+///
+/// # Errors
+///
+/// The recording has no visits.
+pub fn variant(
+    recording: &Recording,
+    model: &Model,
+    host: HostNumbers,
+    name: &str,
+    title: String,
+    version: Version,
+) -> Result<Variant, String> {
+    let layout = Layout::of(recording, model, host, version);
+    let walk = walk::walk(recording, model, host, version, &layout);
+    if walk.classes.iter().any(Vec::is_empty) || walk.tasks.is_empty() {
+        return Err("the recording has no visits to locks".to_owned());
+    }
+    let text = "name = \"recording\"\nwork_varies = false\n[[steps]]\ndo = \"pause\"\n\
+                [[variants]]\nname = \"v\"\n";
+    let script = Script::parse("recording", text).map_err(|error| error.to_string())?;
+    let empty = script.variants.into_iter().next().ok_or("the script has no variant")?;
+    Ok(Variant {
+        name: name.to_owned(),
+        title,
+        objects: layout.objects,
+        steps: vec![Step::Walk { walk: Arc::new(walk), factor: 1.0 }],
+        ..empty
+    })
+}

@@ -1,0 +1,87 @@
+//! Objects of a recorded program: its locks, and the data that comes with them.
+
+use super::version::{Change, HostNumbers, PARTS, Version};
+use crate::model::{Group, Model};
+use crate::recording::{Kind, Recording};
+use lockyard_scenarios::{LockKind, Object, ObjectKind};
+use std::collections::HashMap;
+
+/// Maximum number of lines of data that a hold moves.
+const MOST_LINES: f64 = 16.0;
+
+/// Objects of a variant.
+#[derive(Debug, Default)]
+pub(super) struct Layout {
+    pub(super) objects: Vec<Object>,
+    /// Objects of each group's locks, with their weights.
+    pub(super) locks: Vec<Vec<(usize, f64)>>,
+    /// Words of each group's data.
+    pub(super) data: Vec<Vec<usize>>,
+}
+
+impl Layout {
+    pub(super) fn of(
+        recording: &Recording,
+        model: &Model,
+        host: HostNumbers,
+        version: Version,
+    ) -> Layout {
+        let mut layout = Layout::default();
+        let mut lines: HashMap<u64, usize> = HashMap::new();
+        let mut count = 0;
+        let mut new_line = || {
+            count += 1;
+            count - 1
+        };
+        for (index, group) in model.groups.iter().enumerate() {
+            let recorded = match group.kind {
+                Kind::Spin => LockKind::TestAndSet,
+                Kind::Mutex | Kind::RwLock => LockKind::PthreadLike,
+            };
+            let kind = ObjectKind::Lock { lock: version.lock.unwrap_or(recorded) };
+            let mut locks = Vec::new();
+            for (lock, acquisitions) in group.replayed() {
+                let parts = if version.change == Change::Split(index) { PARTS } else { 1 };
+                for part in 0..parts {
+                    let shared = recording.about.locks[lock as usize].line;
+                    let line = match version.change {
+                        Change::OwnLines | Change::Split(_) if part > 0 => new_line(),
+                        Change::OwnLines => new_line(),
+                        _ => *lines.entry(shared).or_insert_with(&mut new_line),
+                    };
+                    locks.push((layout.objects.len(), acquisitions as f64));
+                    let name = layout.name(&group.name);
+                    layout.objects.push(Object { name, kind, line });
+                }
+            }
+            let words = if locks.len() > 1 { 0 } else { data_lines(group, host) };
+            let word = ObjectKind::Word { initial: 0, gains: None };
+            let mut data = Vec::new();
+            for _ in 0..words {
+                data.push(layout.objects.len());
+                let name = layout.name(&format!("data of {}", group.name));
+                layout.objects.push(Object { name, kind: word, line: new_line() });
+            }
+            layout.locks.push(locks);
+            layout.data.push(data);
+        }
+        layout
+    }
+
+    /// Returns a name that no object has.
+    fn name(&self, wanted: &str) -> String {
+        let number = self.objects.len();
+        let taken = self.objects.iter().any(|object| object.name == wanted);
+        if taken { format!("{wanted} ({number})") } else { wanted.to_owned() }
+    }
+}
+
+/// Returns the number of lines of data that come with a lock from another thread. If that is not
+/// known, because the lock stayed with one thread, one line.
+fn data_lines(group: &Group, host: HostNumbers) -> usize {
+    match group.data {
+        Some(data) if host.line > 0.0 => (data / host.line).round().min(MOST_LINES) as usize,
+        Some(_) => 0,
+        None => 1,
+    }
+}

@@ -1,0 +1,41 @@
+//! Changes of a recorded program, and numbers of its host.
+
+use lockyard_scenarios::LockKind;
+
+/// Number of locks into which `split` divides one.
+pub const PARTS: usize = 4;
+
+/// Numbers of a host that a script needs beside the recording.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct HostNumbers {
+    /// Cost of the recorded program's plain acquisition and release beyond that of the simulated
+    /// lock, in nanoseconds: instructions of the C library.
+    pub call: f64,
+    /// Cost of a line of data that comes from another core, in nanoseconds.
+    pub line: f64,
+}
+
+/// A change of the recorded program.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Change {
+    /// None.
+    #[default]
+    None,
+    /// The time under a group's locks halved.
+    HoldHalved(usize),
+    /// A group's locks split in [`PARTS`].
+    Split(usize),
+    /// Each lock in a cache line of its own.
+    OwnLines,
+}
+
+/// A variant of the recorded program.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Version {
+    /// A lock in place of all locks; those of the program if `None`.
+    pub lock: Option<LockKind>,
+    /// The change.
+    pub change: Change,
+    /// True if the program is being recorded, as for the comparison with the recorded rate.
+    pub recorder: bool,
+}

@@ -1,0 +1,180 @@
+//! The random walk of a recording.
+
+use super::layout::Layout;
+use super::version::{Change, HostNumbers, Version};
+use crate::model::{ClassModel, Model, Operation, VisitModel};
+use crate::recording::{Costs, Recording};
+use lockyard_scenarios::{Among, Choice, Region, Step, Times, Visit, Walk};
+use std::sync::Arc;
+
+/// Maximum length of the list of tasks' classes.
+const MOST_TASKS: usize = 256;
+
+/// Returns the walk.
+pub(super) fn walk(
+    recording: &Recording,
+    model: &Model,
+    host: HostNumbers,
+    version: Version,
+    layout: &Layout,
+) -> Walk {
+    let builder = Builder { recording, model, host, version, layout };
+    let Costs { park, wake_nobody, wake, .. } = recording.about.costs;
+    let mut walk = Walk {
+        tasks: tasks(&model.classes),
+        system_calls: [park, wake_nobody, wake],
+        ..Walk::default()
+    };
+    let all: usize = model.classes.iter().map(|class| class.count).sum();
+    for class in &model.classes {
+        let visits: Vec<Visit> =
+            class.visits.iter().map(|visit| builder.visit(class, visit)).collect();
+        for (visit, of) in visits.iter().zip(&class.visits) {
+            let work: f64 = visit.steps.iter().map(mean_work).sum();
+            walk.mean_work += work * of.count as f64 / all.max(1) as f64;
+        }
+        walk.classes.push(visits);
+    }
+    walk
+}
+
+/// Returns the mean local work of a step.
+pub(super) fn mean_work(step: &Step) -> f64 {
+    match step {
+        Step::Drawn { times, factor, .. } => times.mean() * factor,
+        Step::Sleep { times } => times.mean(),
+        step => step.inner().unwrap_or_default().iter().map(mean_work).sum(),
+    }
+}
+
+/// Returns the classes of tasks, in proportion to the classes' threads: any number of tasks from
+/// the first one on has nearly these proportions.
+fn tasks(classes: &[ClassModel]) -> Vec<usize> {
+    let all: usize = classes.iter().map(|class| class.threads.len()).sum();
+    let share = |class: &ClassModel| class.threads.len() as f64 / all.max(1) as f64;
+    let mut given = vec![0.0; classes.len()];
+    let mut tasks = Vec::new();
+    for number in 1..=all.min(MOST_TASKS) {
+        let lack = |index: usize| share(&classes[index]) * number as f64 - given[index];
+        let next = (0..classes.len()).max_by(|a, b| lack(*a).total_cmp(&lack(*b)).then(b.cmp(a)));
+        let Some(next) = next else { break };
+        given[next] += 1.0;
+        tasks.push(next);
+    }
+    tasks
+}
+
+/// Adds the time of a visit under each group's locks, with all that is nested.
+pub(super) fn held_times(visit: &VisitModel, held: &mut [f64]) {
+    let mut open: Vec<u32> = Vec::new();
+    for (index, operation) in visit.shape.iter().enumerate() {
+        let time: f64 = visit.segments.iter().map(|times| times[index].busy).sum();
+        open.iter().for_each(|group| held[*group as usize] += time);
+        match operation {
+            Operation::Enter { lock, .. } => open.push(*lock),
+            Operation::Leave => drop(open.pop()),
+        }
+    }
+}
+
+struct Builder<'a> {
+    recording: &'a Recording,
+    model: &'a Model,
+    host: HostNumbers,
+    version: Version,
+    layout: &'a Layout,
+}
+
+impl Builder<'_> {
+    fn visit(&self, class: &ClassModel, visit: &VisitModel) -> Visit {
+        // The steps of each lock that is open, outside first.
+        let mut open: Vec<(u32, Vec<Step>)> = Vec::new();
+        let mut steps = Vec::new();
+        for (index, operation) in visit.shape.iter().enumerate() {
+            let is_halved = |group: u32| self.version.change == Change::HoldHalved(group as usize);
+            let factor = if open.iter().any(|(group, _)| is_halved(*group)) { 0.5 } else { 1.0 };
+            let into = open.last_mut().map_or(&mut steps, |(_, steps)| steps);
+            self.pass(visit, index, factor, into);
+            match *operation {
+                Operation::Enter { lock, .. } => {
+                    let data = &self.layout.data[lock as usize];
+                    let touches = data.iter().map(|&object| Step::Touch { object });
+                    open.push((lock, touches.collect()));
+                }
+                Operation::Leave => {
+                    let Some((group, inner)) = open.pop() else { continue };
+                    let into = open.last_mut().map_or(&mut steps, |(_, steps)| steps);
+                    into.push(self.locked(group, inner));
+                }
+            }
+        }
+        let enters = visit.shape.iter();
+        let enters =
+            enters.filter(|operation| matches!(operation, Operation::Enter { .. })).count();
+        let next = visit.next.iter().map(|(index, count)| (*index, *count as f64));
+        let mut next = Choice::of(next);
+        if next == Choice::default() {
+            // Nothing was seen to follow it.
+            next = Choice::of(
+                class.visits.iter().enumerate().map(|(index, of)| (index, of.count as f64)),
+            );
+        }
+        Visit { steps, next, operations: enters as u64 }
+    }
+
+    fn locked(&self, group: u32, steps: Vec<Step>) -> Step {
+        let wait = Region::LockWait.into();
+        match self.layout.locks[group as usize].as_slice() {
+            [(object, _)] => Step::Locked { object: *object, wait, steps },
+            many => {
+                let among = Among(Arc::new(Choice::of(many.iter().copied())));
+                Step::LockedAmong { among, wait, steps }
+            }
+        }
+    }
+
+    /// Adds the time before an operation.
+    fn pass(&self, visit: &VisitModel, index: usize, factor: f64, steps: &mut Vec<Step>) {
+        let before = index.checked_sub(1).map(|before| visit.shape[before]);
+        let correction = self.correction(before, visit.shape[index]);
+        let of = |time: fn(&crate::model::Segment) -> f64| {
+            visit.segments.iter().map(move |times| time(&times[index]))
+        };
+        let slept: Vec<f64> = of(|segment| segment.slept).collect();
+        if slept.iter().any(|time| *time > 0.0) {
+            steps.push(Step::Sleep { times: Arc::new(Times::of(slept)) });
+        }
+        let busy = Times::of(of(|segment| segment.busy).map(|time| time + correction).collect());
+        if busy.longest() > 0.0 {
+            let region = if index == 0 { Region::System } else { Region::LockHold };
+            let activity = region.into();
+            steps.push(Step::Drawn { times: Arc::new(busy), factor, activity });
+        }
+    }
+
+    /// Returns the time that is added to a recorded one: less the cost of events, more what the
+    /// replay does not have.
+    fn correction(&self, before: Option<Operation>, after: Operation) -> f64 {
+        let costs = self.recording.about.costs;
+        let recorder = if self.version.recorder { costs.counted / 2.0 } else { 0.0 };
+        let hold = recorder - costs.hold;
+        let think = recorder + self.host.call - costs.think;
+        match (before, after) {
+            (None | Some(Operation::Leave), Operation::Enter { .. }) => think,
+            (Some(Operation::Enter { lock, .. }), after) => {
+                let group = &self.model.groups[lock as usize];
+                // The replay moves the data itself.
+                let data = match self.layout.data[lock as usize].len() {
+                    0 => 0.0,
+                    _ => group.data.unwrap_or(0.0) * group.handed_over,
+                };
+                let own = match after {
+                    Operation::Leave => hold,
+                    Operation::Enter { .. } => (hold + think) / 2.0,
+                };
+                own - data
+            }
+            (_, Operation::Leave) => (hold + think) / 2.0,
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Random walks: operations whose steps and times are drawn, as a recording has them. Scripts cannot
+//! say them. `lockyard-recording` makes them.
+
+use super::step::Step;
+use std::sync::Arc;
+
+/// A distribution of times, as bins of times that are alike.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Times {
+    bins: Vec<(f64, f64)>,
+    mean: f64,
+}
+
+/// Maximum number of bins. Half of them are for the hundredth part of the times that are longest.
+const BINS: usize = 128;
+
+impl Times {
+    /// Returns the distribution of samples, in nanoseconds. Its mean is theirs. Samples that are no
+    /// numbers, or below 0, count as 0.
+    pub fn of(mut samples: Vec<f64>) -> Times {
+        for sample in &mut samples {
+            *sample = if *sample > 0.0 { *sample } else { 0.0 };
+        }
+        samples.sort_by(f64::total_cmp);
+        let count = samples.len();
+        let mean = samples.iter().sum::<f64>() / count.max(1) as f64;
+        let tail = count - count.div_ceil(100).min(count);
+        let mut bins = Vec::new();
+        for (from, to) in [(0, tail), (tail, count)] {
+            let (size, parts) = (to - from, (to - from).min(BINS / 2));
+            for part in 0..parts {
+                let first = from + size * part / parts;
+                let last = from + size * (part + 1) / parts;
+                let of_bin = &samples[first..last];
+                let time = of_bin.iter().sum::<f64>() / of_bin.len() as f64;
+                bins.push((last as f64 / count as f64, time));
+            }
+        }
+        Times { bins, mean }
+    }
+
+    /// Returns the mean in nanoseconds.
+    pub fn mean(&self) -> f64 {
+        self.mean
+    }
+
+    /// Returns the longest time in nanoseconds.
+    pub fn longest(&self) -> f64 {
+        self.bins.last().map_or(0.0, |bin| bin.1)
+    }
+
+    /// Returns the time below which a share of all times is.
+    pub fn quantile(&self, share: f64) -> f64 {
+        let index = self.bins.partition_point(|bin| bin.0 <= share);
+        self.bins.get(index).or(self.bins.last()).map_or(0.0, |bin| bin.1)
+    }
+}
+
+/// A choice among several: each with the sum of its probability and of those before it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Choice(Vec<(f64, usize)>);
+
+impl Choice {
+    /// Returns the choice among these, with weights.
+    pub fn of(weights: impl IntoIterator<Item = (usize, f64)>) -> Choice {
+        let weights: Vec<(usize, f64)> = weights.into_iter().filter(|(_, w)| *w > 0.0).collect();
+        let all: f64 = weights.iter().map(|(_, weight)| weight).sum();
+        let mut sum = 0.0;
+        let each = weights.into_iter().map(|(index, weight)| {
+            sum += weight;
+            (sum / all, index)
+        });
+        Choice(each.collect())
+    }
+
+    /// Returns what a number from 0 to 1 chooses; 0 if there is nothing to choose.
+    pub fn at(&self, number: f64) -> usize {
+        let index = self.0.partition_point(|(sum, _)| *sum <= number);
+        self.0.get(index).or(self.0.last()).map_or(0, |(_, index)| *index)
+    }
+
+    /// Returns the choices with their probabilities.
+    pub fn probabilities(&self) -> impl Iterator<Item = (usize, f64)> {
+        let mut before = 0.0;
+        self.0.iter().map(move |&(sum, index)| {
+            let probability = sum - before;
+            before = sum;
+            (index, probability)
+        })
+    }
+}
+
+/// One operation of a random walk: its steps, and the choice of the next one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Visit {
+    /// The steps.
+    pub steps: Vec<Step>,
+    /// The visit after this one.
+    pub next: Choice,
+    /// Number of operations that this visit counts for, at least 1.
+    pub operations: u64,
+}
+
+/// A random walk. Tasks of different classes walk among different visits.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Walk {
+    /// Visits of each class, at least one.
+    pub classes: Vec<Vec<Visit>>,
+    /// Class of each task. Task number *n* has the class at place *n* modulo the length.
+    pub tasks: Vec<usize>,
+    /// Mean local work of an operation, in nanoseconds.
+    pub mean_work: f64,
+    /// Nanoseconds of the kernel's calls on a simulated machine: one that parks a thread, before it
+    /// compares; one that wakes nobody; and one that wakes a thread.
+    pub system_calls: [f64; 3],
+}
+
+impl Walk {
+    /// Returns the class of a task.
+    pub(crate) fn class(&self, task: u64) -> usize {
+        self.tasks[(task % self.tasks.len() as u64) as usize]
+    }
+
+    /// Returns the longest local work of an operation, in nanoseconds.
+    pub(crate) fn longest_work(&self) -> f64 {
+        fn longest(steps: &[Step]) -> f64 {
+            let of_one = |step: &Step| match step {
+                Step::Drawn { times, factor, .. } => times.longest() * factor,
+                Step::Sleep { times } => times.longest(),
+                step => step.inner().map_or(0.0, longest),
+            };
+            steps.iter().map(of_one).sum()
+        }
+        let visits = self.classes.iter().flatten();
+        visits.map(|visit| longest(&visit.steps)).fold(0.0, f64::max)
+    }
+}
+
+/// A lock among several, chosen anew each time.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Among(pub Arc<Choice>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_distribution_has_the_mean_and_the_tail_of_its_samples() {
+        let samples: Vec<f64> =
+            (0..10_000).map(|n| if n % 200 == 0 { 1e6 } else { 100.0 }).collect();
+        let mean = samples.iter().sum::<f64>() / samples.len() as f64;
+        let times = Times::of(samples);
+        let mut before = 0.0;
+        let of_bins: f64 = times
+            .bins
+            .iter()
+            .map(|&(sum, time)| {
+                let share = sum - before;
+                before = sum;
+                share * time
+            })
+            .sum();
+        assert!((times.mean() - mean).abs() < 1e-6 && (of_bins / mean - 1.0).abs() < 1e-9);
+        assert_eq!((times.quantile(0.5), times.longest()), (100.0, 1e6));
+        let none = Times::of(Vec::new());
+        assert_eq!((none.mean(), none.quantile(0.5)), (0.0, 0.0));
+        assert_eq!(Times::of(vec![-1.0, f64::NAN]).longest(), 0.0);
+        assert_eq!(Times::of(vec![7.0]).quantile(0.0), 7.0);
+    }
+
+    #[test]
+    fn a_choice_has_its_probabilities() {
+        let choice = Choice::of([(4, 1.0), (9, 0.0), (2, 3.0)]);
+        assert_eq!([0.0, 0.24, 0.26, 0.99, 1.0].map(|n| choice.at(n)), [4, 4, 2, 2, 2]);
+        assert_eq!(choice.probabilities().collect::<Vec<_>>(), [(4, 0.25), (2, 0.75)]);
+        assert_eq!(Choice::default().at(0.5), 0);
+    }
+}

@@ -1,0 +1,49 @@
+//! Steps of random walks.
+
+use super::prepared::Prepared;
+use super::stage::Stage;
+use super::task::Task;
+use crate::model::{Among, Step};
+use lockyard::platform::{Host, Ordering, Region, Word};
+use std::time::Duration;
+
+impl<S: Stage> Prepared<S> {
+    /// Performs a step that draws its time, its lock or its steps.
+    pub(super) fn perform_drawn(&self, step: &Step, factor: f64, task: &mut Task) {
+        match *step {
+            Step::Drawn { ref times, factor: own, activity } => {
+                let time = times.quantile(task.numbers.uniform()) * own * factor;
+                if time > 0.0 {
+                    S::work_in(activity, false, time);
+                }
+            }
+            Step::Sleep { ref times } => {
+                let time = times.quantile(task.numbers.uniform());
+                if let Some(bed) = self.bed().filter(|_| time > 0.0) {
+                    let before = S::Host::begin_activity(Region::Idle.into());
+                    // Nobody wakes the task before its time.
+                    S::Host::park(bed, 0, Some(Duration::from_nanos(time as u64)));
+                    S::Host::resume_activity(before);
+                }
+            }
+            Step::LockedAmong { among: Among(ref among), wait, ref steps } => {
+                let object = among.at(task.numbers.uniform());
+                self.perform_locked((object, wait, steps), factor, task);
+            }
+            Step::Touch { object } => {
+                let word = self.word(object);
+                // Relaxed: the word publishes no other memory. Its value never changes.
+                let value = word.load(Ordering::Relaxed);
+                word.store(value, Ordering::Relaxed);
+            }
+            Step::Walk { ref walk, factor: own } => {
+                let visits = &walk.classes[walk.class(task.number)];
+                let Some(visit) = visits.get(task.visit) else { return };
+                self.perform(&visit.steps, factor * own, task);
+                (1..visit.operations).for_each(|_| S::operation_done());
+                task.visit = visit.next.at(task.numbers.uniform());
+            }
+            _ => unreachable!("the interpreter performs all other steps"),
+        }
+    }
+}
