@@ -68,7 +68,7 @@ pub(crate) fn prepare(arguments: &Arguments) {
     MILLIS.store(arguments.millis, Ordering::Relaxed);
     FAULT.store(arguments.fault.map_or(0, |fault| fault as u32 + 1), Ordering::Relaxed);
     host::WAKES_NOBODY.store(arguments.fault == Some(Fault::Wake), Ordering::Relaxed);
-    objects::prepare(arguments.cpus as u32);
+    objects::prepare(arguments.cpus as u32, arguments.fault == Some(Fault::Free));
     for (index, cpu) in CPUS.iter().enumerate() {
         for (which, state) in cpu.random.iter().enumerate() {
             let number = arguments.seed ^ ((2 * index + which) as u64) << 32;
@@ -86,7 +86,12 @@ pub(crate) fn run() -> ! {
     interrupts::arm_timer();
     flag::enable();
     let fault = FAULT.load(Ordering::Relaxed);
-    let faulty = [locks::LOAD_AND_STORE_PART, locks::PV_TICKET_PART, locks::INTERRUPTS_ON_PART];
+    let faulty = [
+        locks::LOAD_AND_STORE_PART,
+        locks::PV_TICKET_PART,
+        locks::INTERRUPTS_ON_PART,
+        objects::PART,
+    ];
     match faulty.get((fault as usize).wrapping_sub(1)) {
         Some(part) => one_part(cpu, part),
         None => PARTS.iter().for_each(|part| one_part(cpu, part)),
@@ -109,7 +114,7 @@ pub(crate) fn run() -> ! {
     if fault == 0 {
         report();
     }
-    console::line(format_args!("passed: {} CPUs", cpu::all().len()));
+    console::line(format_args!("passed on CPUs: {}", cpu::all().len()));
     console::end(Verdict::Passed)
 }
 
