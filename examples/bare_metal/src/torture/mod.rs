@@ -55,13 +55,13 @@ const PARTS: [Part; 9] = [
 /// Time of each part, in milliseconds.
 static MILLIS: AtomicU64 = AtomicU64::new(0);
 /// Rounds that each processor makes at least in each part, on a host that is too busy for more.
-const FEWEST: u64 = 10;
+const FEWEST: u64 = 2;
 /// The mistake to make, as `Fault as u32 + 1`.
 static FAULT: AtomicU32 = AtomicU32::new(0);
 
 /// Number of ticks of one processor without progress of any, after which the machine is stuck. It
 /// is not a time: a host may stop the machine as long as it likes.
-const STUCK_AFTER: u64 = 5_000;
+const STUCK_AFTER: u64 = 2_000;
 
 /// Prepares everything, before the other processors start.
 pub(crate) fn prepare(arguments: &Arguments) {
