@@ -24,7 +24,7 @@ pub(crate) struct Arguments {
     pub(crate) cpus: usize,
     /// Time of each part of the torture, in milliseconds.
     pub(crate) millis: u64,
-    /// What all random numbers come from.
+    /// Start of all random numbers.
     pub(crate) seed: u64,
     /// The mistake to make.
     pub(crate) fault: Option<Fault>,

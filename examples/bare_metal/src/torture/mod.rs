@@ -32,11 +32,11 @@ use check;
 /// One part of the torture.
 struct Part {
     name: &'static str,
-    /// What one processor does before the others start.
+    /// Runs on one processor, before the others start.
     begin: fn(),
-    /// What every processor does, again and again.
+    /// Runs on every processor, again and again.
     round: fn(&Cpu),
-    /// What one processor checks when all have finished. Handlers still run.
+    /// Checks on one processor, when all have finished. Handlers still run.
     end: fn(),
 }
 
@@ -173,7 +173,7 @@ fn wait_for_all() {
     }
 }
 
-/// What the timer's handler does. Calls may interrupt it.
+/// Uses locks from the timer's handler. Calls may interrupt it.
 pub(crate) fn timer(cpu: &Cpu) {
     check_progress(cpu);
     locks::visit_from_timer(cpu);
@@ -181,7 +181,7 @@ pub(crate) fn timer(cpu: &Cpu) {
     counters::update(cpu);
 }
 
-/// What the handler of another processor's call does.
+/// Uses locks from the handler of another processor's call.
 pub(crate) fn call(cpu: &Cpu) {
     locks::visit_from_call(cpu);
     references::use_one(cpu);
