@@ -8,7 +8,7 @@ use core::time::Duration;
 use x86_64::instructions::interrupts::without_interrupts;
 use x86_64::instructions::port::Port;
 
-/// Where the registers lie after a reset.
+/// Address of the registers after a reset.
 const BASE: usize = 0xfee0_0000;
 
 const OWN_ADDRESS: usize = 0x20;

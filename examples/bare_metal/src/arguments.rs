@@ -14,6 +14,8 @@ pub(crate) enum Fault {
     Wake,
     /// Interrupts stay on while a lock is held that handlers take.
     Context,
+    /// An object without references is freed at once, and not after its readers have left.
+    Free,
 }
 
 /// The command line's words.
@@ -22,7 +24,7 @@ pub(crate) struct Arguments {
     pub(crate) cpus: usize,
     /// Time of each part of the torture, in milliseconds.
     pub(crate) millis: u64,
-    /// What all random numbers come from.
+    /// Start of all random numbers.
     pub(crate) seed: u64,
     /// The mistake to make.
     pub(crate) fault: Option<Fault>,
@@ -74,7 +76,8 @@ impl Arguments {
                         "lock" => Some(Fault::Lock),
                         "wake" => Some(Fault::Wake),
                         "context" => Some(Fault::Context),
-                        _ => return Err(wrong("lock, wake or context")),
+                        "free" => Some(Fault::Free),
+                        _ => return Err(wrong("lock, wake, context or free")),
                     };
                 }
                 _ => return Err(wrong("cpus=, millis=, seed= and fault= are allowed")),

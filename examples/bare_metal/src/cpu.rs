@@ -172,7 +172,7 @@ pub(crate) fn start_others(rsdp: usize, run: fn() -> !) {
 
 /// Number that the processor gets that starts next.
 static NEXT: AtomicU32 = AtomicU32::new(0);
-/// What it then calls, a `fn() -> !`.
+/// Function that it then calls, a `fn() -> !`.
 static OTHERS_RUN: AtomicU64 = AtomicU64::new(0);
 
 /// The first line of Rust of each processor but the first.

@@ -97,8 +97,8 @@ unsafe impl Host for Kernel {
                     }
                     apic::set_timer(left); // its handler sets it to the next tick again
                 }
-                // SAFETY: only handlers run meanwhile. `sti` takes effect after the next instruction,
-                // so no interrupt comes before the halt.
+                // SAFETY: only handlers run meanwhile. `sti` takes effect after the next
+                // instruction, so no interrupt comes before the halt.
                 unsafe { asm!("sti", "hlt", "cli", options(nostack)) };
             }
         }

@@ -24,7 +24,7 @@ use console::Verdict;
 use core::panic::PanicInfo;
 use core::ptr::with_exposed_provenance;
 
-/// What the loader tells the first processor (the PVH boot protocol, `hvm_start_info`).
+/// Information of the loader for the first processor (the PVH boot protocol, `hvm_start_info`).
 #[repr(C)]
 struct StartInformation {
     magic: u32,

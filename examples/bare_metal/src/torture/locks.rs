@@ -214,7 +214,7 @@ pub(super) const INTERRUPTS_ON_PART: Part = Part {
     end: || OPEN.check(),
 };
 
-/// What the timer's handler does here.
+/// Visits locks from the timer's handler.
 pub(super) fn visit_from_timer(cpu: &Cpu) {
     TIMERS.visit(cpu);
     match cpu.random() & 1 {
@@ -223,7 +223,7 @@ pub(super) fn visit_from_timer(cpu: &Cpu) {
     }
 }
 
-/// What the handler of a call does here.
+/// Visits a lock from the handler of a call.
 pub(super) fn visit_from_call(cpu: &Cpu) {
     SHARED_QUEUE.visit(cpu);
 }

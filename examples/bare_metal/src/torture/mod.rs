@@ -32,11 +32,11 @@ use check;
 /// One part of the torture.
 struct Part {
     name: &'static str,
-    /// What one processor does before the others start.
+    /// Runs on one processor, before the others start.
     begin: fn(),
-    /// What every processor does, again and again.
+    /// Runs on every processor, again and again.
     round: fn(&Cpu),
-    /// What one processor checks when all have finished. Handlers still run.
+    /// Checks on one processor, when all have finished. Handlers still run.
     end: fn(),
 }
 
@@ -55,20 +55,20 @@ const PARTS: [Part; 9] = [
 /// Time of each part, in milliseconds.
 static MILLIS: AtomicU64 = AtomicU64::new(0);
 /// Rounds that each processor makes at least in each part, on a host that is too busy for more.
-const FEWEST: u64 = 10;
+const FEWEST: u64 = 2;
 /// The mistake to make, as `Fault as u32 + 1`.
 static FAULT: AtomicU32 = AtomicU32::new(0);
 
 /// Number of ticks of one processor without progress of any, after which the machine is stuck. It
 /// is not a time: a host may stop the machine as long as it likes.
-const STUCK_AFTER: u64 = 5_000;
+const STUCK_AFTER: u64 = 2_000;
 
 /// Prepares everything, before the other processors start.
 pub(crate) fn prepare(arguments: &Arguments) {
     MILLIS.store(arguments.millis, Ordering::Relaxed);
     FAULT.store(arguments.fault.map_or(0, |fault| fault as u32 + 1), Ordering::Relaxed);
     host::WAKES_NOBODY.store(arguments.fault == Some(Fault::Wake), Ordering::Relaxed);
-    objects::prepare(arguments.cpus as u32);
+    objects::prepare(arguments.cpus as u32, arguments.fault == Some(Fault::Free));
     for (index, cpu) in CPUS.iter().enumerate() {
         for (which, state) in cpu.random.iter().enumerate() {
             let number = arguments.seed ^ ((2 * index + which) as u64) << 32;
@@ -86,7 +86,12 @@ pub(crate) fn run() -> ! {
     interrupts::arm_timer();
     flag::enable();
     let fault = FAULT.load(Ordering::Relaxed);
-    let faulty = [locks::LOAD_AND_STORE_PART, locks::PV_TICKET_PART, locks::INTERRUPTS_ON_PART];
+    let faulty = [
+        locks::LOAD_AND_STORE_PART,
+        locks::PV_TICKET_PART,
+        locks::INTERRUPTS_ON_PART,
+        objects::PART,
+    ];
     match faulty.get((fault as usize).wrapping_sub(1)) {
         Some(part) => one_part(cpu, part),
         None => PARTS.iter().for_each(|part| one_part(cpu, part)),
@@ -109,7 +114,7 @@ pub(crate) fn run() -> ! {
     if fault == 0 {
         report();
     }
-    console::line(format_args!("passed: {} CPUs", cpu::all().len()));
+    console::line(format_args!("passed on CPUs: {}", cpu::all().len()));
     console::end(Verdict::Passed)
 }
 
@@ -168,7 +173,7 @@ fn wait_for_all() {
     }
 }
 
-/// What the timer's handler does. Calls may interrupt it.
+/// Uses locks from the timer's handler. Calls may interrupt it.
 pub(crate) fn timer(cpu: &Cpu) {
     check_progress(cpu);
     locks::visit_from_timer(cpu);
@@ -176,7 +181,7 @@ pub(crate) fn timer(cpu: &Cpu) {
     counters::update(cpu);
 }
 
-/// What the handler of another processor's call does.
+/// Uses locks from the handler of another processor's call.
 pub(crate) fn call(cpu: &Cpu) {
     locks::visit_from_call(cpu);
     references::use_one(cpu);

@@ -7,7 +7,7 @@ use crate::cpu::Cpu;
 use crate::host::Kernel;
 use crate::memory;
 use core::hint::spin_loop;
-use core::sync::atomic::{AtomicU64, AtomicUsize};
+use core::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use lockyard::on;
 use lockyard::platform::{NativeU64, Ordering, Word};
 use lockyard::reclaim::Owned;
@@ -43,6 +43,9 @@ static DOMAIN: on::Domain<Kernel> = on::Domain::new();
 /// The objects that can be found, as the bits of an `Owned<Object>`, or 0.
 static TABLE: [NativeU64; 8] = [const { NativeU64::new(0) }; 8];
 
+/// True if no reader is waited for: a fault that readers must notice.
+static FREES_AT_ONCE: AtomicBool = AtomicBool::new(false);
+
 static MADE: AtomicU64 = AtomicU64::new(0);
 static FREED: AtomicU64 = AtomicU64::new(0);
 /// Bytes of the heap that were in use before the first object.
@@ -73,7 +76,13 @@ unsafe fn put(bits: u64) {
     drop(last);
     // SAFETY: no reference is left and none can be taken, so the table has none either: the object
     // is out of reach. Only this processor found the last reference.
-    unsafe { DOMAIN.retire_owned(Owned::<Object, Kernel>::from_bits(bits)) };
+    let object = unsafe { Owned::<Object, Kernel>::from_bits(bits) };
+    if FREES_AT_ONCE.load(Ordering::Relaxed) {
+        drop(object); // readers may have it, which is the fault
+        return;
+    }
+    // SAFETY: as above.
+    unsafe { DOMAIN.retire_owned(object) };
 }
 
 /// Looks at an object without a reference. For handlers: it takes no memory and frees none.
@@ -83,8 +92,15 @@ pub(super) fn look(cpu: &Cpu) {
     // SAFETY: the table's objects are `Owned`, and retired to the guard's domain.
     if let Some(object) = unsafe { guard.deref_bits::<Object>(bits) } {
         object.check();
-        spin_loop();
+        pause(cpu.random() & 31);
         object.check();
+    }
+}
+
+/// Gives others time to take away what this processor uses.
+fn pause(work: u64) {
+    for _ in 0..work {
+        spin_loop();
     }
 }
 
@@ -94,14 +110,16 @@ fn keep(place: &NativeU64, work: u64) {
     let bits = place.load(Ordering::Acquire); // see `replace`
     // SAFETY: as in `look`.
     let found = unsafe { guard.deref_bits::<Object>(bits) };
-    let Some(object) = found.filter(|object| object.life.get_not_dead()) else { return };
+    let Some(object) = found else { return };
+    pause(work);
     object.check();
+    if !object.life.get_not_dead() {
+        return;
+    }
     drop(guard);
     // SAFETY: the reference keeps it.
     if let Some(object) = unsafe { Owned::<Object, Kernel>::deref_bits(bits) } {
-        for _ in 0..work {
-            spin_loop();
-        }
+        pause(work);
         object.check();
     }
     // SAFETY: the reference is the one above.
@@ -113,7 +131,7 @@ fn round(cpu: &Cpu) {
         let random = cpu.random();
         let place = &TABLE[random as usize % TABLE.len()];
         if random >> 16 & 3 != 0 {
-            keep(place, random >> 8 & 15);
+            keep(place, random >> 8 & 31);
             continue;
         }
         let object = Object { life: on::LockRef::new(1), content: AtomicU64::new(ALIVE) };
@@ -127,7 +145,8 @@ fn round(cpu: &Cpu) {
 
 /// Makes the records of all processors. Handlers look from the first tick on, and a handler must
 /// not be the first to enter.
-pub(super) fn prepare(cpus: u32) {
+pub(super) fn prepare(cpus: u32, frees_at_once: bool) {
+    FREES_AT_ONCE.store(frees_at_once, Ordering::Relaxed);
     let reserved = DOMAIN.reserve(cpus);
     check!(reserved.is_ok(), "{NAME}: there is no memory for the domain");
 }
