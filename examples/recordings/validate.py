@@ -151,14 +151,17 @@ def predict(directory, lockyard):
             threads = ",".join(map(str, [recorded, *wanted]))
             command = [lockyard, "predict", str(file), "-m", "host", "-t", threads, "--ungated"]
             done = subprocess.run(
-                [*command, "--format", "json"], capture_output=True, text=True, timeout=900
+                [*command, "--format", "markdown"], capture_output=True, text=True, timeout=900
             )
             if done.returncode != 0:
                 print(f"| {name} | {recorded} | {done.stderr.strip()[-200:]} | | | | |")
                 continue
-            result = json.loads(done.stdout)
-            figures = {row["threads"]: row["predicted"] for row in result["rows"]}
-            notes = result["notes"]
+            lines = done.stdout.splitlines()
+            rows = [line.split("|") for line in lines if line.startswith("| recorded")]
+            figures = {}
+            for row in rows:
+                figures.setdefault(int(row[2]), float(re.sub(r"[^0-9.]", "", row[3])))
+            notes = [line for line in lines if not line.startswith("|")]
             gate = next((note for note in notes if note.startswith("Gate:")), "")
             off = re.search(r"\(([-+][0-9.]+ %);", gate)
             passed = "passed" in gate

@@ -117,6 +117,7 @@ impl Gated<'_> {
                 row.key.variant.push_str(NOT_GATED);
             }
         }
+        document.environment.push(("gate".to_owned(), self.gate.sentence()));
         document.notes.push(self.gate.sentence());
         document.notes.extend(self.recorded.assumptions());
     }

@@ -302,3 +302,105 @@ fn throughput(
     let effort = SimulationEffort::usual(machine, &placement, threads);
     Ok(simulate(&cell, &RunPlan::of_windows(effort))?.throughput)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use lockyard_recording::recording::{About, Costs, Event, How, Kind, LockAbout, Window};
+
+    /// Visits in each of two windows, and between them.
+    const WITHIN: u64 = 400;
+    const BETWEEN: u64 = 20_000;
+
+    /// Returns a recording of one thread that is 1,000 ns outside of its lock and 100 ns under it.
+    /// Each visit between the windows takes `between` nanoseconds.
+    fn recording(between: f64, host: Option<String>) -> Recording {
+        let visit = [
+            Event::Acquired { after: 1_030, lock: 0, site: 0, how: How::Waits, wait: 0 },
+            Event::Released { after: 110, lock: 0 },
+        ];
+        let events: Vec<Event> = (0..WITHIN).flat_map(|_| visit).collect();
+        let window = |begin, acquisitions| Window {
+            thread: 1,
+            begin,
+            acquisitions,
+            continues: false,
+            events: events.clone(),
+        };
+        let first = window(0, 0);
+        let begin = first.duration() + (BETWEEN as f64 * between) as u64;
+        let second = window(begin, WITHIN + BETWEEN);
+        let about = About {
+            command: vec!["made".to_owned()],
+            seconds: (begin + second.duration()) as f64 / 1e9,
+            cpus: 4,
+            locks: vec![LockAbout { name: "m".to_owned(), kind: Kind::Mutex, line: 1 }],
+            sites: vec!["s".to_owned()],
+            costs: Costs {
+                hold: 10.0,
+                think: 30.0,
+                counted: 20.0,
+                plain: 25.0,
+                ..Costs::default()
+            },
+            host,
+            ..About::default()
+        };
+        Recording { about, windows: vec![first, second] }
+    }
+
+    fn skylake() -> Option<String> {
+        let machines = concat!(env!("CARGO_MANIFEST_DIR"), "/../../machines/");
+        Some(
+            std::fs::read_to_string(format!("{machines}skylake-client-4c.toml"))
+                .expect("it is there"),
+        )
+    }
+
+    #[test]
+    fn the_gate_passes_a_run_that_the_replay_repeats_and_no_other() {
+        // 1,000 and 100 ns of work, 25 of plain calls, 20 of the recorder.
+        let right = Recorded::new(recording(1_145.0, skylake())).expect("it is replayed");
+        let gate = right.gate().expect("it runs");
+        let predicted = gate.predicted.expect("there is a host");
+        assert!((predicted * 1_145.0 / 1e9 - 1.0).abs() < 0.02, "{gate:?}");
+        assert_eq!(gate.refused, None);
+        assert!(gate.sentence().contains("passed"), "{}", gate.sentence());
+        let slower = Recorded::new(recording(1_400.0, skylake())).expect("it is replayed");
+        let gate = slower.gate().expect("it runs");
+        assert!(gate.refused.as_ref().is_some_and(|why| why.contains("off by +")), "{gate:?}");
+        let nowhere = Recorded::new(recording(1_145.0, None)).expect("it is replayed");
+        let gate = nowhere.gate().expect("it runs");
+        assert!(gate.predicted.is_none() && gate.refused.is_some(), "{gate:?}");
+    }
+
+    #[test]
+    fn threads_scale_until_the_lock_is_never_free() {
+        let recorded = Recorded::new(recording(1_145.0, skylake())).expect("it is replayed");
+        let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
+        let figure = |name: &str, threads| {
+            let variant = recorded.script.variant(name).expect("it has it");
+            throughput(&machine, variant, threads).expect("it runs")
+        };
+        let alone = figure(RECORDED, 1);
+        assert!((alone * 1_125.0 / 1e9 - 1.0).abs() < 0.03, "{alone}");
+        assert!(figure("mcs", 4) > 3.0 * alone);
+        // 100 ns under the lock: at most ten million a second, less the hand-overs.
+        let many = figure("mcs", 24);
+        assert!(many < 1e7 && many > 2.5 * alone, "{many}");
+        assert!(figure("hold-halved", 24) > many * 0.8 && figure("split-4", 24) > 2.0 * many);
+    }
+
+    #[test]
+    fn more_threads_than_hardware_threads_share_them() {
+        let recorded = Recorded::new(recording(1_145.0, skylake())).expect("it is replayed");
+        let host = recorded.host.as_ref().expect("it has one");
+        let variant = recorded.script.variants[0].clone();
+        let room = host.hardware_threads();
+        let alone = throughput(host, &on(host, variant.clone(), 1), 1).expect("it runs");
+        let shared = on(host, variant, 2 * room);
+        assert_eq!(shared.guests, Some(1));
+        let more = throughput(host, &shared, 2 * room).expect("it runs");
+        assert!(more > alone && more < 1.05 * room as f64 * alone, "{alone} {more}");
+    }
+}
