@@ -169,6 +169,7 @@ fn simulate(requests: &[PredictRequest], options: &Predict) -> Result<Found, Fai
         all.predictions.append(found);
     }
     bar.finish_and_clear();
+    progress::note_speed();
     Ok(all)
 }
 
@@ -281,5 +282,6 @@ fn of_figures(rows: &[Row]) -> Vec<String> {
 
 /// Sentence about the intervals of predicted figures.
 const INTERVAL: &str = "Intervals cover the spread over seeds, and errors of 20 % in the \
-                        clock, in the latencies between cores and in the local work. They do not \
-                        bound the error.";
+                        clock, in the latencies between cores and in the local work. Between \
+                        complexes they also cover the values of two numbers that different hosts \
+                        ask for. They do not bound the error.";

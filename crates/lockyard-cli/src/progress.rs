@@ -4,6 +4,7 @@
 use crate::errors::complain;
 use crate::screen::screen;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use lockyard_sim::HostWork;
 use std::io::IsTerminal;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -94,6 +95,27 @@ pub(crate) fn announce(estimate: Duration) {
     }
 }
 
+/// Work of the simulations from which their speed is printed. Less work says little about it.
+const LEAST_WORK: Duration = Duration::from_secs(10);
+
+/// Prints the speed of this host's simulations, if they took long enough.
+pub(crate) fn note_speed() {
+    if let Some(line) = speed(lockyard_sim::host_work()).filter(|_| !screen().quiet) {
+        complain(&line);
+    }
+}
+
+/// Formats the speed of simulations.
+fn speed(work: HostWork) -> Option<String> {
+    let per_second = work.per_second().filter(|_| work.time >= LEAST_WORK)?;
+    Some(format!(
+        "note: simulated {:.0} million platform operations, {:.1} million a second on each thread \
+         of this host",
+        work.platform_operations as f64 / 1e6,
+        per_second / 1e6
+    ))
+}
+
 /// Formats an estimated time, rounded to a sensible precision.
 fn in_words(time: Duration) -> String {
     let seconds = time.as_secs_f64().round();
@@ -118,6 +140,24 @@ mod tests {
         assert_eq!(said(0, 120, "rounds", elapsed), "0 of 120 rounds, 2 min elapsed");
         assert_eq!(said(1, 336, "cells", elapsed), "1 of 336 cells, 2 min elapsed");
         assert_eq!(said(9, 9, "rounds", elapsed), "9 of 9 rounds, 2 min elapsed, about 0 s left");
+    }
+
+    #[test]
+    fn the_speed_is_that_of_one_thread_of_this_host() {
+        let of = |seconds| {
+            speed(HostWork {
+                platform_operations: 600_000_000,
+                time: Duration::from_secs_f64(seconds),
+            })
+        };
+        assert_eq!(
+            of(120.0).as_deref(),
+            Some(
+                "note: simulated 600 million platform operations, 5.0 million a second on each \
+                 thread of this host"
+            )
+        );
+        assert_eq!((of(9.9), of(0.0)), (None, None), "too little to tell");
     }
 
     #[test]

@@ -41,6 +41,7 @@ pub(crate) fn run(options: &Reproduce) -> Result<(), Failure> {
     let bar = progress::bar(cells, "cells simulated");
     let report = reproduce::run(&request, &tables, &|| bar.inc(1));
     bar.finish_and_clear();
+    progress::note_speed();
     let report = report?;
     let mut document = document(&report, request.measure.is_some());
     let extent = Extent::rows(report.rows.len(), report.asked);
@@ -152,6 +153,7 @@ fn train(options: &Reproduce) -> Result<(), Failure> {
     let bar = progress::bar(training::count(), "cells simulated");
     let report = training::report(options.common.jobs(), &|| bar.inc(1));
     bar.finish_and_clear();
+    progress::note_speed();
     let report = report?;
     let finished = report.rows.len();
     let mut document = Document {

@@ -5,6 +5,10 @@
 //! is simulated anew in two short runs with the same seeds. (`--sensitivity` changes every number
 //! of the machine separately, which takes ten times as long.)
 //!
+//! Where tasks are in several complexes, two more numbers change: those of the protocol between
+//! complexes that one host decides. They take the least and the greatest value that a host asks
+//! for.
+//!
 //! Each end of the interval is the root of a sum of squares: those of the changes, and that of the
 //! confidence interval of the mean over the seeds. Two questions that the model leaves open widen
 //! the interval. It includes the figure for SMT siblings that share nothing of an ownership, and
@@ -20,7 +24,7 @@ use lockyard_scenarios::{Metric, PublishedRun, Step, Variant};
 use lockyard_sim::Machine;
 
 /// Relative change of an input.
-const CHANGE: f64 = 0.2;
+pub const CHANGE: f64 = 0.2;
 
 /// Length and number of runs with changed inputs.
 const EFFORT: SimulationEffort = SimulationEffort { seeds: 2, ..SimulationEffort::SEARCH };
@@ -39,6 +43,14 @@ const ALONE: [&str; 7] = [
 /// Latencies to which a family's scale does not apply.
 const NOT_SCALED: [&str; 4] =
     ["cycles.socket_leg", "cycles.complex_leg", "cycles.directory", "cycles.jitter"];
+
+/// Numbers of the protocol between complexes, each with the least and the greatest value that a host
+/// asks for. A family has the value of one host, and no second one of its kind checks it.
+///
+/// The weights are those of `amd-zen` and `intel-ring`. The legs are that of `amd-zen`, and that
+/// which a Gold 6242 wants by the rule of `intel-mesh` (`machines/families/`).
+const BY_ONE_HOST: [(&str, [f64; 2]); 2] =
+    [("protocol.granted_legs", [0.28, 1.3]), ("protocol.snoop_weight", [0.77, 20.0])];
 
 /// Name of the number that scales all latencies of a family.
 const SCALE: &str = "family.scale";
@@ -60,20 +72,20 @@ pub fn of(
     let plan = RunPlan::of_run(EFFORT, run);
     let throughput = |cell: &CellSpec| simulate(cell, &plan).map(|found| found.throughput);
     let base = throughput(cell)?;
-    let (mut down, mut up) = (by_seeds.powi(2), by_seeds.powi(2));
-    let mut add = |changes: [f64; 2]| {
-        let largest = |direction: f64| {
-            changes.into_iter().map(|change| (change / base - 1.0) * direction).fold(0.0, f64::max)
-        };
-        down += largest(-1.0).powi(2);
-        up += largest(1.0).powi(2);
-    };
+    let mut spread = Spread::new(by_seeds);
+    let mut add = |changes: [f64; 2]| spread.add(changes.map(|change| change / base - 1.0));
     for change in [clock, latencies] {
         let with = |factor: f64| {
             let machine = change(cell.machine, factor);
             throughput(&CellSpec { machine: &machine, ..*cell })
         };
         add([with(1.0 - CHANGE)?, with(1.0 + CHANGE)?]);
+    }
+    if are_in_several_complexes(cell) {
+        for machines in by_one_host(cell.machine) {
+            let with = |machine: &Machine| throughput(&CellSpec { machine, ..*cell });
+            add([with(&machines[0])?, with(&machines[1])?]);
+        }
     }
     if works(&cell.variant.steps) || cell.local_work > 0.0 {
         let with = |factor: f64, local_work: f64| {
@@ -85,7 +97,8 @@ pub fn of(
         add([with(1.0 - CHANGE, least)?, with(1.0 + CHANGE, greatest)?]);
     }
     let figure = prediction.throughput;
-    let mut interval = (figure * (1.0 - down.sqrt()).max(0.0), figure * (1.0 + up.sqrt()));
+    let (low, high) = spread.ends();
+    let mut interval = (figure * low, figure * high);
     let by_rate = prediction.long.and_then(|long| long.by_rate);
     let ends = by_rate.into_iter().flat_map(|(low, high)| [low, high]);
     for other in ends.chain(prediction.siblings_apart) {
@@ -94,9 +107,39 @@ pub fn of(
     Ok(Some(metric.range(interval, cell.threads)))
 }
 
+/// Distances of an interval's ends from its figure, while they are summed up.
+#[derive(Clone, Copy, Debug)]
+pub struct Spread {
+    /// Sum of the squares of relative changes downwards.
+    down: f64,
+    /// Sum of the squares of relative changes upwards.
+    up: f64,
+}
+
+impl Spread {
+    /// Returns the spread of a figure that runs know up to this share of it.
+    pub fn new(by_seeds: f64) -> Self {
+        Spread { down: by_seeds.powi(2), up: by_seeds.powi(2) }
+    }
+
+    /// Adds the relative changes of the figure that an input causes.
+    pub fn add(&mut self, changes: [f64; 2]) {
+        let largest = |direction: f64| {
+            changes.into_iter().map(|change| change * direction).fold(0.0, f64::max)
+        };
+        self.down += largest(-1.0).powi(2);
+        self.up += largest(1.0).powi(2);
+    }
+
+    /// Returns the ends of the interval, as factors of the figure.
+    pub fn ends(self) -> (f64, f64) {
+        ((1.0 - self.down.sqrt()).max(0.0), 1.0 + self.up.sqrt())
+    }
+}
+
 /// Returns half of the 95 % confidence interval of the mean of runs, relative to the mean. Returns
 /// `None` with fewer than two runs.
-fn by_seeds(runs: &[f64]) -> Option<f64> {
+pub fn by_seeds(runs: &[f64]) -> Option<f64> {
     let mean = statistics::mean(runs)?;
     if runs.len() < 2 {
         return None;
@@ -114,13 +157,13 @@ fn with(machine: Machine, name: &str, factor: f64) -> Machine {
     changed.unwrap_or(machine)
 }
 
-/// Returns the machine with another clock, which changes all of its times.
-fn clock(machine: &Machine, factor: f64) -> Machine {
+/// Returns the machine with its clock multiplied by `factor`, which changes all of its times.
+pub fn clock(machine: &Machine, factor: f64) -> Machine {
     with(machine.clone(), "clock.ghz", factor)
 }
 
-/// Returns the machine with different latencies between its cores.
-fn latencies(machine: &Machine, factor: f64) -> Machine {
+/// Returns the machine with the latencies between its cores multiplied by `factor`.
+pub fn latencies(machine: &Machine, factor: f64) -> Machine {
     let all = machine.parameters().iter().map(|parameter| parameter.name.clone());
     let of_cores =
         all.filter(|name| name.starts_with("cycles.") && !ALONE.contains(&name.as_str()));
@@ -131,6 +174,22 @@ fn latencies(machine: &Machine, factor: f64) -> Machine {
         of_cores.collect()
     };
     names.iter().fold(machine.clone(), |machine, name| with(machine, name, factor))
+}
+
+/// Returns the machine with each number that one host decides at the least and at the greatest
+/// value that a host asks for.
+pub fn by_one_host(machine: &Machine) -> impl Iterator<Item = [Machine; 2]> {
+    BY_ONE_HOST.into_iter().map(|(name, values)| {
+        values.map(|value| machine.clone().with(name, value).unwrap_or_else(|| machine.clone()))
+    })
+}
+
+/// Returns `true` if the tasks of a cell are in several complexes.
+fn are_in_several_complexes(cell: &CellSpec) -> bool {
+    let places = cell.placement.places(cell.machine, cell.threads, 1);
+    let mut complexes = places.into_iter().map(|place| cell.machine.place(place).complex);
+    let first = complexes.next();
+    complexes.any(|complex| Some(complex) != first)
 }
 
 /// Returns the least and the greatest local work for the steps that share it. These are the limits
@@ -270,6 +329,25 @@ mod tests {
         for name in ALONE.into_iter().chain(["clock.ghz", "protocol.run_ahead"]) {
             assert_eq!(number(&slower, name), number(&machine, name), "{name}");
         }
+    }
+
+    #[test]
+    fn what_one_host_decides_widens_the_interval_between_sockets_only() {
+        let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
+        for ([least, greatest], (name, values)) in by_one_host(&machine).zip(BY_ONE_HOST) {
+            let value = |machine: &Machine| machine.parameter(name).and_then(|p| p.value.number());
+            assert_eq!([value(&least), value(&greatest)], values.map(Some));
+            let own = value(&machine).expect("it has it");
+            assert!((values[0]..=values[1]).contains(&own), "{name}: {own}");
+        }
+        let text = format!(
+            "name = \"s\"\n[[objects]]\nname = \"m\"\nkind = \"lock\"\nlock = \"queued\"\n[[variants]]\nname = \"v\"\n{ENTER}{LEAVE}"
+        );
+        let script = Script::parse("s.toml", &text).expect("it is a script");
+        let placement = MachinePlacement::Order(Order::SiblingsLast);
+        let cell = CellSpec::first_of(&machine, &script, &placement, 24);
+        assert!(!are_in_several_complexes(&cell), "one socket has 24 cores");
+        assert!(are_in_several_complexes(&CellSpec { threads: 25, ..cell }));
     }
 
     #[test]

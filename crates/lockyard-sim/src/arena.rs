@@ -69,6 +69,11 @@ impl Arena {
         self.memory.as_ptr() as usize
     }
 
+    /// Number of bytes from the first one to the end of those that were handed out.
+    pub(crate) fn used(&self) -> usize {
+        self.used.get()
+    }
+
     /// Returns `true` if the arena has handed out all of the `bytes` bytes at `address`.
     #[inline]
     pub(crate) fn contains(&self, address: usize, bytes: usize) -> bool {

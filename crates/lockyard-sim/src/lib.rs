@@ -47,6 +47,7 @@ mod platform;
 mod random;
 mod shared;
 mod simulation;
+mod speed;
 
 pub use engine::{
     CycleAttribution, CyclePhase, LineCounts, LineDistance, LineHolder, Observer, PHASES,
@@ -59,3 +60,4 @@ pub use platform::{
     wait_for_others, work, work_in_order,
 };
 pub use simulation::{Placed, RunEnd, Simulation};
+pub use speed::{HostWork, host_work};

@@ -88,6 +88,8 @@ pub(crate) struct Shared {
     system_calls: Cell<[u64; 3]>,
     /// Named bytes of the arena, for reports.
     names: RefCell<Vec<NamedBytes>>,
+    /// Memory whose lines without a name are one entry of an attribution.
+    contents: RefCell<Vec<NamedBytes>>,
 }
 
 impl Shared {
@@ -114,6 +116,7 @@ impl Shared {
             failing_allocations: Cell::new(0),
             system_calls: Cell::new([0; 3]),
             names: RefCell::default(),
+            contents: RefCell::default(),
         }
     }
 
@@ -321,18 +324,45 @@ impl Shared {
         self.names.borrow_mut().push(NamedBytes { first: address, end: address + bytes, name });
     }
 
-    /// Name of line `number` of the arena.
-    pub(crate) fn name_of_line(&self, number: usize) -> String {
+    /// Gathers the lines of the memory that was handed out from offset `begin` on: those without a
+    /// name are one entry of an attribution.
+    pub(crate) fn gather(&self, begin: usize, name: &str) {
+        let (first, end) = (self.arena.base() + begin, self.arena.base() + self.arena.used());
+        self.contents.borrow_mut().push(NamedBytes { first, end, name: name.to_owned() });
+    }
+
+    /// Names of the objects in line `number` of the arena.
+    fn names_in_line(&self, number: usize) -> Option<String> {
+        let names = self.names.borrow();
+        let mut here = self.in_line(&names, number).peekable();
+        here.peek()?;
+        Some(here.collect::<Vec<_>>().join(" and "))
+    }
+
+    /// Returns the names of the entries of `all` that have bytes in line `number`.
+    fn in_line<'n>(
+        &self,
+        all: &'n [NamedBytes],
+        number: usize,
+    ) -> impl Iterator<Item = &'n str> + use<'n> {
         let line_bytes = self.machine.line_bytes();
         let begin = self.arena.base() + number * line_bytes;
         let end = begin + line_bytes;
-        let names = self.names.borrow();
-        let here: Vec<&str> = names
-            .iter()
-            .filter(|named| named.first < end && named.end > begin)
-            .map(|named| named.name.as_str())
-            .collect();
-        if here.is_empty() { format!("line {number}") } else { here.join(" and ") }
+        let here = all.iter().filter(move |named| named.first < end && named.end > begin);
+        here.map(|named| named.name.as_str())
+    }
+
+    /// Name of line `number` of the arena.
+    pub(crate) fn name_of_line(&self, number: usize) -> String {
+        self.names_in_line(number).unwrap_or_else(|| format!("line {number}"))
+    }
+
+    /// Name of the [gathered](Self::gather) memory of line `number`, if the line has no name of its
+    /// own.
+    pub(crate) fn contents_of_line(&self, number: usize) -> Option<String> {
+        let contents = self.contents.borrow();
+        let name = self.in_line(&contents, number).next()?;
+        self.names_in_line(number).is_none().then(|| name.to_owned())
     }
 
     /// Adds `cycles` in which `thread` could run but did not.

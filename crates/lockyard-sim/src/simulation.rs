@@ -5,6 +5,7 @@ use crate::engine::{CycleAttribution, Engine, Fate, Observer, RunStatistics, Thr
 use crate::machine::description::Machine;
 use crate::random::Random;
 use crate::shared::Shared;
+use crate::speed;
 use lockyard::platform::Event;
 use lockyard_support::threads;
 use std::alloc::Layout;
@@ -13,6 +14,7 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 /// Maximum number of events of a run, unless another limit is set. Reaching it takes the host some
 /// minutes.
@@ -202,6 +204,16 @@ impl Simulation {
         self.shared.while_current(code)
     }
 
+    /// Does the same as [`setup`](Self::setup). In a [`CycleAttribution`], the memory that `code`
+    /// allocates is one entry, with this name. Lines with a name of their own, and lines on which
+    /// threads lose at least 1 % of all cycles, have entries of their own.
+    pub fn setup_contents<R>(&mut self, name: &str, code: impl FnOnce() -> R) -> R {
+        let begin = self.shared.arena().used();
+        let made = self.setup(code);
+        self.shared.gather(begin, name);
+        made
+    }
+
     /// Puts an object into the arena, in lines whose home is `socket`. Its address is a multiple of
     /// `align` bytes, or of the type's own alignment if that is larger.
     ///
@@ -353,6 +365,13 @@ impl Simulation {
 
     /// Runs until cycle `until`, or until all threads have finished.
     pub fn run_until(&mut self, until: u64) -> RunEnd {
+        let (began, before) = (Instant::now(), self.engine.ledger.statistics().platform_operations);
+        let end = self.run_events_until(until);
+        speed::add(self.engine.ledger.statistics().platform_operations - before, began.elapsed());
+        end
+    }
+
+    fn run_events_until(&mut self, until: u64) -> RunEnd {
         let shared = Rc::clone(&self.shared);
         shared.while_current(|| {
             loop {
@@ -368,14 +387,14 @@ impl Simulation {
                 if self.engine.live() == 0 {
                     return RunEnd::Finished;
                 }
-                if self.engine.statistics.events >= self.max_events {
+                if self.engine.ledger.statistics().events >= self.max_events {
                     return RunEnd::TooManyEvents(self.engine.unfinished());
                 }
                 // Relaxed: the flag publishes no other data.
                 if self.cancelled.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
                     return RunEnd::Cancelled;
                 }
-                let left = self.max_events - self.engine.statistics.events;
+                let left = self.max_events - self.engine.ledger.statistics().events;
                 let left = left.min(EVENTS_BETWEEN_LOOKS);
                 if !self.engine.run(until, left) {
                     return if self.engine.is_idle() {
@@ -432,10 +451,17 @@ impl Simulation {
 
     /// Counts of the run so far.
     pub fn statistics(&self) -> RunStatistics {
-        self.engine.statistics
+        *self.engine.ledger.statistics()
     }
 
-    /// Account of the run's cycles so far, by phase, region and line.
+    /// Begins the account of cycles anew: [`attribution`](Self::attribution) covers the time from
+    /// now on.
+    pub fn begin_attribution(&mut self) {
+        self.engine.begin_attribution();
+    }
+
+    /// Account of the run's cycles by phase, region and line, since the run's start or since
+    /// [`begin_attribution`](Self::begin_attribution).
     pub fn attribution(&mut self) -> CycleAttribution {
         self.engine.attribution()
     }
@@ -471,7 +497,7 @@ impl Simulation {
     /// Hash of the run so far, over each operation, its thread and its time. Equal runs have equal
     /// hashes, on every host.
     pub fn hash(&self) -> u64 {
-        self.engine.hash
+        self.engine.ledger.hash()
     }
 }
 

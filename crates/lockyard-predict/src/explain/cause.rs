@@ -20,7 +20,8 @@ use lockyard_sim::{CyclePhase, LineCounts, LineDistance};
 ///    if those happen between the pauses (at least one for each that succeeds), otherwise *pauses*.
 ///    With less time in pauses: *wake-up storm* if waiters re-read a line at least three times for
 ///    each hand-over, otherwise the hand-over.
-/// 5. *Moving lines*: *false sharing* if at least a third of the line's moves brought nothing that
+/// 5. *Moving lines*: *cache misses* if for at least half of the line's moves no other thread had
+///    the line exclusively since it was last here. *False sharing* if at least a third of the line's moves brought nothing that
 ///    other threads had changed. *Failed compare-exchanges* if at least one fails for each that
 ///    succeeds. Otherwise the hand-over.
 /// 6. A hand-over is *remote* if at least half of the line's transfers (hand-overs, and loads that
@@ -41,6 +42,8 @@ pub enum Cause {
     Pauses,
     /// Waiters re-read a line whenever it changes.
     WakeUpStorm,
+    /// Data does not stay in the caches, and no other thread took it.
+    CacheMisses,
     /// A line moves because of other data on it.
     FalseSharing,
     /// Compare-exchanges fail and are retried.
@@ -62,6 +65,7 @@ impl Cause {
             Cause::LateHolder => "late holder",
             Cause::Pauses => "pauses",
             Cause::WakeUpStorm => "wake-up storm",
+            Cause::CacheMisses => "cache misses",
             Cause::FalseSharing => "false sharing",
             Cause::FailedExchange => "failed compare-exchange",
             Cause::RemoteHandOver => "remote hand-over",
@@ -184,6 +188,7 @@ fn cause_on(line: &LineCounts, phase: CyclePhase) -> Cause {
         CyclePhase::Draining => Cause::StoreBuffer,
         CyclePhase::Waiting if line.missed_polls >= 3 * hand_overs => Cause::WakeUpStorm,
         CyclePhase::Waiting => hand_over,
+        _ if 2 * line.moves.saturating_sub(all) >= line.moves.max(1) => Cause::CacheMisses,
         _ if 3 * line.needless() >= line.moves.max(1) => Cause::FalseSharing,
         _ if mostly_fails(line) => Cause::FailedExchange,
         _ => hand_over,

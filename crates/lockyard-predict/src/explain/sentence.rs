@@ -85,6 +85,12 @@ impl Costs {
                  wait, and {waiting} of all cycles are spent waiting.",
                 per(line.missed_polls, line.hand_overs.iter().sum())
             ),
+            Cause::CacheMisses => format!(
+                "Cache misses dominate: for {} of the moves of `{name}` no other thread had the \
+                 line, so the data does not fit the caches, and {moving} of all cycles are spent \
+                 on moving lines.",
+                percent(per(line.moves.saturating_sub(all), line.moves))
+            ),
             Cause::FalseSharing => format!(
                 "False sharing dominates: {} of the moves of the line of `{name}` bring nothing \
                  that other threads wrote, and {moving} of all cycles are spent on moving lines; \

@@ -158,7 +158,7 @@ pub(super) fn places_are_alike(machine: &Machine, placement: &MachinePlacement) 
 }
 
 /// Minimum size, in bytes, of a table that fits in no cache, or that enters the caches only slowly.
-const LARGE_TABLE: usize = 4 << 20;
+pub(super) const LARGE_TABLE: usize = 4 << 20;
 
 #[cfg(test)]
 mod tests {

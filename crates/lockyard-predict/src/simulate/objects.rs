@@ -1,10 +1,11 @@
 //! A cell's simulation and the objects in it.
 
+use super::effort::LARGE_TABLE;
 use super::failed::Failed;
 use super::spec::CellSpec;
 use super::stage::OnMachine;
 use crate::interruptible;
-use lockyard_scenarios::Prepared;
+use lockyard_scenarios::{Object, ObjectKind, Prepared, Variant};
 use lockyard_sim::Simulation;
 use std::rc::Rc;
 
@@ -43,19 +44,35 @@ pub(super) fn objects(
 ) -> Result<Rc<Prepared<OnMachine>>, Failed> {
     let home = cell.home.min(cell.machine.sockets() - 1) as u32;
     let line = cell.machine.line_bytes();
-    let objects = simulation
-        .setup(|| Prepared::new(cell.variant, line, Some(home), cell.local_work))
-        .ok_or(Failed::Setup("the objects do not fit into the arena"))?;
+    let make = || Prepared::new(cell.variant, line, Some(home), cell.local_work);
+    let objects = match contents(cell.variant) {
+        Some(name) => simulation.setup_contents(&name, make),
+        None => simulation.setup(make),
+    };
+    let objects = objects.ok_or(Failed::Setup("the objects do not fit into the arena"))?;
     Ok(Rc::new(objects.with_seed(seed)))
+}
+
+/// Returns the name of the lines of a variant's tables in explanations. Returns `None` if no table
+/// is so large that its lines have to share an entry.
+fn contents(variant: &Variant) -> Option<String> {
+    let is_table = |object: &&Object| matches!(object.kind, ObjectKind::Table { .. });
+    let tables: Vec<&Object> = variant.objects.iter().filter(is_table).collect();
+    let is_large = variant.tables().any(|table| table.bytes() >= LARGE_TABLE);
+    is_large.then(|| match &tables[..] {
+        [table] => format!("contents of {}", table.name),
+        _ => "contents of tables".to_owned(),
+    })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::explain::Cause;
     use crate::placement::MachinePlacement;
     use crate::simulate::{RunPlan, SimulationEffort, simulate};
     use lockyard_scenarios::Script;
-    use lockyard_sim::Machine;
+    use lockyard_sim::{LineCounts, Machine};
 
     #[test]
     fn long_sections_end_after_the_stop_with_every_thread_in_the_queue() {
@@ -69,5 +86,22 @@ mod tests {
         let plan = RunPlan::of_windows(SimulationEffort::SEARCH);
         let found = simulate(&cell, &plan).expect("all threads finish");
         assert!((found.throughput / 100.0 - 1.0).abs() < 0.1, "{}", found.throughput);
+    }
+
+    #[test]
+    fn the_lines_of_a_large_table_are_one_entry_and_its_chains_are_cache_misses() {
+        let machine = Machine::shipped("nehalem-2s4c2t").expect("it is shipped");
+        let text = "name = \"s\"\n[[objects]]\nname = \"peers\"\nkind = \"connection-table\"\n\
+                    with = { bits = 8, connections = 60000 }\n[[steps]]\ndo = \"look-up\"\n\
+                    object = \"peers\"\nkey = \"random\"\n[[variants]]\nname = \"v\"\n";
+        let script = Script::parse("s.toml", text).expect("it is a script");
+        let placement = MachinePlacement::Order(script.order);
+        let cell = CellSpec::first_of(&machine, &script, &placement, 2);
+        let found = simulate(&cell, &RunPlan::of_windows(SimulationEffort::SEARCH));
+        let costs = found.expect("it runs").costs;
+        assert_eq!(costs.cause(), (Cause::CacheMisses, Some("contents of peers")));
+        let lost = |name: &str| costs.lines.get(name).map_or(0, LineCounts::lost);
+        assert!(lost("contents of peers") > 100 * lost("peers"));
+        assert!(costs.lines.len() < 50, "of 60,000 lines: {}", costs.lines.len());
     }
 }

@@ -20,7 +20,7 @@ use lockyard_results::listing::Listing;
 use lockyard_results::outcome::CpuTime;
 use lockyard_results::statistics;
 use lockyard_scenarios::{Exchanges, Object, ObjectKind, Prepared, Starts};
-use lockyard_sim::{CycleAttribution, RunEnd, RunStatistics, Simulation};
+use lockyard_sim::{RunEnd, RunStatistics, Simulation};
 use std::rc::Rc;
 
 /// Longest window, in simulated nanoseconds, unless the work of its operations takes longer.
@@ -79,7 +79,6 @@ pub(super) struct Run<'a> {
 /// Counters at the start of the window.
 struct Before {
     busy: Option<u64>,
-    spent: CycleAttribution,
     operations: Vec<u64>,
     statistics: RunStatistics,
     events: Vec<(Event, u64)>,
@@ -156,9 +155,9 @@ impl<'a> Run<'a> {
             return Err(Failed::during(&self.objects, &outcome));
         }
         recording.begin_window(begin);
+        self.simulation.begin_attribution();
         let before = Before {
             busy: self.simulation.busy_cycles(),
-            spent: self.simulation.attribution(),
             operations: self.simulation.operations(),
             statistics: self.simulation.statistics(),
             events: self.simulation.events(),
@@ -334,7 +333,7 @@ impl<'a> Sums<'a> {
         let record = recording.end(end);
         // Both histograms have the same bounds.
         let _ = self.waits.add(&record.waits);
-        let spent = run.simulation.attribution().since(&before.spent);
+        let spent = run.simulation.attribution();
         let names = run.objects[0].places().map(|(name, ..)| name);
         // Counts per guest.
         let locks = record.locks.into_iter().map(|lock| lock / self.guests as u64);

@@ -53,11 +53,7 @@ impl Engine {
         }
         agent.queue.push(request);
         let length = agent.queue.len() as u64;
-        self.statistics.queue_length += length;
-        self.statistics.requests += 1;
-        let counts = &mut self.traces[line as usize].counts;
-        counts.queue_length += length;
-        counts.requests += 1;
+        self.ledger.request(line, length);
         self.pump(line, domain);
     }
 
@@ -154,7 +150,7 @@ impl Engine {
         agent.busy = true;
         agent.current = Some(Request::Core { core_line, exclusive });
         let in_memory = std::mem::take(&mut agent.in_memory);
-        self.statistics.memory_reads += u64::from(in_memory);
+        self.ledger.count().memory_reads += u64::from(in_memory);
         let from_memory = if in_memory { self.machine.numbers().dram } else { 0 };
         match agent.owner {
             Some(owner) => self.transfer_from_owner(line, domain, core_line, owner, exclusive),
@@ -192,7 +188,7 @@ impl Engine {
             agent.owner = None;
             agent.sharers = self.places.bit(owner) | self.places.bit(core);
         }
-        self.statistics.local_transfers += 1;
+        self.ledger.count().local_transfers += 1;
         let jitter = self.jitter();
         let way = self.spend_head_start(core_line, leg + jitter);
         self.core_lines[core_line as usize].asked_at = now + way;
@@ -360,7 +356,7 @@ impl Engine {
         agent.permission = if exclusive { State::Invalid } else { State::Shared };
         if !exclusive && std::mem::take(&mut entry.dirty) {
             // Domains share the line, so memory gets its value.
-            self.statistics.memory_writes += 1;
+            self.ledger.count().memory_writes += 1;
         }
         if let Some(owner) = agent.owner.take() {
             agent.sharers = if exclusive { 0 } else { self.places.bit(owner) };
@@ -402,7 +398,7 @@ impl Engine {
         if cache.state == State::Shared {
             cache.state = State::Invalid;
             cache.changed_at = now;
-            self.statistics.invalidations += 1;
+            self.ledger.count().invalidations += 1;
             self.wake_sleepers(core_line, None);
         }
     }

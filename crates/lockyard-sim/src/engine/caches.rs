@@ -43,7 +43,7 @@ impl Engine {
         let delay = delay + self.jitter();
         let now = self.now();
         let cache = &mut self.core_lines[core_line as usize];
-        self.statistics.upgrades += u64::from(exclusive && cache.state == State::Shared);
+        self.ledger.count().upgrades += u64::from(exclusive && cache.state == State::Shared);
         cache.miss = if exclusive { Miss::Exclusive } else { Miss::Shared };
         cache.head_start = head_start.saturating_sub(delay);
         let arrives = now + delay.saturating_sub(head_start);
@@ -105,11 +105,8 @@ impl Engine {
         }
         if exclusive {
             self.lines[line as usize].dirty = true;
-            self.statistics.exclusive_fills += 1;
-            self.traces[line as usize].counts.ownerships += 1;
-        } else {
-            self.statistics.shared_fills += 1;
         }
+        self.ledger.fill(line, exclusive);
         if cfg!(debug_assertions) && !drop_fill {
             self.check_sharers(line);
         }

@@ -55,7 +55,7 @@ impl Engine {
     #[cold]
     fn promote_from_second(&mut self, core_line: u32) -> u64 {
         self.insert_into_first(core_line);
-        self.statistics.second_level_hits += 1;
+        self.ledger.count().second_level_hits += 1;
         let n = self.machine.numbers();
         n.second_load.saturating_sub(n.load)
     }
@@ -177,14 +177,14 @@ impl Engine {
         if state == State::Invalid {
             return;
         }
-        self.statistics.evictions += 1;
+        self.ledger.count().evictions += 1;
         if self.observer.is_some() && state == State::Modified {
             self.tell_line_of(core_line);
         }
         let agent = &mut self.lines[line as usize].agents[domain as usize];
         if state == State::Modified {
             agent.owner = None;
-            self.statistics.write_backs += 1;
+            self.ledger.count().write_backs += 1;
         }
         agent.sharers &= !bit;
         let was_last = agent.owner.is_none() && agent.sharers == 0;
@@ -281,9 +281,9 @@ impl Engine {
         if agent.owner.is_some() || agent.sharers != 0 || agent.permission == State::Invalid {
             return;
         }
-        self.statistics.last_level_evictions += 1;
+        self.ledger.count().last_level_evictions += 1;
         if agent.permission == State::Modified && std::mem::take(&mut entry.dirty) {
-            self.statistics.memory_writes += 1;
+            self.ledger.count().memory_writes += 1;
         }
         if domains == 1 {
             agent.in_memory = true;

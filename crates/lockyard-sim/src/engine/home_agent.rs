@@ -65,7 +65,7 @@ impl Engine {
             let is_anywhere = entry.agents.iter().any(|agent| agent.permission != State::Invalid);
             let in_memory = !at_home && !is_anywhere;
             let from_memory = if in_memory { self.machine.numbers().dram } else { 0 };
-            self.statistics.memory_reads += u64::from(in_memory);
+            self.ledger.count().memory_reads += u64::from(in_memory);
             let ready = now + memory + from_memory;
             self.grant_at(ready + travel, line, domain, exclusive);
             return;
@@ -108,7 +108,7 @@ impl Engine {
 
     /// Handles the arrival of the home agent's grant at a domain.
     pub(super) fn grant(&mut self, line: u32, domain: u16, exclusive: bool) {
-        self.statistics.remote_grants += 1;
+        self.ledger.count().remote_grants += 1;
         let now = self.now();
         let home = self.lines[line as usize].home;
         let travel = self.between(domain, home);

@@ -1,6 +1,5 @@
 //! Finding the state of a line, and of a core's copy of it. Both are created at first use.
 
-use super::accounting::line_trace::LineTrace;
 use super::line::{CoreLine, Line, NO_CORE_LINE};
 use super::state::Engine;
 
@@ -50,8 +49,7 @@ impl Engine {
     /// in a row. Empty if the line was not used.
     pub(crate) fn failure_streaks(&self, address: usize) -> Vec<u64> {
         let line = self.line_of.get(self.places.line(address.wrapping_sub(self.arena.base())));
-        let trace = line.and_then(|&line| self.traces.get(line as usize));
-        trace.map_or(Vec::new(), |trace| trace.streaks.counts())
+        line.map_or(Vec::new(), |&line| self.ledger.failure_streaks(line))
     }
 
     /// Names of the lines, by their indices.
@@ -73,7 +71,7 @@ impl Engine {
         let home = self.arena.home_of(line) as u16;
         let at_home = self.arena.was_laid_out(line) && self.draw_if_cached(home);
         self.lines.push(Line::new(home, self.places.domains(), at_home));
-        self.traces.push(LineTrace::new());
+        self.ledger.add_line();
         self.line_of[line] = (self.lines.len() - 1) as u32;
         self.line_of[line]
     }

@@ -179,7 +179,7 @@ impl Engine {
             Some(next) => next,
             None => match self.next_elsewhere() {
                 Some(next) => {
-                    self.statistics.migrations += 1;
+                    self.ledger.count().migrations += 1;
                     self.scheduler().bring(next, cpu);
                     next
                 }
@@ -199,11 +199,11 @@ impl Engine {
             (true, Some(_)) => s.pause_exit,
             (true, None) => 0,
         };
-        self.statistics.switches += u64::from(!same);
+        self.ledger.count().switches += u64::from(!same);
         self.move_to_core(next, core);
         self.at(now + cost, Event::Switched { cpu });
         // With many threads, checking all of them takes longer than the switch.
-        let few = self.threads.len() <= 32 || self.statistics.switches.is_multiple_of(64);
+        let few = self.threads.len() <= 32 || self.ledger.statistics().switches.is_multiple_of(64);
         if cfg!(debug_assertions) && few {
             self.check_schedule();
         }

@@ -54,7 +54,7 @@ impl Engine {
 
     /// Delivers an interrupt to a thread: `from` waits for its answer.
     pub(super) fn deliver_interrupt(&mut self, thread: u32, from: u32) {
-        self.statistics.interrupts += 1;
+        self.ledger.count().interrupts += 1;
         let s = self.scheduler();
         let work = s.interrupt_work;
         let task = s.task(thread);

@@ -3,9 +3,7 @@
 //! The other files of this folder add the behaviour. Each is an `impl Engine`, and none imports
 //! another. They share only this file, and the files that define common types.
 
-use super::accounting::line_trace::LineTrace;
-use super::accounting::regions::Regions;
-use super::accounting::statistics::RunStatistics;
+use super::accounting::ledger::Ledger;
 use super::cache_contents::Capacity;
 use super::core_threads::CoreThreads;
 use super::event::Event;
@@ -43,10 +41,6 @@ pub(crate) struct Engine {
     pub(super) lines: Vec<Line>,
     /// Each core's copies of the lines that it has used.
     pub(super) core_lines: Vec<CoreLine>,
-    /// Counts of each line.
-    pub(super) traces: Vec<LineTrace>,
-    /// Cycles of all threads, by region and phase.
-    pub(super) regions: Regions,
     /// Index in `lines` of each line of the arena.
     pub(super) line_of: Vec<u32>,
     pub(super) threads: Vec<Thread>,
@@ -71,8 +65,8 @@ pub(crate) struct Engine {
     /// `true` if no thread is left, or one cannot go on.
     pub(super) over: bool,
     pub(crate) fate: Option<Fate>,
-    pub(crate) statistics: RunStatistics,
-    pub(crate) hash: u64,
+    /// Everything that is counted.
+    pub(crate) ledger: Ledger,
 }
 
 impl Engine {
@@ -85,8 +79,6 @@ impl Engine {
             capacity: Capacity::new(&machine, seed),
             lines: Vec::new(),
             core_lines: Vec::new(),
-            traces: Vec::new(),
-            regions: Regions::new(),
             line_of: Vec::new(),
             threads: Vec::new(),
             cores: vec![CoreThreads::default(); machine.cores()],
@@ -101,8 +93,7 @@ impl Engine {
             live: 0,
             over: true,
             fate: None,
-            statistics: RunStatistics::default(),
-            hash: 0,
+            ledger: Ledger::new(),
             machine,
             shared,
         }

@@ -18,7 +18,7 @@ impl Engine {
             return;
         }
         entry.stores.push_back(BufferedStore { address, mask, value });
-        self.statistics.stores += 1;
+        self.ledger.count().stores += 1;
         self.at(now + 1, Event::Resume { thread, value: 0 });
         if self.machine.numbers().early_stores > 0 {
             self.request_early(thread, address);

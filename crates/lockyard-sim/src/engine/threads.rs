@@ -9,7 +9,7 @@ use super::report::Fate;
 use super::scheduler::Whereabouts;
 use super::state::Engine;
 use super::thread::Thread;
-use crate::op::{Noted, Op, Pause, Rmw};
+use crate::op::{Op, Pause, Rmw};
 
 impl Engine {
     /// Runs the thread's code until its next operation.
@@ -70,12 +70,7 @@ impl Engine {
     /// Counts the operation that the thread has just requested, and adds it to the run's hash.
     #[inline(always)]
     fn note(&mut self, thread: u32) {
-        let Noted { kind, place, value } = self.shared.noted();
-        self.statistics.platform_operations += 1;
-        self.statistics.loads += u64::from(kind == Noted::LOAD);
-        for word in [self.wheel.now(), u64::from(thread) << 8 | kind, place, value] {
-            self.hash = (self.hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95);
-        }
+        self.ledger.operation(self.wheel.now(), thread, self.shared.noted());
     }
 
     /// Begins an operation, or continues one that waited. (Each operation has a separate function,
@@ -196,7 +191,7 @@ impl Engine {
         };
         let core_line = self.core_line(line, core);
         if self.core_lines[core_line as usize].state == State::Invalid {
-            self.statistics.load_misses += 1;
+            self.ledger.count().load_misses += 1;
             self.note_miss(thread, line, address, poll);
             self.threads[thread as usize].pending = true;
             self.attach(thread, core_line, exclusive, false);
@@ -259,7 +254,7 @@ impl Engine {
             self.threads[thread as usize].pending = true;
             self.wait_for_line(thread, line);
         } else {
-            self.statistics.rmw_hits += 1;
+            self.ledger.count().rmw_hits += 1;
             self.do_rmw(thread, core_line);
         }
     }
@@ -279,22 +274,17 @@ impl Engine {
         let line = self.core_lines[core_line as usize].line;
         let Op::Rmw { address, rmw } = self.threads[thread as usize].op.get() else { return };
         let now = self.now();
-        self.statistics.rmws += 1;
         let old = self.arena.read(address);
         let (new, matched) = rmw.apply(old);
         self.count_touch(thread, line, address);
-        let counts = &mut self.traces[line as usize].counts;
-        counts.rmws += 1;
+        self.ledger.rmw(line);
         match matched {
             Some(true) => {
-                counts.exchanged += 1;
-                self.statistics.compare_exchanges += 1;
                 let failures = self.threads[thread as usize].streak.end(line);
-                self.traces[line as usize].streaks.count(failures);
+                self.ledger.exchange(line, failures);
             }
             Some(false) => {
-                counts.failed += 1;
-                self.statistics.failed_compare_exchanges += 1;
+                self.ledger.failed_exchange(line);
                 self.threads[thread as usize].streak.extend(line);
             }
             None => {}

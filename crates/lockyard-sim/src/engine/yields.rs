@@ -33,7 +33,7 @@ impl Engine {
             return;
         }
         debug_assert_eq!(self.scheduler().task(thread).whereabouts, Whereabouts::Running);
-        self.statistics.pause_exits += 1;
+        self.ledger.count().pause_exits += 1;
         let now = self.now();
         let s = self.scheduler();
         let cpu = s.task(thread).cpu;

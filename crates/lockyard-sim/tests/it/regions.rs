@@ -78,9 +78,10 @@ fn a_window_has_the_cycles_of_its_threads_and_no_others() {
         });
     }
     simulation.run_until(10_000);
-    let (before, begin) = (simulation.attribution(), simulation.now());
+    simulation.begin_attribution();
+    let begin = simulation.now();
     simulation.run_until(45_678);
-    let spent = simulation.attribution().since(&before);
+    let spent = simulation.attribution();
     let all: u64 = spent.regions.iter().flat_map(|(_, cycles)| cycles).sum();
     assert_eq!(all, 3 * (simulation.now() - begin));
     assert_eq!(cycles_of(&spent, Region::User) + cycles_of(&spent, Region::System), all);

@@ -22,7 +22,7 @@ fn check(machine: &Machine, name: &str) -> f64 {
 /// all numbers of that family among them.
 fn most_assumed(machine: &Machine) -> f64 {
     let scale = machine.parameter("family.scale").expect("it has a family");
-    if scale.assumed.is_some() { 0.75 } else { 0.35 }
+    if scale.assumed.is_some() { 0.75 } else { 0.40 }
 }
 
 #[test]

@@ -114,7 +114,7 @@ fn waits_for(value: u64, begin: u64) -> ([u64; PHASES], u64) {
         changed.store(1, Ordering::Release);
     });
     finish(&mut simulation);
-    let before = simulation.attribution();
+    simulation.begin_attribution();
     let changed = word.clone();
     thread(&mut simulation, OTHER_SOCKET + 1, 20_000, move || {
         changed.store(2, Ordering::Release);
@@ -123,7 +123,7 @@ fn waits_for(value: u64, begin: u64) -> ([u64; PHASES], u64) {
         Simulated::wait_until(&*word, Ordering::Acquire, |seen| seen >= value);
     });
     finish(&mut simulation);
-    let after = simulation.attribution().since(&before);
+    let after = simulation.attribution();
     (after.cycles, after.lines[0].1.missed_polls)
 }
 

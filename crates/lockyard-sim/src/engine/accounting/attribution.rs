@@ -15,7 +15,7 @@
 
 use super::phase::PHASES;
 use lockyard::platform::{Activity, Region};
-use std::ops::{Add, Sub};
+use std::ops::Add;
 
 /// Counts for one line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -64,29 +64,6 @@ impl LineCounts {
     }
 }
 
-impl Sub for LineCounts {
-    type Output = LineCounts;
-
-    fn sub(self, before: LineCounts) -> LineCounts {
-        let less = |a: [u64; 4], b: [u64; 4]| std::array::from_fn(|i| a[i] - b[i]);
-        LineCounts {
-            cycles: std::array::from_fn(|i| self.cycles[i] - before.cycles[i]),
-            regions: std::array::from_fn(|i| self.regions[i] - before.regions[i]),
-            hand_overs: less(self.hand_overs, before.hand_overs),
-            reads: less(self.reads, before.reads),
-            moves: self.moves - before.moves,
-            needed: self.needed - before.needed,
-            missed_polls: self.missed_polls - before.missed_polls,
-            ownerships: self.ownerships - before.ownerships,
-            rmws: self.rmws - before.rmws,
-            exchanged: self.exchanged - before.exchanged,
-            failed: self.failed - before.failed,
-            requests: self.requests - before.requests,
-            queue_length: self.queue_length - before.queue_length,
-        }
-    }
-}
-
 impl Add for LineCounts {
     type Output = LineCounts;
 
@@ -110,7 +87,8 @@ impl Add for LineCounts {
     }
 }
 
-/// Account of the run's cycles so far.
+/// Account of a run's cycles, since its start or since
+/// [`begin_attribution`](crate::Simulation::begin_attribution).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CycleAttribution {
     /// Cycles of all threads, by [`CyclePhase`](crate::CyclePhase).
@@ -118,26 +96,7 @@ pub struct CycleAttribution {
     /// Cycles by [`CyclePhase`](crate::CyclePhase) for each region of the threads' code, followed
     /// by those for the regions' parts. Every cycle is in exactly one of these entries.
     pub regions: Vec<(Activity, [u64; PHASES])>,
-    /// The lines that were used, with their names, ordered by first use.
+    /// The lines that were used, with their names, ordered by first use. The lines of
+    /// [`setup_contents`](crate::Simulation::setup_contents) are one entry.
     pub lines: Vec<(String, LineCounts)>,
-}
-
-impl CycleAttribution {
-    /// Returns the difference to `before`, an earlier attribution of the same run.
-    #[must_use]
-    pub fn since(&self, before: &CycleAttribution) -> CycleAttribution {
-        let lines = self.lines.iter().enumerate().map(|(index, (name, counts))| {
-            let before = before.lines.get(index).map_or(LineCounts::default(), |(_, c)| *c);
-            (name.clone(), *counts - before)
-        });
-        let regions = self.regions.iter().enumerate().map(|(index, (doing, cycles))| {
-            let before = before.regions.get(index).map_or([0; PHASES], |(_, cycles)| *cycles);
-            (*doing, std::array::from_fn(|i| cycles[i] - before[i]))
-        });
-        CycleAttribution {
-            cycles: std::array::from_fn(|i| self.cycles[i] - before.cycles[i]),
-            regions: regions.collect(),
-            lines: lines.collect(),
-        }
-    }
 }

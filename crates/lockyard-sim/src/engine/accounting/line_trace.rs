@@ -3,9 +3,7 @@
 use super::attribution::LineCounts;
 use super::distance::LineDistance;
 use super::failure_streaks::FailureStreaks;
-use crate::engine::places::Places;
 use crate::engine::sparse::Sparse;
-use crate::engine::thread::Thread;
 
 /// Record of a line, used to count its moves.
 #[derive(Clone, Debug)]
@@ -54,18 +52,10 @@ impl LineTrace {
         }
     }
 
-    /// Distance from the thread to the one that last had the line exclusively; `None` if both are
-    /// the same.
+    /// Thread that last needed the line exclusively, unless it is `thread`.
     #[inline(always)]
-    pub(super) fn distance_from_last(
-        &self,
-        thread: u32,
-        threads: &[Thread],
-        places: &Places,
-    ) -> Option<LineDistance> {
-        let last = self.last.filter(|&last| last != thread)?;
-        let core = |thread: u32| threads[thread as usize].core;
-        Some(places.distance(core(thread), core(last)))
+    pub(super) fn last_other(&self, thread: u32) -> Option<u32> {
+        self.last.filter(|&last| last != thread)
     }
 
     /// Last touch of `unit`.

@@ -2,6 +2,7 @@
 //!
 //! | file | contents |
 //! | --- | --- |
+//! | `ledger.rs` | the ledger: everything that is counted, with private fields |
 //! | `phase.rs`, `distance.rs` | what cycles are spent on; how far a line was handed over |
 //! | `spending.rs`, `phases.rs` | the phase that a thread is in; its changes |
 //! | `regions.rs` | cycles by region of the threads' code, and by phase |
@@ -13,7 +14,8 @@
 pub(crate) mod attribution;
 pub(crate) mod distance;
 pub(crate) mod failure_streaks;
-pub(crate) mod line_trace;
+pub(crate) mod ledger;
+mod line_trace;
 pub(crate) mod phase;
 mod phases;
 pub(crate) mod regions;

@@ -2,7 +2,8 @@
 //! lines.
 
 use super::attribution::CycleAttribution;
-use super::line_trace::LineTrace;
+use super::distance::LineDistance;
+use super::ledger::{EntryName, Ledger};
 use super::phase::CyclePhase;
 use super::spending::{Missed, Spending};
 use crate::engine::activity::Activity;
@@ -20,7 +21,7 @@ impl Thread {
         now: u64,
         phase: Option<CyclePhase>,
         line: Option<u32>,
-        traces: &mut [LineTrace],
+        ledger: &mut Ledger,
     ) -> Option<Missed> {
         let spending = &mut self.spending;
         let before = std::mem::replace(&mut spending.phase, phase);
@@ -31,9 +32,7 @@ impl Thread {
             let stalls = matches!(before, CyclePhase::Moving | CyclePhase::Draining);
             self.waited += if stalls { cycles } else { 0 };
             if let Some(line) = on {
-                let counts = &mut traces[line as usize].counts;
-                counts.cycles[before as usize] += cycles;
-                counts.regions[self.doing.region as usize] += cycles;
+                ledger.spend(line, before as usize, self.doing, cycles);
             }
         }
         let works = phase == Some(CyclePhase::Working);
@@ -82,7 +81,7 @@ impl Engine {
         let before = std::mem::replace(&mut entry.activity, activity);
         let core = entry.core;
         let paces = self.cores[core as usize].update_running(before, activity) & self.siblings_slow;
-        let arrived = entry.change_phase(now, Some(phase), line, &mut self.traces);
+        let arrived = entry.change_phase(now, Some(phase), line, &mut self.ledger);
         // (Each call is the last action, so nothing has to be kept across it.)
         if let Some(Missed { line, unit }) = arrived {
             self.change_activity_as_data_arrives(thread, line, unit, paces);
@@ -118,7 +117,7 @@ impl Engine {
     /// Charges the thread's spent cycles to its region.
     fn charge_region(&mut self, thread: u32) {
         let entry = &mut self.threads[thread as usize];
-        self.regions.add(entry.doing, &mut entry.spent);
+        self.ledger.charge(entry.doing, &mut entry.spent);
     }
 
     /// Makes the thread spend its cycles on `phase`, for `line`, from now on.
@@ -133,7 +132,7 @@ impl Engine {
         }
         let now = self.now();
         let arrived =
-            self.threads[thread as usize].change_phase(now, phase, line, &mut self.traces);
+            self.threads[thread as usize].change_phase(now, phase, line, &mut self.ledger);
         if phase.is_none() {
             self.charge_region(thread);
         }
@@ -163,21 +162,28 @@ impl Engine {
         self.places.unit(address - self.arena.base())
     }
 
+    /// Distance from the thread to the one that last had the line exclusively; `None` if both are
+    /// the same.
+    #[inline(always)]
+    fn distance_from_last(&self, thread: u32, line: u32) -> Option<LineDistance> {
+        let core = |thread: u32| self.threads[thread as usize].core;
+        let last = self.ledger.last_other(line, thread)?;
+        Some(self.places.distance(core(thread), core(last)))
+    }
+
     /// Counts a read-modify-write or a store of `thread` at `address`.
     #[inline(always)]
     pub(crate) fn count_touch(&mut self, thread: u32, line: u32, address: usize) {
         let unit = self.unit(address);
-        let Engine { traces, threads, places, .. } = self;
-        let trace = &mut traces[line as usize];
-        let distance = trace.distance_from_last(thread, threads, places);
-        trace.count_touch(thread, unit, distance);
+        let distance = self.distance_from_last(thread, line);
+        self.ledger.touch(line, thread, unit, distance);
     }
 
     /// Counts a load of `thread` at `address` that hits.
     pub(crate) fn count_hit(&mut self, thread: u32, line: u32, address: usize) {
         if self.threads[thread as usize].spending.missed.is_none() {
             let unit = self.unit(address);
-            self.traces[line as usize].count_hit(thread, unit);
+            self.ledger.hit(line, thread, unit);
         }
     }
 
@@ -187,26 +193,41 @@ impl Engine {
     pub(crate) fn note_miss(&mut self, thread: u32, line: u32, address: usize, poll: bool) {
         let unit = self.unit(address) as u32;
         self.threads[thread as usize].spending.missed = Some(Missed { line, unit });
-        self.traces[line as usize].counts.missed_polls += u64::from(poll);
+        self.ledger.missed_poll(line, poll);
     }
 
     /// Counts the load that missed. Called when its data arrives.
     #[inline(never)]
     fn count_arrival(&mut self, thread: u32, line: u32, unit: usize) {
-        let Engine { traces, threads, places, .. } = self;
-        let trace = &mut traces[line as usize];
-        let distance = trace.distance_from_last(thread, threads, places);
-        trace.count_arrival(thread, unit, distance);
+        let distance = self.distance_from_last(thread, line);
+        self.ledger.arrival(line, thread, unit, distance);
+    }
+
+    /// Forgets the cycles and the counts of lines so far.
+    pub(crate) fn begin_attribution(&mut self) {
+        self.charge_all();
+        self.ledger.begin_attribution();
+    }
+
+    fn charge_all(&mut self) {
+        for thread in 0..self.threads.len() as u32 {
+            self.charge_until_now(thread);
+        }
     }
 
     /// Returns the account of the run's cycles so far.
     pub(crate) fn attribution(&mut self) -> CycleAttribution {
-        for thread in 0..self.threads.len() as u32 {
-            self.charge_until_now(thread);
+        self.charge_all();
+        let mut numbers = vec![0; self.lines.len()];
+        for (number, &index) in self.line_of.iter().enumerate() {
+            if index != u32::MAX {
+                numbers[index as usize] = number;
+            }
         }
-        let names = self.line_names().into_iter();
-        let lines = names.zip(&self.traces).map(|(name, trace)| (name, trace.counts)).collect();
-        let regions = self.regions.all().to_vec();
-        CycleAttribution { cycles: self.regions.phases(), regions, lines }
+        let name = |number: usize| match self.shared.contents_of_line(number) {
+            Some(name) => EntryName::Gathered(number, name),
+            None => EntryName::Own(self.shared.name_of_line(number)),
+        };
+        self.ledger.attribution(numbers.into_iter().map(name))
     }
 }

@@ -34,6 +34,13 @@ impl Regions {
         }
     }
 
+    /// Resets all cycles to 0. The parts stay known.
+    pub(crate) fn clear(&mut self) {
+        for (_, cycles) in &mut self.0 {
+            *cycles = [0; PHASES];
+        }
+    }
+
     /// Adds empty entries up to this index.
     #[cold]
     fn grow(&mut self, index: usize) {
