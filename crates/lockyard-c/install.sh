@@ -4,7 +4,8 @@ set -eu
 
 usage() {
     cat <<'EOF'
-usage: install.sh [--prefix DIR] [--libdir DIR] [--includedir DIR] [--debug] [--target T] [--from DIR]
+usage: install.sh [--prefix DIR] [--libdir DIR] [--includedir DIR] [--debug] [--target T]
+                  [--from DIR]
 
   --prefix DIR      installs below DIR (default: /usr/local); lockyard.pc names it
   --libdir DIR      libraries and pkgconfig/ (default: PREFIX/lib)

@@ -47,11 +47,12 @@
  * that is free, and does not wait. So does 0.
  *
  * longjmp. A jump out of a function that the library calls (ly_drop_fn, ly_fill_fn,
- * ly_reclaim_free_fn) is undefined. So is a jump out of a signal handler that interrupted a function
- * of the library. A jump over frames of the program is allowed. It releases nothing: a lock stays
- * held, and an entry stays locked. The domain of a guard frees nothing until that guard leaves. So
- * locks, guards and entries that are in use must not be in a frame that the jump ends. The same is
- * true of setcontext and of jumps between stacks, which also must not change the thread.
+ * ly_reclaim_free_fn) is undefined. So is a jump out of a signal handler that interrupted a
+ * function of the library. A jump over frames of the program is allowed. It releases nothing: a
+ * lock stays held, and an entry stays locked. The domain of a guard frees nothing until that guard
+ * leaves. So locks, guards and entries that are in use must not be in a frame that the jump ends.
+ * The same is true of setcontext and of jumps between stacks, which also must not change the
+ * thread.
  *
  * Cancellation. No function is a cancellation point. A thread that can be cancelled at any time
  * must not call any.

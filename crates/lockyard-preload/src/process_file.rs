@@ -25,8 +25,8 @@ pub(crate) unsafe fn set_folder(folder: &[u8]) -> bool {
     has_room
 }
 
-/// The thread of this child of a fork, by the address of its data, if a signal handler forked inside
-/// the recorder, and the child has no file yet; otherwise 0.
+/// The thread of this child of a fork, by the address of its data, if a signal handler forked
+/// inside the recorder, and the child has no file yet; otherwise 0.
 static INTERRUPTED: AtomicUsize = AtomicUsize::new(0);
 
 /// Value of [`INTERRUPTED`]: the child has no room for a file. No thread's data have this address.

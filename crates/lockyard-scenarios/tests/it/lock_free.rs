@@ -180,8 +180,8 @@ fn an_index_outside_of_an_array_and_a_loop_without_end_are_errors() {
     let endless = COUNTER.replace("when = \"succeeded\"", "when = \"0 = 1\"");
     let error = simulate(&without_work(&endless, "compare-exchange"), 2, 5);
     let error = error.expect_err("it does not end");
-    let expected = "s.toml:52: a loop did not end after 10000 turns of one operation: no step made its \
-                    `until` true";
+    let expected = "s.toml:52: a loop did not end after 10000 turns of one operation: no step \
+                    made its `until` true";
     assert_eq!(error, expected);
 }
 
