@@ -9,7 +9,6 @@
 //! another thread may have had the processor.
 
 use crate::memory::{allocate, at, count, header, offset_of};
-use crate::record::How;
 use crate::system::{thread_usage, ticks};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use lockyard_records::{Event, MAX_HELD, Thread, WINDOW_EVENTS, Window, event};
@@ -74,14 +73,15 @@ pub(crate) fn is_wanted() -> bool {
     TICKS.load(Ordering::Relaxed) != 0
 }
 
-/// Writes an acquisition, and begins a burst if its time has come.
+/// Writes an acquisition, and begins a burst if its time has come. `site` has a kind of event;
+/// `waits_since` is 0 for an acquisition that did not wait.
 ///
 /// # Safety
 ///
 /// `thread` is the running thread's, which is inside the recorder and has acquired the lock. The
 /// lock is not yet among those that the thread holds.
 #[inline(never)]
-pub(crate) unsafe fn acquired(thread: *mut Thread, lock: u64, site: u64, how: How) {
+pub(crate) unsafe fn acquired(thread: *mut Thread, lock: u64, site: u64, waits_since: u64) {
     let now = ticks();
     // SAFETY: the caller's.
     unsafe {
@@ -111,12 +111,11 @@ pub(crate) unsafe fn acquired(thread: *mut Thread, lock: u64, site: u64, how: Ho
             (*thread).read_ticks = ticks();
             (*thread).event_ticks = now;
         }
-        let kind = if how.tried { event::TRIED } else { how.event };
-        let wait = match how.waits_since {
+        let wait = match waits_since {
             0 => 0,
             since => u32::try_from(now.saturating_sub(since)).unwrap_or(u32::MAX),
         };
-        append(thread, Event { ticks: now, lock, site: site | kind, wait, own: 0 });
+        append(thread, Event { ticks: now, lock, site, wait, own: 0 });
         (*thread).burst_count += 1;
         let is_full =
             (*thread).burst_count >= OF_OWNER && OWNER.load(Ordering::Relaxed) == (*thread).number;

@@ -98,7 +98,8 @@ unsafe fn acquired_in_detail(
             (*entry).early_begun += 1;
         }
         if burst::is_on() || (chosen.weight() > 0 && burst::is_wanted()) {
-            burst::acquired(thread, lock, site, how);
+            let kind = if how.tried { event::TRIED } else { how.event };
+            burst::acquired(thread, lock, site | kind, how.waits_since);
         }
         let index = (*thread).held_count as usize;
         let is_wanted = !how.tried || chosen.weight() > 0;

@@ -26,10 +26,10 @@ mod starts;
 mod step;
 mod table;
 mod table_kinds;
+mod times;
 mod value;
 mod variant;
 mod variant_pairs;
-mod walk;
 
 pub use calibration::{Calibration, Gives};
 pub(crate) use conserved::ChainWords;
@@ -55,14 +55,14 @@ pub use region_parts::RegionPart;
 pub use samples::{Disturbance, OfTasks, Samples};
 pub use script::{Doubtful, LeftOut, Script};
 pub use starts::Starts;
-pub use step::{GetOperation, PutOperation, Step};
+pub use step::{GetOperation, PutOperation, Step, Visit, Walk};
 pub(crate) use table::{Allowed, Setting, TableKind};
 pub use table::{KeyChoice, Table, TableOperation};
 pub(crate) use table_kinds::MOST_RECORDS;
+pub use times::{Among, Choice, Times};
 pub use value::{Condition, FirstValue, Operand, Place, Register, Sum, Value};
 pub(crate) use value::{REGISTERS, RegisterFile, TASK, first_registers};
 #[cfg(test)]
 pub(crate) use variant::LARGEST_FACTOR;
 pub use variant::Variant;
 pub use variant_pairs::VariantPair;
-pub use walk::{Among, Choice, Times, Visit, Walk};

@@ -1,8 +1,8 @@
 //! The steps of an operation.
 
 use super::table::{KeyChoice, TableOperation};
+use super::times::{Among, Choice, Times};
 use super::value::{Condition, Place, Register, Value};
-use super::walk::{Among, Times, Walk};
 use lockyard::platform::Activity;
 use std::sync::Arc;
 
@@ -252,5 +252,51 @@ impl Step {
             None => weight(step),
         };
         steps.iter().map(of_one).sum()
+    }
+}
+
+/// One operation of a random walk: its steps, and the choice of the next one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Visit {
+    /// The steps.
+    pub steps: Vec<Step>,
+    /// The visit after this one.
+    pub next: Choice,
+    /// Number of operations that this visit counts for, at least 1.
+    pub operations: u64,
+}
+
+/// A random walk. Tasks of different classes walk among different visits.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Walk {
+    /// Visits of each class, at least one.
+    pub classes: Vec<Vec<Visit>>,
+    /// Class of each task. Task number *n* has the class at place *n* modulo the length.
+    pub tasks: Vec<usize>,
+    /// Mean local work of an operation, in nanoseconds.
+    pub mean_work: f64,
+    /// Nanoseconds of the kernel's calls on a simulated machine: one that parks a thread, before it
+    /// compares; one that wakes nobody; and one that wakes a thread.
+    pub system_calls: [f64; 3],
+}
+
+impl Walk {
+    /// Returns the class of a task.
+    pub(crate) fn class(&self, task: u64) -> usize {
+        self.tasks[(task % self.tasks.len() as u64) as usize]
+    }
+
+    /// Returns the longest local work of an operation, in nanoseconds.
+    pub(crate) fn longest_work(&self) -> f64 {
+        fn longest(steps: &[Step]) -> f64 {
+            let of_one = |step: &Step| match step {
+                Step::Drawn { times, factor, .. } => times.longest() * factor,
+                Step::Sleep { times } => times.longest(),
+                step => step.inner().map_or(0.0, longest),
+            };
+            steps.iter().map(of_one).sum()
+        }
+        let visits = self.classes.iter().flatten();
+        visits.map(|visit| longest(&visit.steps)).fold(0.0, f64::max)
     }
 }
