@@ -5,7 +5,7 @@
 //! mechanisms. So are the rows that the author of a table doubts. Runs are shorter than those of
 //! the tables.
 
-use crate::errors;
+use crate::shown::errors;
 use lockyard_lab::reproduce::PRIMITIVES;
 use lockyard_lab::training::{self, TrainingCell};
 use lockyard_predict::calibration::{Calibrated, calibrated};

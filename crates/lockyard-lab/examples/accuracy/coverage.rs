@@ -6,7 +6,7 @@
 //! between complexes that one host decides (`crates/lockyard-predict/src/interval.rs`).
 
 use crate::left_out::{LeftOut, figure, hosts};
-use crate::percent;
+use crate::shown::percent;
 use lockyard_lab::reproduce::PRIMITIVES;
 use lockyard_lab::training::{TrainingCell, cells};
 use lockyard_predict::interval::{self, CHANGE, Spread};

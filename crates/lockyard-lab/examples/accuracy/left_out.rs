@@ -6,7 +6,7 @@
 //! relative, so nothing of the host's table is used but the facts of its benchmark (the row
 //! `empty`). The hosts of the queues had no part in any fit; their queues do no other work.
 
-use crate::errors;
+use crate::shown::errors;
 use lockyard_lab::training::{
     PartTimes, QueueCell, TrainingCell, cells, queue_cells, simulate_for, simulate_queue,
 };

@@ -20,6 +20,7 @@
 mod ablation;
 mod coverage;
 mod left_out;
+mod shown;
 mod tables;
 
 use std::process::ExitCode;
@@ -34,18 +35,6 @@ const SECTIONS: [(&str, fn(usize) -> String); 5] = [
 ];
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/evidence/accuracy.md");
-
-/// Returns a share as a percentage.
-fn percent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
-}
-
-/// Returns the median and the 90th percentile of errors, as cells of a table.
-fn errors(errors: &[f64]) -> String {
-    let shown = |error: Option<f64>| error.map_or("-".to_owned(), percent);
-    let quantile = |p| lockyard_results::statistics::quantile(errors, p);
-    format!("{} | {}", shown(lockyard_results::statistics::median(errors)), shown(quantile(0.9)))
-}
 
 /// Returns the page with another text between the comments of a section. Returns `None` if the page
 /// does not have both.

@@ -1,6 +1,6 @@
 //! Errors on published tables, and on the tables on which the protocol was fitted.
 
-use crate::percent;
+use crate::shown::percent;
 use lockyard_lab::reproduce::{self, ReproduceRequest};
 use lockyard_lab::training;
 use lockyard_results::published;
