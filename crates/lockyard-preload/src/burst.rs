@@ -155,7 +155,9 @@ unsafe fn end(thread: *mut Thread, burst: u32, now: u64) {
     let gaps = (cost * SHARE * many / duration).min(FARTHEST * many);
     if gaps == 0 {
         BEGAN.store(now, Ordering::Relaxed);
-        OWNER.store(unsafe { (*thread).number }, Ordering::Relaxed);
+        // SAFETY: as above.
+        let number = unsafe { (*thread).number };
+        OWNER.store(number, Ordering::Relaxed);
         // SAFETY: as above.
         unsafe { (*thread).burst_count = 0 };
         return;
