@@ -29,7 +29,6 @@ macro_rules! kinds {
         /// A kind of lock that can be chosen at run time.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
-        #[non_exhaustive]
         pub enum Kind {
             $($(#[$doc])* $kind,)*
         }
