@@ -108,7 +108,12 @@ pub fn native<P: Program>(ops: &[P::Op], rounds: u32, attempts: u64) -> Verdict 
     Verdict { caught: None, runs: attempts }
 }
 
-fn attempt_natively<P: Program>(ops: &[P::Op], rounds: u32, attempt: u64) -> Option<Caught> {
+/// Runs program `P` once on threads of the host. `attempt` determines where its threads yield.
+pub(crate) fn attempt_natively<P: Program>(
+    ops: &[P::Op],
+    rounds: u32,
+    attempt: u64,
+) -> Option<Caught> {
     let program = P::new(ops, rounds);
     program.begin();
     let failed = Arc::new(AtomicBool::new(false));
@@ -185,17 +190,31 @@ const MOST_EVENTS: u64 = 20_000_000;
 /// If the machine is not a shipped one.
 pub fn simulated<P: Program>(ops: &[P::Op], rounds: u32, attempts: u64) -> Verdict {
     let machine = Machine::shipped(MACHINE).expect("the machine is shipped");
+    let stride = machine.hardware_threads() / 2 / ops.len();
+    let places: Vec<usize> = (0..ops.len()).map(|thread| thread * stride).collect();
     for seed in 1..=attempts {
-        let result = catching(AssertUnwindSafe(|| simulate::<P>(&machine, seed, ops, rounds)));
-        if let Err(caught) = result.and_then(|caught| caught.map_or(Ok(()), Err)) {
+        if let Some(caught) = simulate_at::<P>(&machine, &places, seed, ops, rounds) {
             return Verdict { caught: Some(caught), runs: seed };
         }
     }
     Verdict { caught: None, runs: attempts }
 }
 
+/// Runs program `P` once on a simulated machine, each thread at its place.
+pub(crate) fn simulate_at<P: Program>(
+    machine: &Machine,
+    places: &[usize],
+    seed: u64,
+    ops: &[P::Op],
+    rounds: u32,
+) -> Option<Caught> {
+    let run = || simulate::<P>(machine, places, seed, ops, rounds);
+    catching(AssertUnwindSafe(run)).unwrap_or_else(Some)
+}
+
 fn simulate<P: Program>(
     machine: &Machine,
+    places: &[usize],
     seed: u64,
     ops: &[P::Op],
     rounds: u32,
@@ -205,10 +224,9 @@ fn simulate<P: Program>(
     let program = simulation.setup(|| P::new(ops, rounds));
     let program = simulation.place(program, 64, 0);
     simulation.setup(|| program.begin());
-    let stride = machine.hardware_threads() / 2 / ops.len();
-    for thread in 0..ops.len() {
+    for (thread, &place) in places.iter().enumerate() {
         let program = program.clone();
-        simulation.spawn(thread * stride, move || {
+        simulation.spawn(place, move || {
             for round in 0..rounds {
                 program.step(thread, round);
             }

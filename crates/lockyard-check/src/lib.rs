@@ -12,6 +12,7 @@
 //! - [`mutation`]: every ordering weakened, one at a time; a check must notice each.
 //! - [`own`]: all of this for a lock of a user's crate.
 //! - [`quarantine`]: a host that detects accesses to freed memory.
+//! - [`soak`]: random programs over every primitive, for as long as asked.
 //! - [`sources`]: reads the source files.
 //! - [`controls`]: primitives that are wrong on purpose; every harness must catch them.
 //!
@@ -31,6 +32,7 @@ pub mod primitives;
 pub mod program;
 pub mod quarantine;
 pub mod ration;
+pub mod soak;
 pub mod sources;
 
 pub use few_slots::FewSlots;

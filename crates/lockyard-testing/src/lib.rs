@@ -3,9 +3,12 @@
 //! check.
 //!
 //! `.ci/run` counts the lines. It fails if a test that is not in `.ci/may-skip` skips a check.
+//!
+//! [`this_program`] starts the running test again, also where it runs under an emulator.
 
 use std::fs::OpenOptions;
 use std::io::Write;
+use std::process::Command;
 
 /// Environment variable with the name of a file to which each line of [`skip!`] is appended.
 pub const FILE: &str = "LOCKYARD_SKIPPED";
@@ -41,6 +44,26 @@ pub fn note(package: &str, module: &str, reason: &str) {
     written.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }
 
+/// Environment variable with the command that runs this test's program, with its arguments, where
+/// the system cannot start it (an emulator for another processor).
+pub const RUNNER: &str = "LOCKYARD_RUNNER";
+
+/// Returns the command that starts the running program again, by the command in [`RUNNER`] if that
+/// is set.
+///
+/// # Panics
+///
+/// Panics if the program has no file.
+pub fn this_program() -> Command {
+    let program = std::env::current_exe().expect("this test has a file");
+    let runner = std::env::var(RUNNER).unwrap_or_default();
+    let mut words = runner.split_whitespace();
+    let Some(first) = words.next() else { return Command::new(program) };
+    let mut command = Command::new(first);
+    command.args(words).arg(program);
+    command
+}
+
 fn line(package: &str, test: &str, reason: &str) -> String {
     let reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");
     format!("skipped: {package} {test}: {reason}\n")
@@ -49,6 +72,13 @@ fn line(package: &str, test: &str, reason: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn this_program_is_this_test() {
+        let output = this_program().arg("--list").output().expect("it starts");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(said.contains("this_program_is_this_test"), "{said}");
+    }
 
     #[test]
     fn a_line_names_the_test_and_the_reason() {

@@ -4,4 +4,5 @@
 mod arrows;
 mod dependencies;
 mod one_source;
+mod surface;
 mod workspace;

@@ -9,6 +9,7 @@ mod auto_traits;
 mod between_operations;
 mod buffers;
 mod connections;
+mod corpus;
 mod does_not_compile;
 mod first_line;
 mod id_table;

@@ -59,6 +59,9 @@ fn an_owned_object_is_as_its_value() {
     has!(Send, ; Owned<NotShared<u32>>);
     lacks!(Sync; Owned<NotShared<u32>>);
     lacks!(Send; Owned<Rc<u32>>);
+    // Shared, but never sent.
+    has!(Sync, ; Owned<std::sync::MutexGuard<'static, u32>>);
+    lacks!(Send; Owned<std::sync::MutexGuard<'static, u32>>);
 }
 
 #[test]

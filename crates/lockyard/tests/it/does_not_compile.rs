@@ -40,6 +40,7 @@ fn safe_code_that_changes_the_words_of_a_lock() {
 fn a_lock_as_one_with_other_parameters() {
     let cases = trybuild::TestCases::new();
     cases.compile_fail("tests/ui/variance.rs");
+    cases.compile_fail("tests/ui/variance_of_hosts.rs");
 }
 
 #[test]

@@ -12,7 +12,7 @@ const MESSAGE: &str = "an invariant was lost";
 
 /// Runs `test` of this file again, in a separate process that [`die_if_child`] ends.
 fn in_a_child(test: &str) -> Command {
-    let mut command = Command::new(std::env::current_exe().expect("this test has a file"));
+    let mut command = lockyard_testing::this_program();
     command
         .args(["--exact", &format!("fatal::{test}"), "--nocapture"])
         .env("LOCKYARD_DIES", "1")

@@ -26,9 +26,15 @@ fn compile() -> Result<BTreeMap<String, Vec<String>>, String> {
     if !cfg!(all(target_arch = "x86_64", target_os = "linux")) {
         return Err("the listings are of x86-64 Linux".to_owned());
     }
-    let root = Path::new(CRATE).join("../..");
-    let toolchain =
-        std::fs::read_to_string(root.join("rust-toolchain.toml")).expect("it is committed");
+    is_the_pinned_toolchain()?;
+    let flags = ["-C", "llvm-args=-x86-asm-syntax=intel", "-C", "target-cpu=x86-64"];
+    Ok(functions(&assembly(None, &flags), "#"))
+}
+
+/// Returns an error unless `rustc` is the compiler of `rust-toolchain.toml`.
+pub(super) fn is_the_pinned_toolchain() -> Result<(), String> {
+    let toolchain = std::fs::read_to_string(Path::new(CRATE).join("../../rust-toolchain.toml"));
+    let toolchain = toolchain.expect("it is committed");
     let version = Command::new("rustc").arg("--version").output().expect("rustc runs");
     let version = String::from_utf8_lossy(&version.stdout).into_owned();
     let number = version.split(' ').nth(1).unwrap_or_default();
@@ -38,37 +44,51 @@ fn compile() -> Result<BTreeMap<String, Vec<String>>, String> {
             "the listings are of the toolchain in rust-toolchain.toml, not {version}"
         ));
     }
-    let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("hot-paths");
-    let output = Command::new(env!("CARGO"))
-        .args(["rustc", "--offline", "--locked", "--release", "-p", "lockyard"])
-        .args(["--example", "hot_paths", "--"])
-        .args(["--emit", "asm", "-C", "llvm-args=-x86-asm-syntax=intel", "-C", "target-cpu=x86-64"])
-        .current_dir(&root)
-        .env("CARGO_TARGET_DIR", &target)
+    Ok(())
+}
+
+/// Returns the assembly of the example, for this system or for `target`.
+pub(super) fn assembly(target: Option<&str>, flags: &[&str]) -> String {
+    let mut folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("hot-paths");
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["rustc", "--offline", "--locked", "--release", "-p", "lockyard"]);
+    cargo.args(["--example", "hot_paths"]);
+    if let Some(target) = target {
+        // The development dependencies are built for it too, and are in no listing.
+        cargo.args(["--target", target, "--config", "profile.release.package.\"*\".opt-level=0"]);
+    }
+    let output = cargo
+        .args(["--", "--emit", "asm"])
+        .args(flags)
+        .current_dir(Path::new(CRATE).join("../.."))
+        .env("CARGO_TARGET_DIR", &folder)
         .env("CARGO_PROFILE_RELEASE_DEBUG", "0")
         .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1")
+        // Only the assembly is wanted, and a linker for the other target need not be here.
+        .env("CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER", "true")
         .env_remove("RUSTFLAGS")
         .output()
         .expect("cargo runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let assembly = std::fs::read_dir(target.join("release/examples"))
+    folder.extend(target);
+    let assembly = std::fs::read_dir(folder.join("release/examples"))
         .expect("cargo made it")
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.extension().is_some_and(|e| e == "s"))
         .max_by_key(|path| path.metadata().and_then(|m| m.modified()).ok())
         .expect("the assembly was asked for");
-    Ok(functions(&std::fs::read_to_string(assembly).expect("it is there")))
+    std::fs::read_to_string(assembly).expect("it is there")
 }
 
 /// Returns the instructions of each function whose name is not mangled. Directives are omitted,
-/// labels are numbered in order of appearance, and hashes are cut off.
-fn functions(assembly: &str) -> BTreeMap<String, Vec<String>> {
+/// labels are numbered in order of appearance, and hashes are cut off. `comment` begins a comment.
+pub(super) fn functions(assembly: &str, comment: &str) -> BTreeMap<String, Vec<String>> {
     let mut functions: BTreeMap<String, Vec<String>> = BTreeMap::new();
     let mut current: Option<String> = None;
     let mut labels: Vec<String> = Vec::new();
     let mut aliases: Vec<(String, String)> = Vec::new();
     for line in assembly.lines() {
-        let line = line.split('#').next().unwrap_or_default().trim();
+        let line = line.split(comment).next().unwrap_or_default().trim();
         if line.is_empty() {
             continue;
         }
@@ -143,7 +163,8 @@ fn to_return(listing: &[String]) -> &[String] {
     &listing[..=end]
 }
 
-const LISTED: &[&str] = &[
+/// The functions whose listings are committed.
+pub(super) const LISTED: &[&str] = &[
     "ticket_lock",
     "ticket_unlock",
     "ticket_try_lock",
@@ -182,12 +203,22 @@ const LISTED: &[&str] = &[
 #[test]
 fn hot_paths_match_the_committed_listings() {
     let Some(listings) = listings() else { return };
-    let directory = Path::new(CRATE).join("listings/x86_64");
+    are_committed(listings, "x86_64", file!());
+}
+
+/// Compares the listings with those of `folder`, or writes them there.
+pub(super) fn are_committed(
+    listings: &BTreeMap<String, Vec<String>>,
+    folder: &str,
+    written_by: &str,
+) {
+    let directory = Path::new(CRATE).join("listings").join(folder);
     let bless = std::env::var_os("LOCKYARD_BLESS").is_some();
     for name in LISTED {
         let listing = listings[*name].join("\n") + "\n";
         let path = directory.join(format!("{name}.s"));
         if bless {
+            std::fs::create_dir_all(&directory).expect("the folder can be made");
             std::fs::write(&path, &listing).expect("the listing can be written");
         }
         let committed = std::fs::read_to_string(&path).unwrap_or_default();
@@ -195,10 +226,9 @@ fn hot_paths_match_the_committed_listings() {
         assert!(
             other.is_none(),
             "{name} is not what {} says: {}\nIt is now:\n{listing}\
-             If that is as good, write the listings anew: see the beginning of {}",
+             If that is as good, write the listings anew: see the beginning of {written_by}",
             path.display(),
             other.unwrap_or_default(),
-            file!(),
         );
     }
 }
@@ -410,7 +440,7 @@ fn the_harness_counts_locked_instructions() {
     let assembly = "f:\n\t.cfi_startproc\n\tlock\t\txadd\tdword ptr [rdi], eax\n.LBB7_2:\n\
                     \tjne\t.LBB7_2\n\
                     \txchg\tax, ax\n\txchg\tdword ptr [rdi], eax\n\tret\n.Lfunc_end0:\n";
-    let functions = functions(assembly);
+    let functions = functions(assembly, "#");
     let listing = &functions["f"];
     let expected = [
         "    lock xadd dword ptr [rdi], eax",

@@ -10,7 +10,7 @@ use lockyard::lock::{
 use lockyard::platform::{Host, Native};
 use std::cell::RefCell;
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 
@@ -97,7 +97,7 @@ fn is_refused<K: LaneLock<Native>>(test: &str) {
         in_a_destructor(true, || drop(lock.acquire()));
         return;
     }
-    let mut child = Command::new(std::env::current_exe().expect("this test has a file"));
+    let mut child = lockyard_testing::this_program();
     child.args(["--exact", test, "--nocapture"]).env("LOCKYARD_DIES", "1").stdout(Stdio::null());
     let output = child.output().expect("it starts");
     assert_eq!(output.status.signal(), Some(libc::SIGABRT), "{:?}", output.status);

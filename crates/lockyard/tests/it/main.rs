@@ -11,6 +11,7 @@ mod fatal;
 mod first_line;
 mod forgotten;
 mod hot_paths;
+mod hot_paths_aarch64;
 mod kinds;
 mod late_locks;
 mod mutex;

@@ -4,7 +4,6 @@
 use lockyard::comparators::McsLock;
 use lockyard::platform::{Host, Native};
 use lockyard::{Domain, PvQSpinLock, PvTicketLock, QSpinLock};
-use std::process::Command;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -68,12 +67,11 @@ fn the_thread_after_the_last_slot_waits_outside_the_queue() {
         return use_every_slot();
     }
     let test = "the_thread_after_the_last_slot_waits_outside_the_queue";
-    let program = std::env::current_exe().expect("the test has a file");
     let test = format!(
         "{}{test}",
         module_path!().split_once("::").map_or(String::new(), |(_, m)| format!("{m}::"))
     );
-    let output = Command::new(program)
+    let output = lockyard_testing::this_program()
         .args([test.as_str(), "--exact", "--nocapture"])
         .env(EXHAUSTED, "1")
         .output()

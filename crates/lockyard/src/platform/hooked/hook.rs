@@ -67,6 +67,7 @@ pub struct Operation {
 
 /// The effect that a hook allows an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Effect {
     /// The operation is performed.
     Performed,

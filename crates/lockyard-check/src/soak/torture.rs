@@ -1,0 +1,491 @@
+//! Torture of the native locks: threads that come and go take every kind of lock in random ways,
+//! while signals interrupt them, the process forks, CPU sets shrink, and other processes exit in the
+//! middle of it.
+//!
+//! A lock is visited under two stamps, so two holders at a time are counted as a violation. A
+//! watchdog ends the process if no thread makes progress.
+
+use super::random::Random;
+use lockyard::lock::{
+    Adaptive, Clh, LaneLock, Mcs, ParkingLike, PvQueued, PvTicket, Queued, TestAndSet, ThreeStates,
+    Ticket, TimedLock,
+};
+use lockyard::platform::{Host, Instant};
+use lockyard::reclaim::Owned;
+use lockyard::{Domain, LockRef, Native, RawSpinLock};
+use lockyard_controls::DoesNotExclude;
+use lockyard_tables::IdTable;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+/// Time without progress after which the process is stuck.
+const STUCK_AFTER: Duration = Duration::from_secs(60);
+/// Number of threads that live at a time.
+const THREADS: usize = 6;
+
+/// A lock, and the stamps of its holders.
+struct Stamped<K: LaneLock<Native>> {
+    lock: RawSpinLock<K>,
+    owner: AtomicU64,
+}
+
+static VIOLATIONS: AtomicU64 = AtomicU64::new(0);
+static VISITS: AtomicU64 = AtomicU64::new(0);
+static HANDLED: AtomicU64 = AtomicU64::new(0);
+static STOP: AtomicBool = AtomicBool::new(false);
+
+impl<K: LaneLock<Native>> Stamped<K> {
+    fn new() -> Self {
+        Stamped { lock: RawSpinLock::new(), owner: AtomicU64::new(0) }
+    }
+
+    /// Stays inside for a while. `me` is not 0, and differs between visits at the same time.
+    fn stay(&self, me: u64) {
+        // Relaxed: the stamps must order nothing. Exchanges see the newest value.
+        if self.owner.swap(me, Ordering::Relaxed) != 0 {
+            VIOLATIONS.fetch_add(1, Ordering::Relaxed);
+        }
+        for _ in 0..me % 64 {
+            std::hint::spin_loop();
+        }
+        if me.is_multiple_of(128) {
+            thread::yield_now();
+        }
+        if self.owner.swap(0, Ordering::Relaxed) != me {
+            VIOLATIONS.fetch_add(1, Ordering::Relaxed);
+        }
+        VISITS.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+/// A lock of any kind. `visit` returns false if the lock was not taken.
+trait Lock: Send + Sync {
+    fn wait(&self, me: u64);
+    fn try_now(&self, me: u64) -> bool;
+    /// Waits at most this long. Locks without timed waits try once.
+    fn wait_for(&self, me: u64, _time: Duration) -> bool {
+        self.try_now(me)
+    }
+}
+
+impl<K: LaneLock<Native> + Send + Sync> Lock for Stamped<K> {
+    fn wait(&self, me: u64) {
+        let held = self.lock.acquire();
+        self.stay(me);
+        // SAFETY: taken above.
+        unsafe { self.lock.release(held) };
+    }
+
+    fn try_now(&self, me: u64) -> bool {
+        let Some(held) = self.lock.try_acquire() else { return false };
+        self.stay(me);
+        // SAFETY: taken above.
+        unsafe { self.lock.release(held) };
+        true
+    }
+}
+
+/// A lock with timed waits.
+struct Timed<K: TimedLock<Native>>(Stamped<K>);
+
+impl<K: TimedLock<Native> + Send + Sync> Lock for Timed<K> {
+    fn wait(&self, me: u64) {
+        self.0.wait(me);
+    }
+
+    fn try_now(&self, me: u64) -> bool {
+        self.0.try_now(me)
+    }
+
+    fn wait_for(&self, me: u64, time: Duration) -> bool {
+        let Some(held) = self.0.lock.acquire_until(Instant::now() + time) else { return false };
+        self.0.stay(me);
+        // SAFETY: taken above.
+        unsafe { self.0.lock.release(held) };
+        true
+    }
+}
+
+fn stamped<K: LaneLock<Native> + Send + Sync + 'static>() -> Box<dyn Lock> {
+    Box::new(Stamped::<K>::new())
+}
+
+fn timed<K: TimedLock<Native> + Send + Sync + 'static>() -> Box<dyn Lock> {
+    Box::new(Timed(Stamped::<K>::new()))
+}
+
+/// What the threads share.
+struct World {
+    locks: Vec<Box<dyn Lock>>,
+    /// Taken by handlers only, so that no thread is interrupted while it has it.
+    of_handlers: Stamped<Queued>,
+    table: IdTable<u64>,
+    counted: LockRef,
+    domain: Domain,
+    newest: AtomicU64,
+}
+
+impl World {
+    fn new() -> Self {
+        World {
+            locks: vec![
+                stamped::<Ticket>(),
+                stamped::<Queued>(),
+                stamped::<Mcs>(),
+                stamped::<Clh>(),
+                stamped::<PvTicket>(),
+                timed::<PvQueued>(),
+                timed::<Adaptive>(),
+                timed::<TestAndSet>(),
+                stamped::<ParkingLike>(),
+                stamped::<ThreeStates>(),
+            ],
+            of_handlers: Stamped::new(),
+            table: IdTable::new(),
+            counted: LockRef::from_count(1),
+            domain: Domain::new(),
+            newest: AtomicU64::new(0),
+        }
+    }
+
+    fn act(&self, random: &mut Random) {
+        let me = random.next() | 1;
+        let lock = &self.locks[random.below(self.locks.len())];
+        match random.below(12) {
+            0..4 => lock.wait(me),
+            4 | 5 => drop(lock.try_now(me)),
+            6 | 7 => drop(lock.wait_for(me, Duration::from_micros(random.below(300) as u64))),
+            8 => {
+                self.counted.get();
+                if !self.counted.put_not_zero() {
+                    VIOLATIONS.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+            9 => {
+                let Ok(id) = self.table.insert(me) else { return };
+                if self.table.lock(id).is_none_or(|entry| *entry != me)
+                    || self.table.remove(id) != Some(me)
+                {
+                    VIOLATIONS.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+            10 => {
+                let guard = self.domain.enter();
+                // Acquire: pairs with the exchange below.
+                let bits = self.newest.load(Ordering::Acquire);
+                // SAFETY: `newest` names an object that is retired to the guard's domain.
+                let seen = unsafe { guard.deref_bits::<[u64; 4]>(bits) };
+                if seen.is_some_and(|numbers| numbers.iter().any(|n| *n != numbers[0])) {
+                    VIOLATIONS.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+            _ => {
+                let Ok(new) = Owned::new([me; 4]) else { return };
+                // Release publishes the new object, acquire takes over the old one.
+                let old = self.newest.swap(new.into_bits(), Ordering::AcqRel);
+                // SAFETY: the exchange took the object out of reach.
+                unsafe { self.domain.retire_owned(Owned::<[u64; 4]>::from_bits(old)) };
+            }
+        }
+    }
+
+    /// Takes and releases a lock of each kind. In the child of a fork, locks of others are lost, so
+    /// they are new ones.
+    fn take_new_locks() {
+        fn take<K: LaneLock<Native>>() {
+            let lock = RawSpinLock::<K>::new();
+            let held = lock.acquire();
+            assert!(lock.try_acquire().is_none() && lock.is_held());
+            // SAFETY: taken above.
+            unsafe { lock.release(held) };
+            assert!(!lock.is_held());
+        }
+        take::<Ticket>();
+        take::<Queued>();
+        take::<Mcs>();
+        take::<Clh>();
+        take::<PvTicket>();
+        take::<PvQueued>();
+        take::<Adaptive>();
+        take::<TestAndSet>();
+    }
+}
+
+/// The world of the signal handler.
+static WORLD: std::sync::OnceLock<World> = std::sync::OnceLock::new();
+
+extern "C" fn handler(_: libc::c_int) {
+    let Some(world) = WORLD.get() else { return };
+    let me = HANDLED.fetch_add(1, Ordering::Relaxed) << 1 | 1;
+    // A handler may wait only for locks that no interrupted thread has.
+    world.of_handlers.wait(me);
+    world.locks[me as usize / 2 % world.locks.len()].try_now(me);
+}
+
+/// Lets signals in, or keeps them out, for the calling thread.
+fn signals(allowed: bool) {
+    // SAFETY: the set is initialised by `sigemptyset`, and lives during the calls.
+    unsafe {
+        let mut set = std::mem::zeroed();
+        libc::sigemptyset(&raw mut set);
+        libc::sigaddset(&raw mut set, libc::SIGUSR1);
+        let how = if allowed { libc::SIG_UNBLOCK } else { libc::SIG_BLOCK };
+        libc::pthread_sigmask(how, &raw const set, std::ptr::null_mut());
+    }
+}
+
+fn install_handler() {
+    // SAFETY: the handler only uses atomics and locks that a handler may use.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = handler as extern "C" fn(libc::c_int) as usize;
+        action.sa_flags = libc::SA_RESTART;
+        libc::sigaction(libc::SIGUSR1, &raw const action, std::ptr::null_mut());
+    }
+}
+
+/// Starts a thread that acts a random number of times. It gets its slot before signals can
+/// interrupt it, because the first lease may allocate.
+fn start(world: &'static World, seed: u64, most: usize) -> thread::JoinHandle<()> {
+    thread::spawn(move || {
+        let mut random = Random::new(seed);
+        Native::slot();
+        signals(true);
+        for _ in 0..1 + random.below(most) {
+            if STOP.load(Ordering::Relaxed) {
+                break;
+            }
+            world.act(&mut random);
+        }
+        signals(false);
+    })
+}
+
+/// Forks; the child takes new locks and exits. Returns a complaint if it does not.
+fn fork(world_seed: u64) -> Option<String> {
+    // SAFETY: the child calls only the library, and functions that a forked child may call.
+    match unsafe { libc::fork() } {
+        -1 => Some(format!("fork failed: {}", std::io::Error::last_os_error())),
+        0 => {
+            // SAFETY: the child ends here, by the alarm if it hangs.
+            unsafe {
+                libc::alarm(30);
+                World::take_new_locks();
+                libc::_exit(0)
+            }
+        }
+        child => {
+            let mut status = 0;
+            // SAFETY: the child was made above.
+            while unsafe { libc::waitpid(child, &raw mut status, 0) } == -1 {}
+            (status != 0)
+                .then(|| format!("the child of a fork ended with {status:#x} ({world_seed})"))
+        }
+    }
+}
+
+/// Gives every thread of the process a random set of CPUs out of those of `all`. Returns the number
+/// of CPUs in it.
+#[cfg(target_os = "linux")]
+fn shrink_cpus(all: &[usize], random: &mut Random) -> usize {
+    let count = 1 + random.below(all.len());
+    let chosen = random.some_of(all.len(), count);
+    // SAFETY: the set is plain data, and lives during the calls. Threads that have ended are
+    // refused, which changes nothing.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        chosen.iter().for_each(|&index| libc::CPU_SET(all[index], &mut set));
+        for entry in std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
+            let Ok(id) = entry.file_name().to_string_lossy().parse::<libc::pid_t>() else {
+                continue;
+            };
+            libc::sched_setaffinity(id, size_of_val(&set), &raw const set);
+        }
+    }
+    count
+}
+
+#[cfg(target_os = "linux")]
+fn cpus() -> Vec<usize> {
+    // SAFETY: the set is plain data, and lives during the call.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::sched_getaffinity(0, size_of_val(&set), &raw mut set);
+        (0..libc::CPU_SETSIZE as usize).filter(|&cpu| libc::CPU_ISSET(cpu, &set)).collect()
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn shrink_cpus(all: &[usize], _: &mut Random) -> usize {
+    all.len()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn cpus() -> Vec<usize> {
+    vec![0]
+}
+
+/// What a torture did.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Done {
+    /// Critical sections.
+    pub visits: u64,
+    /// Signals that were handled.
+    pub signals: u64,
+    /// Threads that were started.
+    pub threads: u64,
+    /// Forks whose child took new locks and exited.
+    pub forks: u64,
+    /// Processes that exited in the middle of it.
+    pub exits: u64,
+    /// Changes of the CPU set.
+    pub cpu_sets: u64,
+}
+
+/// Argument of a process that exits while its threads have locks and wait for them.
+pub const EXITS: &str = "--exits";
+
+/// Starts threads, and exits with code 0 in the middle.
+pub fn exit_in_the_middle(seed: u64) -> ! {
+    signals(false);
+    let world = WORLD.get_or_init(World::new);
+    let mut random = Random::new(seed);
+    for _ in 0..THREADS {
+        drop(start(world, random.next(), usize::MAX / 2));
+    }
+    thread::sleep(Duration::from_micros(random.below(20_000) as u64));
+    std::process::exit(0)
+}
+
+/// Starts a process that exits in the middle. Returns a complaint if it does not end well.
+fn exits(seed: u64) -> Option<String> {
+    let program = std::env::current_exe().ok()?;
+    let mut child = Command::new(program);
+    child.args([EXITS, &seed.to_string()]).stdin(Stdio::null());
+    let mut child = match child.spawn() {
+        Ok(child) => child,
+        Err(error) => return Some(format!("a process cannot be started: {error}")),
+    };
+    for _ in 0..6_000 {
+        match child.try_wait() {
+            Ok(Some(status)) if status.success() => return None,
+            Ok(Some(status)) => return Some(format!("a process that exits ended with {status}")),
+            Ok(None) => thread::sleep(Duration::from_millis(10)),
+            Err(error) => return Some(format!("a process cannot be waited for: {error}")),
+        }
+    }
+    // It hangs: end it, and say so.
+    drop(child.kill());
+    drop(child.wait());
+    Some(format!("a process that exits did not end within 60 s ({seed})"))
+}
+
+/// Tortures for `time`. `may_exit` allows it to start this program again with [`EXITS`].
+///
+/// # Errors
+///
+/// A violation, or a process that ended badly.
+pub fn torture(seed: u64, time: Duration, may_exit: bool) -> Result<Done, String> {
+    signals(false);
+    let world = WORLD.get_or_init(World::new);
+    install_handler();
+    STOP.store(false, Ordering::Relaxed);
+    let (all_cpus, mut random, mut done) = (cpus(), Random::new(seed), Done::default());
+    let before = (VISITS.load(Ordering::Relaxed), HANDLED.load(Ordering::Relaxed));
+    let (mut threads, mut complaint) = (Vec::new(), None);
+    let began = std::time::Instant::now();
+    let mut progress = (before.0, began);
+    while began.elapsed() < time && complaint.is_none() {
+        threads.retain(|thread: &thread::JoinHandle<()>| !thread.is_finished());
+        while threads.len() < THREADS {
+            threads.push(start(world, random.next(), 400));
+            done.threads += 1;
+        }
+        // SAFETY: the handler is installed.
+        unsafe { libc::kill(libc::getpid(), libc::SIGUSR1) };
+        match random.below(100) {
+            0..3 => {
+                complaint = fork(seed);
+                done.forks += 1;
+            }
+            3 if may_exit => {
+                complaint = exits(random.next());
+                done.exits += 1;
+            }
+            4..7 => {
+                shrink_cpus(&all_cpus, &mut random);
+                done.cpu_sets += 1;
+            }
+            _ => thread::sleep(Duration::from_micros(random.below(1_000) as u64)),
+        }
+        let visits = VISITS.load(Ordering::Relaxed);
+        if visits != progress.0 {
+            progress = (visits, std::time::Instant::now());
+        } else if progress.1.elapsed() > STUCK_AFTER {
+            return Err(format!("stuck: no section within {} s", STUCK_AFTER.as_secs()));
+        }
+    }
+    STOP.store(true, Ordering::Relaxed);
+    shrink_cpus_to_all(&all_cpus);
+    for thread in threads {
+        thread.join().map_err(|_| "a thread panicked".to_owned())?;
+    }
+    done.visits = VISITS.load(Ordering::Relaxed) - before.0;
+    done.signals = HANDLED.load(Ordering::Relaxed) - before.1;
+    match (complaint, VIOLATIONS.load(Ordering::Relaxed)) {
+        (Some(complaint), _) => Err(complaint),
+        (None, 0) => Ok(done),
+        (None, violations) => Err(format!("{violations} violations")),
+    }
+}
+
+/// Gives all threads all CPUs back.
+fn shrink_cpus_to_all(all: &[usize]) {
+    #[cfg(target_os = "linux")]
+    // SAFETY: as in `shrink_cpus`.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        all.iter().for_each(|&cpu| libc::CPU_SET(cpu, &mut set));
+        for entry in std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
+            let Ok(id) = entry.file_name().to_string_lossy().parse::<libc::pid_t>() else {
+                continue;
+            };
+            libc::sched_setaffinity(id, size_of_val(&set), &raw const set);
+        }
+    }
+    #[cfg(not(target_os = "linux"))]
+    let _ = all;
+}
+
+/// Tortures a lock that does not exclude, until a violation is counted.
+///
+/// # Errors
+///
+/// If none is found within 30 seconds: then the torture shows nothing.
+pub fn torture_finds_a_broken_lock() -> Result<(), String> {
+    let lock = Stamped::<DoesNotExclude>::new();
+    let before = VIOLATIONS.load(Ordering::Relaxed);
+    let began = std::time::Instant::now();
+    let found = || VIOLATIONS.load(Ordering::Relaxed) != before;
+    thread::scope(|scope| {
+        for thread in 1..=4_u64 {
+            let lock = &lock;
+            scope.spawn(move || {
+                let mut random = Random::new(thread);
+                while !found() && began.elapsed() < Duration::from_secs(30) {
+                    // Many visits yield inside.
+                    lock.wait((random.next() << 8 | thread << 4) & !0xf | 1 << 7);
+                }
+            });
+        }
+    });
+    let was_found = found();
+    VIOLATIONS.store(before, Ordering::Relaxed);
+    if was_found {
+        Ok(())
+    } else {
+        Err("the lock that does not exclude was not noticed".to_owned())
+    }
+}
