@@ -25,8 +25,11 @@ mod tables;
 
 use std::process::ExitCode;
 
+/// Writes a section, by a number of threads of this host.
+type Section = fn(usize) -> String;
+
 /// Sections of the page, with the functions that return their texts.
-const SECTIONS: [(&str, fn(usize) -> String); 5] = [
+const SECTIONS: [(&str, Section); 5] = [
     ("tables", tables::published),
     ("training", tables::training),
     ("left-out", left_out::section),
