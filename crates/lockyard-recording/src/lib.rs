@@ -3,7 +3,7 @@
 //! | module | content |
 //! | --- | --- |
 //! | [`recording`] | what a recording has |
-//! | [`file`] | its file: [the format](../../../docs/measure/recordings.md) |
+//! | [`mod@file`] | its file: [the format](../../../docs/measure/recordings.md) |
 //! | [`model`] | its statistics: classes of threads, their visits to locks, times |
 //! | [`script`] | the scenario, and its changes |
 
