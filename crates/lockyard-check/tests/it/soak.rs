@@ -57,8 +57,7 @@ fn a_failing_program_becomes_as_small_as_it_can_be() {
         plan.back_end == BackEnd::Simulated && plan.ops.len() > 100 && plan.rounds > 4
     });
     // It fails with three threads, of which one does the last operation, in four rounds.
-    let fails =
-        |plan: &Plan| plan.ops.len() >= 3 && plan.rounds >= 4 && plan.ops.iter().any(|&op| op == 2);
+    let fails = |plan: &Plan| plan.ops.len() >= 3 && plan.rounds >= 4 && plan.ops.contains(&2);
     let large = large.expect("there are many seeds");
     let large = Plan { ops: [vec![2], large.ops[1..].to_vec()].concat(), ..large };
     let least = shrink(&large, Duration::from_secs(60), fails);
