@@ -12,7 +12,7 @@ pub mod torture;
 
 pub use controls::{CONTROLS, Control, control};
 pub use random::Random;
-pub use subjects::{Subject, subjects};
+pub use subjects::{MOST_SIMULATED, Subject, subjects};
 
 use crate::finding::Caught;
 use lockyard_sim::Machine;
@@ -41,8 +41,6 @@ impl fmt::Display for BackEnd {
     }
 }
 
-/// Maximum number of simulated threads.
-pub const MOST_SIMULATED: usize = 256;
 /// Maximum number of threads of the host.
 const MOST_NATIVE: usize = 8;
 /// Maximum number of sections of a simulated program, all threads together.

@@ -25,6 +25,9 @@ use lockyard_tables::buffers::{
 use lockyard_tables::{connections, id_table, statistics};
 use std::sync::OnceLock;
 
+/// Maximum number of simulated threads.
+pub const MOST_SIMULATED: usize = 256;
+
 type Threads = Hooked<Native, Watched<NoFault>>;
 type InModel = Hooked<Checked, Scripted>;
 
@@ -110,7 +113,7 @@ fn lock<P: Primitive<Op = LockOp>>() -> Subject {
         P::NAME,
         &LOCK_OPS,
     );
-    Subject { most_threads: super::MOST_SIMULATED, ..subject }
+    Subject { most_threads: MOST_SIMULATED, ..subject }
 }
 
 /// A lock that naps, which a model does only if it is told to.
@@ -124,7 +127,7 @@ const FAIR_OPS: [FairOp; 5] =
 macro_rules! fair {
     ($name:literal, $lock:ty) => {
         Subject {
-            most_threads: super::MOST_SIMULATED,
+            most_threads: MOST_SIMULATED,
             ..subject::<
                 FairProgram<$lock, Threads>,
                 FairProgram<$lock, Simulated>,

@@ -14,6 +14,8 @@ mod does_not_compile;
 mod first_line;
 mod id_table;
 mod linearizable;
+mod models;
 mod outside;
+mod replay;
 mod statistics;
 mod steady;

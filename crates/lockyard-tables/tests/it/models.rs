@@ -1,9 +1,9 @@
 //! Targets for the tables: a program of operations, each compared with the same operation on a
 //! simple model. The bytes are the program, so a fuzzer can make them.
 //!
-//! `crates/lockyard-tables/tests/it/corpus.rs` includes this file and replays the committed corpus.
+//! `corpus.rs` replays committed programs.
 
-use super::Target;
+use crate::replay::Target;
 use lockyard_tables::buffers::{Configuration, GetError, Key};
 use lockyard_tables::connections::{Bits, Direction, NEVER, Tuple, Why};
 use lockyard_tables::{BufferCache, ConnectionTable, Counts, IdTable, Statistics};

@@ -1,8 +1,9 @@
-//! Replays the committed corpus of a target, and changes of each input. The tests of the workspace
-//! include this file.
+//! Replays the committed programs of a target, and changes of each.
 
-use super::Target;
 use std::path::Path;
+
+/// The name of a target, and its function.
+pub(crate) type Target = (&'static str, fn(&[u8]));
 
 /// Runs a target on each input of its corpus and on `changes` changes of each. Returns the number
 /// of inputs.
@@ -10,9 +11,9 @@ use std::path::Path;
 /// # Panics
 ///
 /// Panics if there is no corpus, or if the target does. The input that it panicked on is printed.
-pub(super) fn replay(root: &Path, target: &Target, changes: u64) -> u64 {
+pub(crate) fn replay(programs: &Path, target: &Target, changes: u64) -> u64 {
     let (name, run) = target;
-    let folder = root.join("fuzz/corpus").join(name);
+    let folder = programs.join(name);
     let mut files: Vec<_> = std::fs::read_dir(&folder)
         .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
         .map(|entry| entry.expect("a file").path())
