@@ -91,9 +91,9 @@ static void timeouts(void) {
     CHECK(!ly_mutex_timedlock(&mutex, expired[i]));
     CHECK(!ly_tas_timedlock(&tas, expired[i]));
     CHECK(!ly_pvqspin_timedlock(&pvqspin, expired[i]));
-    CHECK(!ly_cond_timedwait(&cond, &mutex, expired[i]));
     ly_pvqspin_unlock(&pvqspin);
     ly_tas_unlock(&tas);
+    CHECK(!ly_cond_timedwait(&cond, &mutex, expired[i]));
     ly_mutex_unlock(&mutex);
   }
   alarm(0);
