@@ -254,8 +254,9 @@ fn a_script_with_a_lock_runs_to_its_end() {
 
 #[test]
 fn bad_usage_is_refused_in_one_line_that_says_where_and_what_is_allowed() {
-    let commands = "reproduce, predict, sweep, merge, measure, fit, measure-tables, syscalls, lock-call-path, profile, \
-         compare, machines, scenarios, completions, man, help";
+    let commands = "reproduce, predict, sweep, merge, measure, fit, measure-tables, syscalls, \
+                    lock-call-path, profile, record, compare, machines, scenarios, completions, \
+                    man, help";
     let threads = "--threads <LIST>: thread counts, e.g. 1-4,8,16-96:16";
     let machine = "<NAME|FILE>: machine name or path of a machine file";
     for (arguments, answer) in [
