@@ -277,9 +277,10 @@ fn bad_usage_is_refused_in_one_line_that_says_where_and_what_is_allowed() {
         (
             &["predict"],
             format!(
-                "`predict` needs --machine <NAME|FILE>: machine names or paths of \
-                 machine files; {threads}; <SCENARIO>: scenario name \
-                 (open3, fstat2, page-ref, ...) or path of a script; - reads standard input"
+                "`predict` needs --machine <NAME|FILE>: machine names or paths of machine \
+                 files; host is that of a recording; {threads}; <SCENARIO>: scenario name \
+                 (open3, fstat2, page-ref, ...), path of a script or of a recording; - reads a \
+                 script from standard input"
             ),
         ),
         (&["machines", "show"], format!("`machines show` needs {machine}")),
