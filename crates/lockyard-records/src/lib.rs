@@ -18,11 +18,11 @@
 //!   └── maps ──────────> Text ── next ──> Text ...        (copies of /proc/self/maps)
 //! ```
 //!
-//! A [`Slot`], an [`Entry`] or a [`Pair`] is written by its thread only. A [`Lock`] is written by the
-//! thread that holds the lock.
+//! A [`Slot`], an [`Entry`] or a [`Pair`] is written by its thread only. A [`Lock`] is written by
+//! the thread that holds the lock.
 //!
-//! An acquisition that neither waits nor is in the sample touches one slot, which counts it, and the
-//! thread's own lines. So slots are small: four to a cache line.
+//! An acquisition that neither waits nor is in the sample touches one slot, which counts it, and
+//! the thread's own lines. So slots are small: four to a cache line.
 
 #![no_std]
 
@@ -125,8 +125,8 @@ pub struct Header {
     /// Offset of a [`Thread`] whose thread has ended, for the next one; a stack. The upper 16 bits
     /// count changes.
     pub unused: u64,
-    /// Offset of the trees of [`Lock`]s: for each the offset of the first one as a `u32`, in units of
-    /// 64 bytes.
+    /// Offset of the trees of [`Lock`]s: for each the offset of the first one as a `u32`, in units
+    /// of 64 bytes.
     pub heads: u64,
     /// Offset of the latest [`Text`] with mappings.
     pub maps: u64,
@@ -325,8 +325,8 @@ pub mod event {
     pub const MASK: u64 = 0xf << 60;
 }
 
-/// Returns the hash by which a slot is found. Two different pairs of lock and site share a hash with
-/// a probability of 2^-64, and would then count together.
+/// Returns the hash by which a slot is found. Two different pairs of lock and site share a hash
+/// with a probability of 2^-64, and would then count together.
 #[inline(always)]
 pub fn key(lock: u64, site: u64) -> u64 {
     // Two odd constants without a simple ratio: the fractions of the golden ratio and of pi.
@@ -359,6 +359,15 @@ pub const FIRST_HOLDS: usize = 16;
 
 /// Unit of the offsets of entries.
 pub const ENTRY_UNIT: u64 = 64;
+
+/// Returns the offset of the entry of a slot with this count.
+#[inline(always)]
+pub const fn entry_of(count: u64) -> u64 {
+    (count & (EVENT - 1)) * ENTRY_UNIT
+}
+
+/// Number of events at which a slot begins anew, and its entry counts them.
+pub const MOST_EVENTS: u64 = 1 << (u64::BITS - EVENT.trailing_zeros());
 
 /// Times of one kind of event of one lock at one call site by one thread, in ticks. The events are
 /// counted in the [`Slot`].

@@ -6,15 +6,14 @@ use std::fs::File;
 use std::io::Read;
 use std::path::Path;
 
-/// Reads the text of a file of at most `max_bytes` bytes. `what` says what the file should be, for
-/// example "a machine file is TOML".
+/// Reads a file of at most `max_bytes` bytes.
 ///
 /// # Errors
 ///
 /// Fails with a line that begins with the path. It says that the file cannot be read, is not a
-/// regular file, is too large, or is not UTF-8 (with the line number). If the path is not a regular
-/// file, for example a pipe, it is refused without waiting.
-pub fn read_text(path: &Path, max_bytes: u64, what: &str) -> Result<String, String> {
+/// regular file, or is too large. If the path is not a regular file, for example a pipe, it is
+/// refused without waiting.
+pub fn read_file(path: &Path, max_bytes: u64) -> Result<Vec<u8>, String> {
     let origin = path.display();
     let unreadable = |error: std::io::Error| format!("{origin}: cannot be read: {error}");
     // Check before opening, because opening a pipe waits for its other end.
@@ -27,9 +26,19 @@ pub fn read_text(path: &Path, max_bytes: u64, what: &str) -> Result<String, Stri
     if bytes.len() as u64 > max_bytes {
         return Err(format!("{origin}: is larger than {max_bytes} bytes"));
     }
-    String::from_utf8(bytes).map_err(|error| {
+    Ok(bytes)
+}
+
+/// Reads the text of a file of at most `max_bytes` bytes. `what` says what the file should be, for
+/// example "a machine file is TOML".
+///
+/// # Errors
+///
+/// As [`read_file`]; or the file is not UTF-8: then the line has the number of the line.
+pub fn read_text(path: &Path, max_bytes: u64, what: &str) -> Result<String, String> {
+    String::from_utf8(read_file(path, max_bytes)?).map_err(|error| {
         let line = line_of(error.as_bytes(), error.utf8_error().valid_up_to());
-        format!("{origin}:{line}: not UTF-8 text; {what}")
+        format!("{}:{line}: not UTF-8 text; {what}", path.display())
     })
 }
 

@@ -222,6 +222,12 @@ impl Step {
         }
     }
 
+    /// Returns the mean local work of the step and of the steps inside it, in nanoseconds, without
+    /// calibrated work.
+    pub fn mean_work(&self) -> f64 {
+        Step::sum(std::slice::from_ref(self), &|step| step.work(0.0))
+    }
+
     /// Returns the steps inside this one: under a lock, in a loop, or with a condition.
     pub fn inner(&self) -> Option<&[Step]> {
         match self {

@@ -52,15 +52,20 @@ impl Engine {
         line.map_or(Vec::new(), |&line| self.ledger.failure_streaks(line))
     }
 
-    /// Names of the lines, by their indices.
-    pub(crate) fn line_names(&self) -> Vec<String> {
-        let mut names = vec![String::new(); self.lines.len()];
+    /// Numbers of the lines in the arena, by their indices.
+    pub(super) fn line_numbers(&self) -> Vec<usize> {
+        let mut numbers = vec![0; self.lines.len()];
         for (number, &index) in self.line_of.iter().enumerate() {
             if index != u32::MAX {
-                names[index as usize] = self.shared.name_of_line(number);
+                numbers[index as usize] = number;
             }
         }
-        names
+        numbers
+    }
+
+    /// Names of the lines, by their indices.
+    pub(crate) fn line_names(&self) -> Vec<String> {
+        self.line_numbers().into_iter().map(|number| self.shared.name_of_line(number)).collect()
     }
 
     #[cold]

@@ -1,5 +1,5 @@
-//! The ledger: everything that is counted in a run. Other files tell it what happened, and read sums.
-//! Nothing here changes a run.
+//! The ledger: everything that is counted in a run. Other files tell it what happened, and read
+//! sums. Nothing here changes a run.
 
 use super::attribution::{CycleAttribution, LineCounts};
 use super::distance::LineDistance;

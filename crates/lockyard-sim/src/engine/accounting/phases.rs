@@ -218,12 +218,7 @@ impl Engine {
     /// Returns the account of the run's cycles so far.
     pub(crate) fn attribution(&mut self) -> CycleAttribution {
         self.charge_all();
-        let mut numbers = vec![0; self.lines.len()];
-        for (number, &index) in self.line_of.iter().enumerate() {
-            if index != u32::MAX {
-                numbers[index as usize] = number;
-            }
-        }
+        let numbers = self.line_numbers();
         let name = |number: usize| match self.shared.contents_of_line(number) {
             Some(name) => EntryName::Gathered(number, name),
             None => EntryName::Own(self.shared.name_of_line(number)),
