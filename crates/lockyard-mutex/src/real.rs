@@ -1,6 +1,6 @@
 //! The C library's functions, found when the library starts. A call that comes before, from within
-//! the search, finds its function itself: the search allocates in C libraries before glibc 2.34, and
-//! an allocator may initialise a mutex, or register handlers of a fork.
+//! the search, finds its function itself: the search allocates in C libraries before glibc 2.34,
+//! and an allocator may initialise a mutex, or register handlers of a fork.
 
 use core::ffi::{CStr, c_int, c_void};
 use core::mem::transmute;

@@ -1,14 +1,15 @@
-//! Bursts: times in which every thread writes each acquisition and each release (`lockyard record`).
+//! Bursts: times in which every thread writes each acquisition and each release (`lockyard
+//! record`).
 //!
 //! Events of all threads at the same time tell the order in which threads had a lock, and the time
-//! between two locks. Writing them costs several times what counting costs. So a burst is short, and
-//! the next one comes later if the program takes many locks: the bursts together cost a small share
-//! of the program's time. A program that takes few locks is in one burst for all of its run.
+//! between two locks. Writing them costs several times what counting costs. So a burst is short,
+//! and the next one comes later if the program takes many locks: the bursts together cost a small
+//! share of the program's time. A program that takes few locks is in one burst for all of its run.
 //!
 //! After a long time between two events, the thread reads its processor time: it may have slept, or
 //! another thread may have had the processor.
 
-use crate::memory::{allocate, at, count, header, offset_of};
+use crate::memory::{allocate, at, count, header, link, offset_of};
 use crate::system::{thread_usage, ticks};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use lockyard_records::{Event, MAX_HELD, Thread, WINDOW_EVENTS, Window, event};
@@ -251,21 +252,8 @@ unsafe fn new_window(thread: *mut Thread, begin: u64, continues: bool) -> bool {
         (*window).acquisitions = (*thread).given.saturating_sub((*thread).countdown);
         (*window).continues = u32::from(continues);
         (*thread).window = offset_of(window);
-        let windows = AtomicU64::from_ptr(&raw mut (*header()).windows);
-        let mut next = windows.load(Ordering::Relaxed);
-        loop {
-            (*window).next = next;
-            // Release: a reader that finds the window finds its fields.
-            match windows.compare_exchange(
-                next,
-                offset_of(window),
-                Ordering::Release,
-                Ordering::Relaxed,
-            ) {
-                Ok(_) => return true,
-                Err(now) => next = now,
-            }
-        }
+        link(&raw mut (*header()).windows, &raw mut (*window).next, offset_of(window));
+        true
     }
 }
 

@@ -4,7 +4,7 @@
 //! are known: the program has loaded a library. So the names are known however the program ends,
 //! and also after the library is gone.
 
-use crate::memory::{allocate, at, count, header, offset_of};
+use crate::memory::{allocate, at, count, header, link, offset_of};
 use crate::system;
 use core::sync::atomic::{AtomicU64, Ordering};
 use lockyard_records::Text;
@@ -77,16 +77,7 @@ pub(crate) unsafe fn copy() {
         }
         system::close(file);
         (*text).bytes = used as u64;
-        let maps = AtomicU64::from_ptr(&raw mut (*header()).maps);
-        let mut next = maps.load(Ordering::Relaxed);
-        loop {
-            (*text).next = next;
-            let offset = offset_of(text);
-            match maps.compare_exchange(next, offset, Ordering::Release, Ordering::Relaxed) {
-                Ok(_) => return,
-                Err(now) => next = now,
-            }
-        }
+        link(&raw mut (*header()).maps, &raw mut (*text).next, offset_of(text));
     }
 }
 

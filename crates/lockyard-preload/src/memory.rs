@@ -97,6 +97,28 @@ pub(crate) unsafe fn count(counter: *mut u64) {
     unsafe { AtomicU64::from_ptr(counter) }.fetch_add(1, Ordering::Relaxed);
 }
 
+/// Puts something at the front of a list that all threads share.
+///
+/// # Safety
+///
+/// Both words are live. `first` is accessed by atomic operations only. What lies at `offset` is not
+/// in a list yet, and `next` is its word for the one after it.
+pub(crate) unsafe fn link(first: *mut u64, next: *mut u64, offset: u64) {
+    // SAFETY: the caller's.
+    unsafe {
+        let first = AtomicU64::from_ptr(first);
+        let mut now = first.load(Ordering::Relaxed);
+        loop {
+            *next = now;
+            // Release: a reader that finds it finds its fields.
+            match first.compare_exchange(now, offset, Ordering::Release, Ordering::Relaxed) {
+                Ok(_) => return,
+                Err(other) => now = other,
+            }
+        }
+    }
+}
+
 /// Stops recording. The mapping stays.
 pub(crate) fn forget() {
     PAGE.base.store(null_mut(), Ordering::Relaxed);

@@ -10,7 +10,8 @@ use crate::system::{ticks, ticks_after_loads};
 use crate::{burst, table, watch};
 use lockyard_records::histogram::{BUCKETS, bucket};
 use lockyard_records::{
-    BY_CHANCE, ENTRY_UNIT, EVENT, Entry, FIRST_HOLDS, Held, Kind, MAX_HELD, Slot, Thread, event,
+    BY_CHANCE, EVENT, Entry, FIRST_HOLDS, Held, Kind, MAX_HELD, MOST_EVENTS, Slot, Thread,
+    entry_of, event,
 };
 
 /// Manner of an acquisition.
@@ -50,7 +51,7 @@ pub(crate) unsafe fn acquired(thread: *mut Thread, lock: u64, site: u64, key: u6
         let countdown = (*thread).countdown.wrapping_sub(1);
         (*thread).countdown = countdown;
         let index = (*thread).held_count as usize;
-        let entry = (events & (EVENT - 1)) * ENTRY_UNIT;
+        let entry = entry_of(events);
         let is_plain = countdown != 0
             && events >= sample::EARLY_OF_ENTRY
             && how.waits_since == 0
@@ -81,10 +82,10 @@ unsafe fn acquired_in_detail(
     // its holder only.
     unsafe {
         let events = (*slot).count;
-        let offset = (events & (EVENT - 1)) * ENTRY_UNIT;
+        let offset = entry_of(events);
         let entry: *mut Entry = at(offset);
         if events < EVENT {
-            (*entry).more_events += (u64::MAX >> EVENT.trailing_zeros()) + 1;
+            (*entry).more_events += MOST_EVENTS;
         }
         if how.waits_since != 0 {
             let wait = ticks().saturating_sub(how.waits_since);
@@ -155,8 +156,8 @@ pub(crate) unsafe fn counted(thread: *mut Thread, lock: u64, site: u64, kind: Ki
         let events = (*slot).count.wrapping_add(EVENT);
         (*slot).count = events;
         if events < EVENT {
-            let entry: *mut Entry = at((events & (EVENT - 1)) * ENTRY_UNIT);
-            (*entry).more_events += (u64::MAX >> EVENT.trailing_zeros()) + 1;
+            let entry: *mut Entry = at(entry_of(events));
+            (*entry).more_events += MOST_EVENTS;
         }
         true
     }
@@ -254,8 +255,8 @@ pub(crate) struct Ended {
     by_chance: bool,
 }
 
-/// Ends the hold of a lock, just before its release. Returns `None` if the hold is not timed, if the
-/// thread does not hold the lock as far as is known, or holds it still.
+/// Ends the hold of a lock, just before its release. Returns `None` if the hold is not timed, if
+/// the thread does not hold the lock as far as is known, or holds it still.
 ///
 /// # Safety
 ///

@@ -1,8 +1,8 @@
 //! The sample: which holds are timed.
 //!
 //! Reading the clock twice and finding the cold records of a hold costs several times what counting
-//! costs. So after a thread's first acquisitions, one in [`every`] is timed on average. The gaps are
-//! random: a program with a period must not be caught at the same step always.
+//! costs. So after a thread's first acquisitions, one in [`every`] is timed on average. The gaps
+//! are random: a program with a period must not be caught at the same step always.
 
 use crate::system::ticks;
 use core::sync::atomic::{AtomicU64, Ordering};

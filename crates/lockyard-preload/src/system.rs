@@ -230,8 +230,8 @@ pub(crate) fn ticks() -> u64 {
     unsafe { _rdtsc() }
 }
 
-/// Returns the time in ticks when all earlier loads have their values. The counter alone can be read
-/// before them, and their cache misses would then be part of the time that follows.
+/// Returns the time in ticks when all earlier loads have their values. The counter alone can be
+/// read before them, and their cache misses would then be part of the time that follows.
 #[inline(always)]
 pub(crate) fn ticks_after_loads() -> u64 {
     // SAFETY: each x86-64 processor has SSE2.

@@ -16,8 +16,8 @@ const FIRST_SLOTS: u32 = 32;
 const FIRST_PAIRS: u32 = 16;
 const FIRST_SEEN: u32 = 64;
 
-/// Asks for the cache lines that an acquisition needs: of its slot, and of the order in which it and
-/// the lock held last are acquired.
+/// Asks for the cache lines that an acquisition needs: of its slot, and of the order in which it
+/// and the lock held last are acquired.
 ///
 /// # Safety
 ///

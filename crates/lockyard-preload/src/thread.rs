@@ -1,6 +1,6 @@
 //! Records of a thread: taken at its first lock, given to a later thread when it ends.
 
-use crate::memory::{allocate, at, base, header, offset_of};
+use crate::memory::{allocate, at, base, header, link, offset_of};
 use crate::{local, process_file, sample, system, table};
 use core::ffi::{c_int, c_uint, c_void};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -61,21 +61,7 @@ unsafe fn adopt() -> *mut Thread {
                 return core::ptr::null_mut();
             }
             sample::begin(thread);
-            let threads = AtomicU64::from_ptr(&raw mut (*header).threads);
-            let mut next = threads.load(Ordering::Relaxed);
-            loop {
-                (*thread).next = next;
-                // Release: a reader that finds the thread finds its fields.
-                match threads.compare_exchange(
-                    next,
-                    offset_of(thread),
-                    Ordering::Release,
-                    Ordering::Relaxed,
-                ) {
-                    Ok(_) => break,
-                    Err(now) => next = now,
-                }
-            }
+            link(&raw mut (*header).threads, &raw mut (*thread).next, offset_of(thread));
         }
         let count = AtomicU64::from_ptr(&raw mut (*header).thread_count);
         (*thread).number = count.fetch_add(1, Ordering::Relaxed) as u32 + 1;

@@ -4,8 +4,8 @@
 use crate::times::{Holds, Times};
 use lockyard_records::histogram::BUCKETS;
 use lockyard_records::{
-    BY_CHANCE, ENTRY_UNIT, EVENT, Entry, FIRST_HOLDS, HEADS, Header, Held, Lock, MAGIC, MAX_HELD,
-    Pair, Slot, TABLE_HEADER, Text, Thread, VERSION, WINDOW_EVENTS, Window, event,
+    BY_CHANCE, EVENT, Entry, FIRST_HOLDS, HEADS, Header, Held, Lock, MAGIC, MAX_HELD, Pair, Slot,
+    TABLE_HEADER, Text, Thread, VERSION, WINDOW_EVENTS, Window, entry_of, event,
 };
 use std::collections::HashMap;
 
@@ -134,7 +134,7 @@ impl Bytes<'_> {
 
     /// Returns the events of a slot.
     fn events(&self, slot: &Slot) -> Option<Events> {
-        let entry = self.get::<Entry>((slot.count & (EVENT - 1)) * ENTRY_UNIT)?;
+        let entry = self.get::<Entry>(entry_of(slot.count))?;
         let kind = entry.site & event::MASK;
         let count = entry.more_events.saturating_add(slot.count / EVENT);
         let is_hold = [event::ACQUIRED, event::READ, event::CONDITION].contains(&kind);

@@ -93,7 +93,8 @@ fn cost(profile: &Profile) -> String {
     match (profile.cost_ns, profile.overhead()) {
         (Some([near, far]), Some([least, most])) => format!(
             "Recording cost {near:.0} ns a pair of lock and unlock with its records in the nearest \
-             cache, {far:.0} ns with cold ones: {:.1} to {:.1} % of the program's CPU time; {lost}.",
+             cache, {far:.0} ns with cold ones: {:.1} to {:.1} % of the program's CPU time; \
+             {lost}.",
             least * 100.0,
             most * 100.0
         ),

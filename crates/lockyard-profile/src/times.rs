@@ -99,7 +99,7 @@ fn quantile(
 pub struct Holds {
     /// Number of holds.
     pub count: u64,
-    /// Number of those that were timed in any case, over or not.
+    /// Number of holds that were timed in any case, also of those that have not ended.
     pub early_begun: u64,
     /// Those of them that are over.
     pub early: Times,

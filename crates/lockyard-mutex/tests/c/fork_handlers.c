@@ -1,5 +1,5 @@
-// Handlers of a fork that are registered before all constructors, as those of a library may be: they
-// lock a mutex that other threads wait for, and unlock it in the child.
+// Handlers of a fork that are registered before all constructors, as those of a library may be:
+// they lock a mutex that other threads wait for, and unlock it in the child.
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>

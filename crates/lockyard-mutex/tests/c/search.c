@@ -1,5 +1,5 @@
-// A search for functions that allocates, as glibc's did before 2.34, and an allocator that initialises
-// its mutex and registers handlers of a fork when it is first called.
+// A search for functions that allocates, as glibc's did before 2.34, and an allocator that
+// initialises its mutex and registers handlers of a fork when it is first called.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
