@@ -3,8 +3,8 @@
 //! ```text
 //! lockyard-recording 1\n
 //! {"writer": ..., "locks": [...], ...}\n       About, as JSON
-//! window ...                                    each: its number of events plus one, thread, begin,
-//!                                               acquisitions, 1 if it continues; events
+//! window ...                                    each: its number of events plus one, thread,
+//!                                               begin, acquisitions, 1 if it continues; events
 //! 0, number of all events                       the end
 //! ```
 //!
@@ -18,8 +18,8 @@
 //! | 5, 6 | off CPU: slept, or not | time |
 //! | 7 | recorder | time |
 
-use crate::recording::{About, Costs, Event, How, Kind, Recording, Window};
-use lockyard_support::{InputError, printable};
+use crate::recording::{About, Costs, Event, How, Recording, Window};
+use lockyard_support::{InputError, printable, read_file};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -35,7 +35,7 @@ const MOST_BYTES: u64 = 1 << 30;
 /// Maximum number of locks and of sites.
 const MOST_NAMES: usize = 1 << 20;
 
-/// Largest time: 146 years. Sums of times cannot overflow in any run.
+/// Largest time, and end of a window: 146 years.
 const MOST_TIME: u64 = 1 << 62;
 
 /// Returns true if these bytes are the beginning of a recording of any version.
@@ -108,19 +108,9 @@ fn push(bytes: &mut Vec<u8>, mut number: u64) {
 ///
 /// The file cannot be read, or is no recording: one line.
 pub fn load(path: &Path) -> Result<Recording, InputError> {
+    let bytes = read_file(path, MOST_BYTES).map_err(InputError)?;
     let shown = printable(&path.display().to_string()).to_string();
-    let fail = |what: String| InputError(format!("{shown}: {what}"));
-    let bytes = read_bytes(path).map_err(fail)?;
-    read(&bytes).map_err(fail)
-}
-
-fn read_bytes(path: &Path) -> Result<Vec<u8>, String> {
-    let fail = |error: std::io::Error| format!("the recording cannot be read: {error}");
-    let about = std::fs::metadata(path).map_err(fail)?;
-    if about.len() > MOST_BYTES {
-        return Err(format!("{} bytes; allowed: at most {MOST_BYTES}", about.len()));
-    }
-    std::fs::read(path).map_err(fail)
+    read(&bytes).map_err(|what| InputError(format!("{shown}: {what}")))
 }
 
 /// Reads a recording.
@@ -235,7 +225,7 @@ impl Reader<'_> {
                 return self.fail("truncated: a window has more events than the file has bytes");
             }
             let thread = self.place(1 << 31, "thread")?;
-            let (begin, acquisitions) = (self.time()?, self.number()?);
+            let (begin, acquisitions) = (self.time()?, self.time()?);
             let continues = self.place(2, "continues")? == 1;
             let events: Result<Vec<Event>, String> =
                 (0..count).map(|_| self.event(about)).collect();
@@ -295,17 +285,13 @@ fn check_order(windows: &[Window]) -> Result<(), String> {
                 window.thread, window.acquisitions, window.begin
             ));
         }
-        *end = window.begin.saturating_add(window.duration());
-        *acquisitions = window.acquisitions.saturating_add(window.acquired());
+        *end = window.end();
+        *acquisitions = window.acquisitions_at_end();
+        if *end > MOST_TIME {
+            return Err(format!("thread {}: a time above 2^62 ns", window.thread));
+        }
     }
     Ok(())
-}
-
-impl Kind {
-    /// Returns true if the model replays the lock.
-    pub fn is_replayed(self) -> bool {
-        self != Kind::RwLock
-    }
 }
 
 #[cfg(test)]
@@ -393,7 +379,9 @@ mod tests {
             for value in [0, 1, 0x7f, 0x80, 0xff] {
                 let mut damaged = bytes.clone();
                 damaged[at] = value;
-                let _ = read(&damaged);
+                if let Ok(recording) = read(&damaged) {
+                    let _ = crate::model::Model::of(&recording);
+                }
             }
         }
     }

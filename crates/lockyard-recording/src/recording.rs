@@ -159,6 +159,13 @@ pub enum How {
     Condition,
 }
 
+impl Kind {
+    /// Returns true if the model replays the lock.
+    pub fn is_replayed(self) -> bool {
+        self != Kind::RwLock
+    }
+}
+
 impl Window {
     /// Returns the time from the beginning of the window to its last event.
     pub fn duration(&self) -> u64 {
@@ -168,6 +175,16 @@ impl Window {
             Event::OffCpu { .. } => 0,
         });
         each.fold(0, u64::saturating_add)
+    }
+
+    /// Returns the time of the last event, since the beginning of the recording.
+    pub fn end(&self) -> u64 {
+        self.begin.saturating_add(self.duration())
+    }
+
+    /// Returns the number of acquisitions of the thread before the end of the window.
+    pub fn acquisitions_at_end(&self) -> u64 {
+        self.acquisitions.saturating_add(self.acquired())
     }
 
     /// Returns the number of acquisitions in the window.

@@ -11,7 +11,7 @@ pub use version::{Change, HostNumbers, PARTS, Version};
 use crate::model::{ClassModel, Group, Model};
 use crate::recording::Recording;
 use layout::Layout;
-use lockyard_scenarios::{LockKind, Script, Step, Variant, Visit};
+use lockyard_scenarios::{LockKind, ObjectKind, Script, Step, Variant, Visit};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -37,20 +37,17 @@ pub const OTHER_LOCKS: [(&str, &str, LockKind); 9] = [
 ///
 /// The recording has no visits.
 pub fn script(recording: &Recording, model: &Model, host: HostNumbers) -> Result<Script, String> {
-    let mut variants = Vec::new();
-    let mut add = |name: &str, title: String, version: Version| -> Result<(), String> {
-        variants.push(variant(recording, model, host, name, title, version)?);
-        Ok(())
+    let of = |name: &str, title: String, change: Change| {
+        let version = Version { change, ..Version::default() };
+        variant(recording, model, host, name, title, version)
     };
-    add(RECORDED, "as recorded".to_owned(), Version::default())?;
-    for (name, title, lock) in OTHER_LOCKS {
-        add(name, title.to_owned(), Version { lock: Some(lock), ..Version::default() })?;
-    }
+    let recorded = of(RECORDED, "as recorded".to_owned(), Change::None)?;
+    let mut variants = vec![recorded.clone()];
+    variants.extend(OTHER_LOCKS.map(|(name, title, lock)| with_lock(&recorded, name, title, lock)));
     for (name, title, change) in changes(recording, model) {
-        add(&name, title, Version { change, ..Version::default() })?;
+        variants.push(of(&name, title, change)?);
     }
-    let text = "name = \"recording\"\n[[steps]]\ndo = \"pause\"\n[[variants]]\nname = \"v\"\n";
-    let script = Script::parse("recording", text).map_err(|error| error.to_string())?;
+    let script = empty()?;
     let program = program(recording);
     Ok(Script {
         name: name(&program),
@@ -59,6 +56,25 @@ pub fn script(recording: &Recording, model: &Model, host: HostNumbers) -> Result
         variants,
         ..script
     })
+}
+
+/// Returns a script to be filled.
+fn empty() -> Result<Script, String> {
+    let text = "name = \"recording\"\nwork_varies = false\n[[steps]]\ndo = \"pause\"\n\
+                [[variants]]\nname = \"v\"\n";
+    Script::parse("recording", text).map_err(|error| error.to_string())
+}
+
+/// Returns a variant with another lock in place of all locks.
+fn with_lock(recorded: &Variant, name: &str, title: &str, lock: LockKind) -> Variant {
+    let mut variant =
+        Variant { name: name.to_owned(), title: title.to_owned(), ..recorded.clone() };
+    for object in &mut variant.objects {
+        if let ObjectKind::Lock { lock: of_object } = &mut object.kind {
+            *of_object = lock;
+        }
+    }
+    variant
 }
 
 /// Returns the name of the recorded program.
@@ -78,7 +94,7 @@ fn name(text: &str) -> String {
 }
 
 /// Returns the changes that are asked about: of the lock that is held for the longest time in all.
-pub fn changes(recording: &Recording, model: &Model) -> Vec<(String, String, Change)> {
+fn changes(recording: &Recording, model: &Model) -> Vec<(String, String, Change)> {
     let mut changes = Vec::new();
     if let Some(index) = most_held(model) {
         let name = &model.groups[index].name;
@@ -105,7 +121,7 @@ pub fn changes(recording: &Recording, model: &Model) -> Vec<(String, String, Cha
 }
 
 /// Returns the group whose busiest lock is held for the longest time in all.
-pub fn most_held(model: &Model) -> Option<usize> {
+fn most_held(model: &Model) -> Option<usize> {
     let mut held = vec![0.0; model.groups.len()];
     for visit in model.classes.iter().flat_map(|class| &class.visits) {
         walk::held_times(visit, &mut held);
@@ -140,7 +156,7 @@ pub fn class_times(model: &Model, variant: &Variant) -> Vec<ClassTimes> {
         for (visit, of) in visits.iter().zip(&class.visits) {
             let share = of.count as f64 / class.count.max(1) as f64;
             for step in &visit.steps {
-                let time = walk::mean_work(step) * share;
+                let time = step.mean_work() * share;
                 match step {
                     Step::Drawn { .. } => times.outside += time,
                     Step::Sleep { .. } => times.slept += time,
@@ -171,10 +187,7 @@ pub fn variant(
     if walk.classes.iter().any(Vec::is_empty) || walk.tasks.is_empty() {
         return Err("the recording has no visits to locks".to_owned());
     }
-    let text = "name = \"recording\"\nwork_varies = false\n[[steps]]\ndo = \"pause\"\n\
-                [[variants]]\nname = \"v\"\n";
-    let script = Script::parse("recording", text).map_err(|error| error.to_string())?;
-    let empty = script.variants.into_iter().next().ok_or("the script has no variant")?;
+    let empty = empty()?.variants.into_iter().next().ok_or("the script has no variant")?;
     Ok(Variant {
         name: name.to_owned(),
         title,

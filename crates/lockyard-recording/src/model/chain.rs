@@ -1,6 +1,6 @@
-//! Classes of threads, and the Markov chain of each: visits that are alike, and which follows which.
+//! Classes of threads, and the Markov chain of each: visits that are alike, and which follows
+//! which.
 
-use super::groups::Group;
 use super::shares::Shares;
 use super::visits::{Operation, Run, Segment, Visit};
 use std::collections::{BTreeMap, HashMap};
@@ -43,7 +43,7 @@ pub struct VisitModel {
 }
 
 /// Returns the classes of all runs' threads.
-pub(super) fn classes(_: &[Group], runs: &[Run], shares: &mut Shares) -> Vec<ClassModel> {
+pub(super) fn classes(runs: &[Run], shares: &mut Shares) -> Vec<ClassModel> {
     let mut sites: BTreeMap<u32, HashMap<(u32, u32), f64>> = BTreeMap::new();
     for run in runs {
         let of_thread = sites.entry(run.thread).or_default();

@@ -1,9 +1,9 @@
-//! Cost of the data that a lock protects: how much longer a hold is after the lock came from another
-//! thread than after the same thread had it before.
+//! Cost of the data that a lock protects: how much longer a hold is after the lock came from
+//! another thread than after the same thread had it before.
 
 use super::groups::Group;
 use super::visits::{Operation, Run};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 /// Minimum number of holds after a hand-over, and of others, of one call site.
 const ENOUGH: usize = 20;
@@ -22,24 +22,16 @@ struct Acquired {
     hold: f64,
 }
 
-/// Adds its cost to each group. Returns the share of hand-overs among the acquisitions whose
-/// previous owner is known.
-pub(super) fn add_costs(groups: &mut [Group], runs: &[Run]) -> f64 {
+/// Adds its cost to each group, and the share of hand-overs among its acquisitions whose previous
+/// owner is known.
+pub(super) fn add_costs(groups: &mut [Group], runs: &[Run]) {
     let mut of_locks: BTreeMap<u32, Vec<Acquired>> = BTreeMap::new();
-    let in_group: HashMap<u32, u32> = groups
-        .iter()
-        .zip(0u32..)
-        .flat_map(|(group, index)| group.locks.iter().map(move |(lock, _)| (*lock, index)))
-        .collect();
     for run in runs {
         for visit in &run.visits {
             let mut acquired = visit.acquired.iter();
             for (place, operation) in visit.operations.iter().enumerate() {
                 let Operation::Enter { lock: group, site } = *operation else { continue };
-                // An acquisition that is replaced by work has no operation, but a time.
-                let Some(&(time, lock)) = acquired.find(|(_, lock)| in_group[lock] == group) else {
-                    continue;
-                };
+                let Some(&(time, lock)) = acquired.next() else { continue };
                 let hold = visit.segments.get(place + 1).map_or(0.0, |segment| segment.busy);
                 let thread = run.thread;
                 let one = Acquired { time, thread, group, site, hold };
@@ -74,12 +66,9 @@ pub(super) fn add_costs(groups: &mut [Group], runs: &[Run]) -> f64 {
     for (index, (sum, weight)) in sums {
         groups[index as usize].data = Some((sum / weight).max(0.0));
     }
-    let share = |own: f64, others: f64| others / (own + others).max(1.0);
-    for (index, [own, others]) in &counts {
-        groups[*index as usize].handed_over = share(*own, *others);
+    for (index, [own, others]) in counts {
+        groups[index as usize].handed_over = others / (own + others).max(1.0);
     }
-    let sum = |of: usize| counts.values().map(|count| count[of]).sum::<f64>();
-    share(sum(0), sum(1))
 }
 
 fn median(times: &mut [f64]) -> f64 {

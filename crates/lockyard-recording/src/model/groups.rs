@@ -155,6 +155,8 @@ fn replace(visit: &mut Visit, of_lock: &HashMap<u32, u32>, allowed: &BTreeSet<(u
     // Groups that are held; `None` for an acquisition that is replaced.
     let mut held: Vec<Option<u32>> = Vec::new();
     let mut time = Segment::default();
+    // One for each lock that is entered.
+    let mut acquired = std::mem::take(&mut visit.acquired).into_iter();
     for (operation, segment) in visit.operations.iter().zip(&visit.segments) {
         time.busy += segment.busy;
         time.slept += segment.slept;
@@ -163,6 +165,7 @@ fn replace(visit: &mut Visit, of_lock: &HashMap<u32, u32>, allowed: &BTreeSet<(u
                 let lock = of_lock[&lock];
                 let may = held.iter().flatten().all(|outer| allowed.contains(&(*outer, lock)));
                 held.push(may.then_some(lock));
+                visit.acquired.extend(acquired.next().filter(|_| may));
                 may.then_some(Operation::Enter { lock, site })
             }
             Operation::Leave => held.pop().flatten().map(|_| Operation::Leave),

@@ -86,8 +86,8 @@ impl Model {
         visits::add_shares(&runs, &mut shares);
         let mut groups = groups::of(about, &runs);
         shares.circular = groups::without_circles(&groups, &mut runs);
-        shares.handed_over = data::add_costs(&mut groups, &runs);
-        let classes = chain::classes(&groups, &runs, &mut shares);
+        data::add_costs(&mut groups, &runs);
+        let classes = chain::classes(&runs, &mut shares);
         let replayed = replayed_share(recording, &threads);
         Ok(Model { threads: phase.threads, rate: phase.rate * replayed, classes, groups, shares })
     }
@@ -102,7 +102,7 @@ impl Model {
 fn acquisitions(recording: &Recording) -> HashMap<u32, u64> {
     let mut ends: HashMap<u32, (u64, u64)> = HashMap::new();
     for window in &recording.windows {
-        let end = window.acquisitions + window.acquired();
+        let end = window.acquisitions_at_end();
         let entry = ends.entry(window.thread).or_insert((window.acquisitions, end));
         *entry = (entry.0.min(window.acquisitions), entry.1.max(end));
     }

@@ -44,10 +44,9 @@ pub(super) fn main_threads(acquired: &HashMap<u32, u64>) -> Vec<u32> {
 
 /// Returns the part of a run that is replayed.
 pub(super) fn of(recording: &Recording, threads: &[u32]) -> Phase {
-    let end = |window: &Window| window.begin.saturating_add(window.duration());
     let mut spans: HashMap<u32, (f64, f64)> = HashMap::new();
     for window in recording.windows.iter().filter(|window| threads.contains(&window.thread)) {
-        let (begin, end) = (window.begin as f64, end(window) as f64);
+        let (begin, end) = (window.begin as f64, window.end() as f64);
         let span = spans.entry(window.thread).or_insert((begin, end));
         *span = (span.0.min(begin), span.1.max(end));
     }
@@ -77,7 +76,7 @@ fn rate<'w>(windows: impl Iterator<Item = &'w Window>, begin: f64, end: f64) -> 
     let within: Vec<&Window> =
         windows.filter(|window| (begin..=end).contains(&(window.begin as f64))).collect();
     let (Some(first), Some(last)) = (within.first(), within.last()) else { return 0.0 };
-    let time = (last.begin + last.duration() - first.begin) as f64;
-    let count = last.acquisitions + last.acquired() - first.acquisitions;
+    let time = (last.end() - first.begin) as f64;
+    let count = last.acquisitions_at_end() - first.acquisitions;
     if time > 0.0 { count as f64 / time * 1e9 } else { 0.0 }
 }

@@ -21,8 +21,6 @@ pub struct Shares {
     pub circular: f64,
     /// Visits of a rare kind that are replayed as a frequent one.
     pub merged: f64,
-    /// Hand-overs among acquisitions whose previous owner is known.
-    pub handed_over: f64,
     /// Share of the run's time that is replayed.
     pub replayed: f64,
 }

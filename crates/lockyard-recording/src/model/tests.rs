@@ -77,8 +77,8 @@ fn the_replay_has_the_times_without_the_cost_of_events() {
         script::variant(&recording, &model, host, "v", "v".to_owned(), version).expect("it has one")
     };
     let plain = variant(Version::default());
-    // Time outside: less 30, and 5 for the call. Under the lock: less 10. Two operations that enter,
-    // or leave, are half of each: less 17.5.
+    // Time outside: less 30, and 5 for the call. Under the lock: less 10. Two operations that
+    // enter, or leave, are half of each: less 17.5.
     let short = 530.0 - 25.0 + 110.0 - 10.0;
     let long = 1_030.0 - 25.0 + 50.0 - 17.5 + 210.0 - 10.0 + 60.0 - 17.5;
     let mean = plain.work_of_operation(0.0);
@@ -94,8 +94,9 @@ fn the_replay_has_the_times_without_the_cost_of_events() {
         variant.objects.iter().filter_map(lock).collect()
     };
     assert_eq!(kinds(&plain), [LockKind::PthreadLike, LockKind::TestAndSet]);
-    let ticket = variant(Version { lock: Some(LockKind::Ticket), ..Version::default() });
-    assert_eq!(kinds(&ticket), [LockKind::Ticket; 2]);
+    let script = script::script(&recording, &model, host).expect("it is a script");
+    let ticket = script.variants.iter().find(|variant| variant.name == "ticket");
+    assert_eq!(ticket.map(kinds), Some(vec![LockKind::Ticket; 2]));
     // Both locks are in one line, unless each gets its own; their data is one line each.
     let lines = |variant: &lockyard_scenarios::Variant| {
         variant.objects.iter().map(|object| object.line).max().map_or(0, |most| most + 1)

@@ -38,7 +38,7 @@ impl Layout {
                 Kind::Spin => LockKind::TestAndSet,
                 Kind::Mutex | Kind::RwLock => LockKind::PthreadLike,
             };
-            let kind = ObjectKind::Lock { lock: version.lock.unwrap_or(recorded) };
+            let kind = ObjectKind::Lock { lock: recorded };
             let mut locks = Vec::new();
             for (lock, acquisitions) in group.replayed() {
                 let parts = if version.change == Change::Split(index) { PARTS } else { 1 };

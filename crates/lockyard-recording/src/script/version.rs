@@ -1,7 +1,5 @@
 //! Changes of a recorded program, and numbers of its host.
 
-use lockyard_scenarios::LockKind;
-
 /// Number of locks into which `split` divides one.
 pub const PARTS: usize = 4;
 
@@ -32,8 +30,6 @@ pub enum Change {
 /// A variant of the recorded program.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Version {
-    /// A lock in place of all locks; those of the program if `None`.
-    pub lock: Option<LockKind>,
     /// The change.
     pub change: Change,
     /// True if the program is being recorded, as for the comparison with the recorded rate.

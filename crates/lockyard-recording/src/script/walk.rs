@@ -30,21 +30,12 @@ pub(super) fn walk(
         let visits: Vec<Visit> =
             class.visits.iter().map(|visit| builder.visit(class, visit)).collect();
         for (visit, of) in visits.iter().zip(&class.visits) {
-            let work: f64 = visit.steps.iter().map(mean_work).sum();
+            let work: f64 = visit.steps.iter().map(Step::mean_work).sum();
             walk.mean_work += work * of.count as f64 / all.max(1) as f64;
         }
         walk.classes.push(visits);
     }
     walk
-}
-
-/// Returns the mean local work of a step.
-pub(super) fn mean_work(step: &Step) -> f64 {
-    match step {
-        Step::Drawn { times, factor, .. } => times.mean() * factor,
-        Step::Sleep { times } => times.mean(),
-        step => step.inner().unwrap_or_default().iter().map(mean_work).sum(),
-    }
 }
 
 /// Returns the classes of tasks, in proportion to the classes' threads: any number of tasks from
