@@ -44,8 +44,8 @@ const ALONE: [&str; 7] = [
 const NOT_SCALED: [&str; 4] =
     ["cycles.socket_leg", "cycles.complex_leg", "cycles.directory", "cycles.jitter"];
 
-/// Numbers of the protocol between complexes, each with the least and the greatest value that a host
-/// asks for. A family has the value of one host, and no second one of its kind checks it.
+/// Numbers of the protocol between complexes, each with the least and the greatest value that a
+/// host asks for. A family has the value of one host, and no second one of its kind checks it.
 ///
 /// The weights are those of `amd-zen` and `intel-ring`. The legs are that of `amd-zen`, and that
 /// which a Gold 6242 wants by the rule of `intel-mesh` (`machines/families/`).

@@ -264,8 +264,8 @@ fn numbers(host: &Machine, plain: f64) -> Result<HostNumbers, SimulationError> {
     Ok(HostNumbers { call, line: line.max(1.0) })
 }
 
-/// Returns a loop that takes a lock, touches lines of data, and releases it. One thread alone uses a
-/// lock of the C library's kind; several threads have a ticket lock, which they take in turn.
+/// Returns a loop that takes a lock, touches lines of data, and releases it. One thread alone uses
+/// a lock of the C library's kind; several threads have a ticket lock, which they take in turn.
 fn loop_of(lines: usize, threads: usize) -> Result<Variant, SimulationError> {
     let mut text = String::from(
         "name = \"loop\"\nwork_varies = false\n[[objects]]\nname = \"lock\"\nkind = \"lock\"\n\

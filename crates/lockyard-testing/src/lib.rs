@@ -5,6 +5,7 @@
 //! `.ci/run` counts the lines. It fails if a test that is not in `.ci/may-skip` skips a check.
 //!
 //! [`this_program`] starts the running test again, also where it runs under an emulator.
+//! [`WRONG_STEP`] is a script for the tests of all back-ends.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -43,6 +44,24 @@ pub fn note(package: &str, module: &str, reason: &str) {
     let written = file.and_then(|mut file| file.write_all(line.as_bytes()));
     written.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
 }
+
+/// A script whose lock stays held after the fifth operation: its step on line 12 is wrong.
+pub const WRONG_STEP: &str = r#"name = "bad"
+objects = [
+    { name = "slots", kind = "words", count = 4 },
+    { name = "lock", kind = "word" },
+    { name = "next", kind = "word" },
+]
+steps = [
+    { do = "fetch-add", object = "next", into = "mine" },
+    { do = "repeat" },
+    { do = "compare-exchange", object = "lock", expect = 0, new = 1 },
+    { do = "until", when = "succeeded" },
+    { do = "store", object = "slots", at = "mine", value = 1 },
+    { do = "store", object = "lock", value = 0 },
+]
+variants = [{ name = "v" }]
+"#;
 
 /// Environment variable with the command that runs this test's program, with its arguments, where
 /// the system cannot start it (an emulator for another processor).

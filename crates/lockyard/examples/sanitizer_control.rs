@@ -1,5 +1,5 @@
-//! Programs that are wrong on purpose, each in one way that a sanitizer must report. Without them, a
-//! clean run of `examples/sanitized.rs` would show nothing.
+//! Programs that are wrong on purpose, each in one way that a sanitizer must report. Without them,
+//! a clean run of `examples/sanitized.rs` would show nothing.
 //!
 //! ```text
 //! RUSTFLAGS=-Zsanitizer=thread cargo +nightly run -Zbuild-std --target x86_64-unknown-linux-gnu \

@@ -74,7 +74,7 @@ const WALLS: &[Wall] = &[
             "lockyard-results",
             "lockyard-recording",
         ],
-        &[],
+        &["lockyard-testing"],
     ),
     wall(
         "lockyard-sweep",

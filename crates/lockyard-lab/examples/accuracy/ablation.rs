@@ -96,7 +96,7 @@ fn published_cells(tables: &[PublishedTable]) -> Vec<Published> {
         let here = cells
             .iter()
             .filter(|cell| cell.key.experiment == experiment && cell.key.machine == name);
-        let is_doubted = |threads: usize| name.starts_with("broadwell-ex") && threads >= 64;
+        let is_doubted = |threads: usize| script.doubt(name, threads).is_some();
         let threads: BTreeSet<usize> =
             here.filter_map(|cell| cell.key.threads).filter(|&t| !is_doubted(t)).collect();
         let of_variant = |variant| calibrated(&script, variant, name, tables).ok();

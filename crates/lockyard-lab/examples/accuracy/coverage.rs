@@ -105,7 +105,7 @@ fn predicted(tables: &[PublishedTable], jobs: usize) -> Vec<(String, Covered)> {
                     && cell.key.machine == name
                     && cell.key.metric == script.metric.name()
             });
-            let is_doubted = |t: usize| name.starts_with("broadwell-ex") && t >= 64;
+            let is_doubted = |threads: usize| script.doubt(name, threads).is_some();
             let threads: BTreeSet<usize> = of_place
                 .filter_map(|cell| script.tasks(cell.key.threads))
                 .filter(|&threads| !is_doubted(threads))

@@ -462,27 +462,10 @@ mod tests {
         }
     }
 
-    /// The lock of the script's own stays held after the fifth operation, whose step is wrong. So
-    /// the other would wait for ever.
+    /// The script's lock stays held by the thread whose step is wrong.
     #[test]
     fn a_wrong_step_ends_the_run_though_another_thread_waits() {
-        let text = r#"name = "bad"
-objects = [
-    { name = "slots", kind = "words", count = 4 },
-    { name = "lock", kind = "word" },
-    { name = "next", kind = "word" },
-]
-steps = [
-    { do = "fetch-add", object = "next", into = "mine" },
-    { do = "repeat" },
-    { do = "compare-exchange", object = "lock", expect = 0, new = 1 },
-    { do = "until", when = "succeeded" },
-    { do = "store", object = "slots", at = "mine", value = 1 },
-    { do = "store", object = "lock", value = 0 },
-]
-variants = [{ name = "v" }]
-"#;
-        let script = Script::parse("bad.toml", text).unwrap();
+        let script = Script::parse("bad.toml", lockyard_testing::WRONG_STEP).unwrap();
         let placement = Placement::of(script.order, &Cpus::allowed());
         let variant = script.variants[0].clone();
         let task = Task { variant, threads: 2, local_work: 0.0, placement };

@@ -21,9 +21,9 @@ use lockyard_sim::{CyclePhase, LineCounts, LineDistance};
 ///    With less time in pauses: *wake-up storm* if waiters re-read a line at least three times for
 ///    each hand-over, otherwise the hand-over.
 /// 5. *Moving lines*: *cache misses* if for at least half of the line's moves no other thread had
-///    the line exclusively since it was last here. *False sharing* if at least a third of the line's moves brought nothing that
-///    other threads had changed. *Failed compare-exchanges* if at least one fails for each that
-///    succeeds. Otherwise the hand-over.
+///    the line exclusively since it was last here. *False sharing* if at least a third of the
+///    line's moves brought nothing that other threads had changed. *Failed compare-exchanges* if at
+///    least one fails for each that succeeds. Otherwise the hand-over.
 /// 6. A hand-over is *remote* if at least half of the line's transfers (hand-overs, and loads that
 ///    missed) come from another socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -49,28 +49,11 @@ mod tests {
     use lockyard_scenarios::Script;
     use lockyard_sim::Machine;
 
-    /// The lock stays held after the fifth operation, whose step is wrong.
-    const BEYOND: &str = r#"name = "bad"
-objects = [
-    { name = "slots", kind = "words", count = 4 },
-    { name = "lock", kind = "word" },
-    { name = "next", kind = "word" },
-]
-steps = [
-    { do = "fetch-add", object = "next", into = "mine" },
-    { do = "repeat" },
-    { do = "compare-exchange", object = "lock", expect = 0, new = 1 },
-    { do = "until", when = "succeeded" },
-    { do = "store", object = "slots", at = "mine", value = 1 },
-    { do = "store", object = "lock", value = 0 },
-]
-variants = [{ name = "v" }]
-"#;
-
     #[test]
     fn a_wrong_step_is_an_error_of_the_script_however_the_run_ends() {
         let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
-        let script = Script::parse("bad.toml", BEYOND).expect("it is a script");
+        let script =
+            Script::parse("bad.toml", lockyard_testing::WRONG_STEP).expect("it is a script");
         let placement = MachinePlacement::Order(script.order);
         for threads in [1, 2, 8] {
             let cell = CellSpec::first_of(&machine, &script, &placement, threads);
