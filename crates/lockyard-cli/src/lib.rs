@@ -11,8 +11,8 @@
 //! }
 //! ```
 //!
-//! Exit codes: 0 for success, 1 for failure, 2 for bad usage or bad input; `profile` and `record` have
-//! their program's. After a signal the code is 128 plus the signal's number (`signals.rs`).
+//! Exit codes: 0 for success, 1 for failure, 2 for bad usage or bad input; `profile` and `record`
+//! have their program's. After a signal the code is 128 plus the signal's number (`signals.rs`).
 
 mod ab;
 mod arguments;

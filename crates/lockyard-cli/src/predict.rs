@@ -3,11 +3,12 @@
 use crate::arguments::Predict;
 use crate::baselines::Baselines;
 use crate::errors::{Failure, first};
+use crate::recorded::{self, Gated};
 use crate::report::{About, Reports};
 use crate::screen::screen;
 use crate::trace::TraceFile;
 use crate::values::thread_list;
-use crate::{call_path, output, progress, recorded, trace};
+use crate::{call_path, output, progress, trace};
 use lockyard_lab::predict::{self, PredictRequest, Predictions};
 use lockyard_predict::placement::MachinePlacement;
 use lockyard_predict::simulate::Runs;
@@ -40,22 +41,25 @@ pub(crate) fn run(options: &Predict, locks: &LockKinds) -> Result<(), Failure> {
     let mut requests = Vec::new();
     for machine in &machines {
         let mut request = request(options, &script, machine, &threads)?;
-        if recorded.is_some() {
-            if request.variants.is_empty() {
-                request.variants = recorded::variants(options, &script);
-            }
-            requests.extend(recorded::apart(request));
-        } else {
-            requests.push(request);
+        if recorded.is_some() && request.variants.is_empty() {
+            request.variants = recorded::variants(options, &script);
         }
+        requests.push(request);
     }
     let baselines = Baselines::prepare(&options.baselines)?;
-    baselines.check(|| Ok::<_, Failure>(planned(&requests)))?;
     let trace = options.trace.as_deref().map(|path| TraceFile::at(path, &reports));
     let trace = trace.transpose()?;
-    requests.iter().try_for_each(predict::check)?;
+    // Check the numbers of threads for all machines before the first one is simulated.
+    let parts = |request: &PredictRequest| match recorded {
+        Some(_) => recorded::apart(request.clone()),
+        None => vec![request.clone()],
+    };
+    let runs: Vec<Vec<PredictRequest>> = requests.iter().map(parts).collect();
+    runs.iter().flatten().try_for_each(predict::check)?;
     let gated = recorded.as_ref().map(|recorded| recorded::gate(recorded, options)).transpose()?;
-    let Found { mut predictions, fits } = simulate(&requests, options)?;
+    let mark = gated.as_ref().map_or("", Gated::mark);
+    baselines.check(|| Ok::<_, Failure>(planned(&requests, mark)))?;
+    let Found { mut predictions, fits } = simulate(&runs, options)?;
     let mut document = Document {
         rows: std::mem::take(&mut predictions.rows),
         fits,
@@ -64,13 +68,13 @@ pub(crate) fn run(options: &Predict, locks: &LockKinds) -> Result<(), Failure> {
         ..Document::default()
     };
     document.notes.extend(of_figures(&document.rows));
+    let extent = Extent::rows(document.rows.len(), predictions.asked);
+    document.rows.extend(std::mem::take(&mut predictions.figures));
+    document.rows.extend(std::mem::take(&mut predictions.listings));
     if let Some(gated) = gated {
-        gated.mark(&mut document);
+        gated.add_to(&mut document);
     }
     explain_rows(&mut document, &predictions, options.explain, machines.len() > 1);
-    let extent = Extent::rows(document.rows.len(), predictions.asked);
-    document.rows.extend(predictions.figures);
-    document.rows.extend(predictions.listings);
     let names: Vec<&str> = machines.iter().map(Machine::name).collect();
     let title = format!("{} on {}", script.name, names.join(", "));
     let about = About { title: &title, machines: &machines, in_detail: true };
@@ -142,8 +146,8 @@ struct Found {
     fits: Vec<VariantFit>,
 }
 
-/// Simulates the cells of all machines.
-fn simulate(requests: &[PredictRequest], options: &Predict) -> Result<Found, Failure> {
+/// Simulates the cells of all machines, each in one run or more.
+fn simulate(runs: &[Vec<PredictRequest>], options: &Predict) -> Result<Found, Failure> {
     let each = |request: &PredictRequest| {
         let variants = match request.variants.len() {
             0 => request.script.variants.len(),
@@ -152,17 +156,18 @@ fn simulate(requests: &[PredictRequest], options: &Predict) -> Result<Found, Fai
         let inputs = if request.sensitivity { sensitivity::count(&request.machine) } else { 0 };
         request.threads.len() * variants * (1 + inputs)
     };
-    // Check the numbers of threads for all machines before the first one is simulated.
-    requests.iter().try_for_each(predict::check)?;
-    let bar = progress::bar(requests.iter().map(each).sum(), "cells simulated");
+    let bar = progress::bar(runs.iter().flatten().map(each).sum(), "cells simulated");
     let tables = published::shipped()?;
     let mut all = Found::default();
-    for request in requests {
-        let found = predict::run(request, &tables, &|| bar.inc(1));
-        if found.is_err() {
-            bar.finish_and_clear();
+    for of_machine in runs {
+        let mut found = Predictions::default();
+        for request in of_machine {
+            let part = predict::run(request, &tables, &|| bar.inc(1));
+            if part.is_err() {
+                bar.finish_and_clear();
+            }
+            found.append(part?);
         }
-        let mut found = found?;
         if options.fit {
             all.fits.extend(scaling::of_rows(&mut found.rows));
         }
@@ -173,8 +178,8 @@ fn simulate(requests: &[PredictRequest], options: &Predict) -> Result<Found, Fai
     Ok(all)
 }
 
-/// Returns what is known of the results before the work.
-fn planned(requests: &[PredictRequest]) -> Planned {
+/// Returns what is known of the results before the work. The names of variants end with `mark`.
+fn planned(requests: &[PredictRequest], mark: &str) -> Planned {
     let of_request = |request: &PredictRequest| {
         let all = request.script.variants.iter().map(|variant| variant.name.clone());
         let variants: Vec<String> = match request.variants.as_slice() {
@@ -183,7 +188,7 @@ fn planned(requests: &[PredictRequest]) -> Planned {
         };
         let cell = |variant: &str, threads: usize| CellKey {
             machine: request.machine.name().to_owned(),
-            ..CellKey::here(&request.script.name, variant, threads, "", "")
+            ..CellKey::here(&request.script.name, &format!("{variant}{mark}"), threads, "", "")
         };
         let cells = variants
             .iter()

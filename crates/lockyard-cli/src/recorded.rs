@@ -109,13 +109,18 @@ pub(crate) fn gate<'r>(recorded: &'r Recorded, options: &Predict) -> Result<Gate
 }
 
 impl Gated<'_> {
+    /// Returns the end of the names of the predicted variants.
+    pub(crate) fn mark(&self) -> &'static str {
+        if self.gate.refused.is_some() { NOT_GATED } else { "" }
+    }
+
     /// Adds the result to a document: notes, and a mark on each figure that is not gated.
-    pub(crate) fn mark(&self, document: &mut Document) {
+    pub(crate) fn add_to(&self, document: &mut Document) {
         if let Some(why) = &self.gate.refused {
             document.notes.push(format!("Not gated: {why}."));
-            for row in &mut document.rows {
-                row.key.variant.push_str(NOT_GATED);
-            }
+        }
+        for row in &mut document.rows {
+            row.key.variant.push_str(self.mark());
         }
         document.environment.push(("gate".to_owned(), self.gate.sentence()));
         document.notes.push(self.gate.sentence());

@@ -52,14 +52,15 @@ pub(crate) struct Predict {
     /// FILE.json for Chrome's format; an earlier trace is replaced
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
-    /// Predict a recorded program even if the replay of its recorded run is wrong, or is not possible
+    /// Predict a recorded program even if the replay of its recorded run is wrong, or is not
+    /// possible
     #[arg(long)]
     pub(crate) ungated: bool,
     /// Also predict a recorded program with each other lock
     #[arg(long)]
     pub(crate) locks: bool,
-    /// Also predict a recorded program with its most held lock held half as long, or split; and with
-    /// each lock in a cache line of its own
+    /// Also predict a recorded program with its most held lock held half as long, or split; and
+    /// with each lock in a cache line of its own
     #[arg(long)]
     pub(crate) what_if: bool,
     #[command(flatten)]

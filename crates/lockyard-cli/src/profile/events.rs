@@ -1,7 +1,7 @@
 //! Events in a process's records become a recording.
 
 use lockyard_profile::modules::Modules;
-use lockyard_profile::process::Process;
+use lockyard_profile::process::{Lock, Process};
 use lockyard_profile::records::Records;
 use lockyard_profile::symbols::{Site, Symbols};
 use lockyard_recording::recording::{About, Event, How, Kind, LockAbout, Recording, Window};
@@ -23,8 +23,8 @@ pub(super) fn recording(records: &Records, about: About, ticks_per_ns: f64) -> R
         sites: HashMap::new(),
         about,
     };
-    let kinds: HashMap<u64, u16> =
-        records.locks.iter().map(|(address, lock)| (*address, lock.kind)).collect();
+    let found: HashMap<u64, &Lock> =
+        process.locks.iter().map(|lock| (lock.address, lock)).collect();
     let mut raw: Vec<&RawWindow> = records.windows.iter().filter(|one| one.count > 0).collect();
     // The list has the latest first, and a thread's own windows in the order of time.
     raw.reverse();
@@ -45,7 +45,7 @@ pub(super) fn recording(records: &Records, about: About, ticks_per_ns: f64) -> R
         }
         for raw in window.events.iter().take(window.count as usize) {
             converter.add(raw, &mut events, |address, site| {
-                (names.lock(&process, &kinds, address), names.site(site))
+                (names.lock(records, &found, address), names.site(site))
             });
         }
         backwards += converter.backwards;
@@ -77,8 +77,7 @@ fn straighten(recording: &mut Recording) {
         let (end, acquisitions) = ends.get(&window.thread).copied().unwrap_or_default();
         window.begin = window.begin.max(end);
         window.acquisitions = window.acquisitions.max(acquisitions);
-        let end = window.begin.saturating_add(window.duration());
-        ends.insert(window.thread, (end, window.acquisitions + window.acquired()));
+        ends.insert(window.thread, (window.end(), window.acquisitions_at_end()));
     }
 }
 
@@ -137,22 +136,22 @@ struct Names {
 }
 
 impl Names {
-    fn lock(&mut self, process: &Process, kinds: &HashMap<u64, u16>, address: u64) -> u32 {
+    fn lock(&mut self, records: &Records, found: &HashMap<u64, &Lock>, address: u64) -> u32 {
         if let Some(known) = self.locks.get(&address) {
             return *known;
         }
         let index = self.about.locks.len() as u32;
         self.locks.insert(address, index);
-        let found = process.locks.iter().find(|lock| lock.address == address);
+        let found = found.get(&address);
         let variable = found.and_then(|lock| lock.variable.name.clone());
         let name = variable.unwrap_or_else(|| {
             let site = found.and_then(|lock| lock.sites.first());
             let site = site.map(|site| site.site.text());
             site.map_or_else(|| format!("{address:#x}"), |site| format!("{address:#x} of {site}"))
         });
-        let kind = match kinds.get(&address) {
-            Some(kind) if *kind == RawKind::Spin as u16 => Kind::Spin,
-            Some(kind) if *kind == RawKind::ReadWrite as u16 => Kind::RwLock,
+        let kind = match records.locks.get(&address).map(|lock| lock.kind) {
+            Some(kind) if kind == RawKind::Spin as u16 => Kind::Spin,
+            Some(kind) if kind == RawKind::ReadWrite as u16 => Kind::RwLock,
             _ => Kind::Mutex,
         };
         let name = printable(&name).to_string();

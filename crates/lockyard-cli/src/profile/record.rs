@@ -2,24 +2,23 @@
 
 use super::directories::{self, Library};
 use super::events;
-use super::run::{Files, check_program, code, end, files, full_line, measured};
+use super::preloaded::{self, Files, Ran, check_program, code, end, files, full_line, measured};
 use super::sleeps::sleeps;
 use crate::arguments::Record as Options;
 use crate::errors::{Failure, complain};
 use crate::new_file::NewFile;
-use crate::{progress, signals};
+use crate::progress;
 use lockyard_lab::calibrate_host;
 use lockyard_profile::clock::{self, Clock};
 use lockyard_profile::records::Records;
 use lockyard_recording::file;
 use lockyard_recording::model::Model;
 use lockyard_recording::recording::{About, Costs, Recording};
-use lockyard_records::{DIRECTORY, EVENTS, EVERY, WINDOW_EVENTS, Window, event};
+use lockyard_records::{EVENTS, EVERY, WINDOW_EVENTS, Window, event};
 use lockyard_sim::Machine;
-use lockyard_support::{jobs, printable};
-use std::io::ErrorKind;
-use std::process::{Command, ExitCode};
-use std::time::Instant;
+use lockyard_sim::machine::MAX_FILE_BYTES;
+use lockyard_support::{jobs, printable, read_text};
+use std::process::ExitCode;
 
 /// Mean number of acquisitions for each one that may begin a burst.
 const BETWEEN: u64 = 128;
@@ -30,7 +29,7 @@ const WRITER: &str = concat!("lockyard ", env!("CARGO_PKG_VERSION"));
 pub(crate) fn record(options: &Options) -> Result<ExitCode, Failure> {
     let input = |message: String| Failure::Input(format!("record: {message}"));
     let failed = |message: String| Failure::Run(format!("record: {message}"));
-    let [name, arguments @ ..] = options.command.as_slice() else {
+    let Some(name) = options.command.first() else {
         return Err(input("no program is named".to_owned()));
     };
     check_program(name).map_err(input)?;
@@ -38,33 +37,12 @@ pub(crate) fn record(options: &Options) -> Result<ExitCode, Failure> {
     let library = Library::prepare().map_err(failed)?;
     let directory = directories::records().map_err(failed)?;
     let (host, no_host) = host(options)?;
-    let interrupted = || Failure::Interrupted("the program was not started".to_owned());
-    if signals::number().is_some() {
-        return Err(interrupted());
-    }
     let clock = Clock::start();
     let per_us = (clock.ticks_per_ns() * 1000.0).round().max(1.0) as u64;
     let costs = costs(&library, per_us);
-    if signals::number().is_some() {
-        return Err(interrupted());
-    }
-    let mut command = Command::new(name);
-    command.args(arguments);
-    command.env("LD_PRELOAD", library.preload()).env(DIRECTORY, directory.path());
-    command.env(EVERY, BETWEEN.to_string()).env(EVENTS, per_us.to_string());
-    let (clock, begin) = (Clock::start(), Instant::now());
-    let ended = super::program::run(command).map_err(|error| {
-        let shown = printable(&name.to_string_lossy()).to_string();
-        match error.kind() {
-            ErrorKind::NotFound | ErrorKind::PermissionDenied => {
-                input(format!("{shown} cannot be run: {error}"))
-            }
-            _ => failed(format!("{shown} cannot be run: {error}")),
-        }
-    })?;
-    let seconds = begin.elapsed().as_secs_f64();
-    let ticks_per_ns = clock.ticks_per_ns();
-    signals::passed_on();
+    let variables = [(EVERY, BETWEEN), (EVENTS, per_us)];
+    let Ran { ended, seconds, ticks_per_ns, .. } =
+        preloaded::run("record", &options.command, &library, &directory, &variables)?;
     let Files { found, wrong, begun } = files(directory.path());
     if let Some(wrong) = wrong.first() {
         return Err(failed(wrong.clone()));
@@ -123,8 +101,8 @@ fn describe(recording: &Recording, bytes: usize) {
     let about = &recording.about;
     let acquired: u64 = recording.windows.iter().map(|window| window.acquired()).sum();
     complain(&format!(
-        "lockyard record: {acquired} acquisitions of {} locks at {} call sites, {bytes} bytes ({:.1} \
-         an acquisition)",
+        "lockyard record: {acquired} acquisitions of {} locks at {} call sites, {bytes} bytes \
+         ({:.1} an acquisition)",
         about.locks.len(),
         about.sites.len(),
         bytes as f64 / acquired.max(1) as f64
@@ -155,9 +133,10 @@ fn host(options: &Options) -> Result<(Option<String>, Option<String>), Failure> 
     }
     if let Some(path) = &options.host_machine {
         let shown = printable(&path.display().to_string()).to_string();
-        let refuse = |error: String| Failure::Input(format!("--host-machine {shown}: {error}"));
-        Machine::load(path).map_err(|error| refuse(error.to_string()))?;
-        let text = std::fs::read_to_string(path).map_err(|error| refuse(error.to_string()))?;
+        let refuse = |error: String| Failure::Input(format!("--host-machine: {error}"));
+        // The recording has the text alone, without a family's file beside it.
+        let text = read_text(path, MAX_FILE_BYTES, "a machine file is TOML").map_err(refuse)?;
+        Machine::parse(&shown, &text).map_err(|error| refuse(error.to_string()))?;
         return Ok((Some(text), None));
     }
     let seconds = options.host_seconds.as_secs_f64();
@@ -165,7 +144,7 @@ fn host(options: &Options) -> Result<(Option<String>, Option<String>), Failure> 
     let measured = calibrate_host::measure(seconds, &mut |now| bar.set_position(now as u64));
     bar.finish_and_clear();
     if jobs::interrupted() {
-        return Ok((None, Some("the measurement was interrupted".to_owned())));
+        return Err(Failure::Interrupted("the program was not started".to_owned()));
     }
     let refused = |why: String| Ok((None, Some(format!("no machine file of this host: {why}"))));
     let measurements = match measured {

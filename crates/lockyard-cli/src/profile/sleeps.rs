@@ -1,5 +1,6 @@
 //! Times of the kernel's sleeps and wake-ups on this host, by its own calls (`futex`).
 
+use lockyard_measure::cpus::{Cpus, pin};
 use lockyard_recording::recording::Costs;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
@@ -30,27 +31,6 @@ fn wake() {
     unsafe { libc::syscall(libc::SYS_futex, TURN.as_ptr(), WAKE, 1) };
 }
 
-/// Keeps the running thread on one of the CPUs that it may use: the first, or the last.
-fn stay(on_last: bool) {
-    // SAFETY: zeros are a valid value of this set.
-    let mut all: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    let bytes = size_of::<libc::cpu_set_t>();
-    // SAFETY: the call writes to a live set of this size.
-    if unsafe { libc::sched_getaffinity(0, bytes, &raw mut all) } != 0 {
-        return;
-    }
-    // SAFETY: the number is below the size of the set.
-    let may = |cpu: &usize| unsafe { libc::CPU_ISSET(*cpu, &all) };
-    let mut cpus = (0..libc::CPU_SETSIZE as usize).filter(may);
-    let Some(cpu) = (if on_last { cpus.next_back() } else { cpus.next() }) else { return };
-    // SAFETY: as above.
-    let mut one: libc::cpu_set_t = unsafe { std::mem::zeroed() };
-    // SAFETY: the number is below the size of the set.
-    unsafe { libc::CPU_SET(cpu, &mut one) };
-    // SAFETY: the set is live, and has this size. Without effect, the times are of one CPU.
-    unsafe { libc::sched_setaffinity(0, bytes, &raw const one) };
-}
-
 /// Waits for a turn of this parity, and returns it.
 fn wait(odd: u32) -> u32 {
     loop {
@@ -63,9 +43,10 @@ fn wait(odd: u32) -> u32 {
     }
 }
 
-/// Takes turns: returns the times of a round, and of a call that wakes.
-fn turns(odd: u32) -> [Vec<f64>; 2] {
-    stay(odd == 1);
+/// Takes turns on a CPU: returns the times of a round, and of a call that wakes.
+fn turns(odd: u32, cpu: Option<usize>) -> [Vec<f64>; 2] {
+    // Without effect, the times are of any CPUs.
+    cpu.map(pin);
     let [mut rounds, mut wakes] = [Vec::new(), Vec::new()];
     let mut begin = Instant::now();
     loop {
@@ -103,8 +84,10 @@ pub(super) fn sleeps() -> Costs {
     TURN.store(0, Ordering::Relaxed);
     let park = each(|| sleep_while(1));
     let wake_nobody = each(wake);
-    let begin = |odd| std::thread::Builder::new().spawn(move || turns(odd)).ok();
-    let found = begin(1).zip(begin(0)).and_then(|(_, first)| first.join().ok());
+    let cpus = Cpus::allowed();
+    let (first, last) = (cpus.all().iter().min().copied(), cpus.all().iter().max().copied());
+    let begin = |odd, cpu| std::thread::Builder::new().spawn(move || turns(odd, cpu)).ok();
+    let found = begin(1, last).zip(begin(0, first)).and_then(|(_, first)| first.join().ok());
     let [mut rounds, mut wakes] = found.unwrap_or_default();
     let wake = median(&mut wakes);
     // A round is two wake-ups, each with the call before it.

@@ -374,23 +374,7 @@ fn every_command_refuses_an_option_that_it_does_not_have_in_one_line() {
 
 #[test]
 fn a_step_that_no_script_may_do_is_an_error_at_its_place() {
-    let script = r#"name = "bad"
-objects = [
-    { name = "slots", kind = "words", count = 4 },
-    { name = "lock", kind = "word" },
-    { name = "next", kind = "word" },
-]
-steps = [
-    { do = "fetch-add", object = "next", into = "mine" },
-    { do = "repeat" },
-    { do = "compare-exchange", object = "lock", expect = 0, new = 1 },
-    { do = "until", when = "succeeded" },
-    { do = "store", object = "slots", at = "mine", value = 1 },
-    { do = "store", object = "lock", value = 0 },
-]
-variants = [{ name = "v" }]
-"#;
-    let file = File::new("beyond.toml", script.as_bytes());
+    let file = File::new("beyond.toml", lockyard_testing::WRONG_STEP.as_bytes());
     let expected = format!(
         "lockyard: {}:12: `slots` has 4 words, and a step used word 4; allowed: 0 to 3 (v, 2 \
          threads, seed 1)",

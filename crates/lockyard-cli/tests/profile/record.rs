@@ -43,6 +43,16 @@ fn a_recorded_program_is_predicted_and_says_that_it_is_not_gated() {
     let row = &json["rows"][0];
     assert_eq!(row["variant"], "recorded/not-gated", "{json:#}");
     assert!(row["predicted"].as_f64().is_some_and(|figure| figure > 1e5), "{row:#}");
+    // Fewer threads than the machine has, and more: it is one machine, and has one trace.
+    let trace = fresh("counts.pftrace");
+    let path = trace.to_string_lossy();
+    let traced = ["--ungated", "--format", "json", "-m", "skylake-client-4c", "-t", "2,16"];
+    let traced = [&["predict", &file, "--trace", &path], &traced[..]].concat();
+    let traced = lockyard(&traced);
+    assert_eq!(traced.status.code(), Some(0), "{}", said(&traced));
+    let json: serde_json::Value = serde_json::from_slice(&traced.stdout).expect("it is JSON");
+    assert_eq!(json["environment"]["machine"], "skylake-client-4c", "{json:#}");
+    assert!(std::fs::remove_file(&trace).is_ok(), "there is a trace");
     let again = lockyard(&["record", "--no-host", "--out", &file, "--", &program, "counts"]);
     assert_eq!(again.status.code(), Some(2), "{}", said(&again));
     assert!(said(&again).contains("exists already"), "{}", said(&again));
@@ -87,6 +97,14 @@ fn bad_recordings_get_one_line() {
     // Two windows of thread 1: at 9 ns, and at 5 ns.
     let back = with(&[1, 1, 9, 0, 0, 1, 1, 5, 0, 0, 0, 0]);
     assert!(wrong("back.recording", &back).contains("the clock went back"));
+    // A device has no end.
+    let device = fresh("device.recording");
+    std::os::unix::fs::symlink("/dev/zero", &device).expect("it can be made");
+    let shown = device.to_string_lossy();
+    let endless = lockyard(&["predict", &shown, "-m", "zen4-7840u", "-t", "2"]);
+    let _ = std::fs::remove_file(&device);
+    assert_eq!(endless.status.code(), Some(2), "{}", said(&endless));
+    assert!(said(&endless).contains("is not a file"), "{}", said(&endless));
     let scenario = lockyard(&["predict", "fstat2", "-m", "zen4-7840u", "-t", "2", "--what-if"]);
     assert_eq!(scenario.status.code(), Some(2));
     assert!(said(&scenario).contains("no recording"), "{}", said(&scenario));

@@ -1,0 +1,173 @@
+//! Programs under the preload library: their environment, their end, and their files of records.
+
+use super::directories::{self, Library, Private};
+use super::program::{self, Ended};
+use crate::errors::Failure;
+use crate::signals;
+use lockyard_profile::clock::{self, Clock};
+use lockyard_profile::records::Records;
+use lockyard_profile::{preload, program as check};
+use lockyard_records::{DIRECTORY, EXTENSION, FULL_DISK, FULL_LIMIT, MAX_BYTES, MEASURE_COST};
+use lockyard_support::printable;
+use std::ffi::{OsStr, OsString};
+use std::io::ErrorKind;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::Instant;
+
+/// Checks that a program can be run with the preload library.
+///
+/// # Errors
+///
+/// The program is not there, or cannot be recorded.
+pub(super) fn check_program(name: &OsStr) -> Result<(), String> {
+    if preload::library().is_none() {
+        return Ok(());
+    }
+    check::check(&check::find(name, std::env::var_os("PATH").as_deref())?)
+}
+
+/// A program that has ended.
+pub(super) struct Ran {
+    pub(super) ended: Ended,
+    pub(super) seconds: f64,
+    /// Time of the end, in ticks.
+    pub(super) end_ticks: u64,
+    /// Rate of the clock while the program ran.
+    pub(super) ticks_per_ns: f64,
+}
+
+/// Runs a program with its arguments and the library, which records into a directory as the
+/// variables say. `who` is the command that does so.
+///
+/// # Errors
+///
+/// The program cannot be started, or a signal has come before.
+pub(super) fn run(
+    who: &str,
+    words: &[OsString],
+    library: &Library,
+    directory: &Private,
+    variables: &[(&str, u64)],
+) -> Result<Ran, Failure> {
+    if signals::number().is_some() {
+        return Err(Failure::Interrupted("the program was not started".to_owned()));
+    }
+    let [name, arguments @ ..] = words else {
+        return Err(Failure::Input(format!("{who}: no program is named")));
+    };
+    let mut command = preloaded(name, library, directory, variables);
+    command.args(arguments);
+    let (clock, begin) = (Clock::start(), Instant::now());
+    let ended = program::run(command).map_err(|error| {
+        let shown = printable(&name.to_string_lossy()).to_string();
+        let message = format!("{who}: {shown} cannot be run: {error}");
+        match error.kind() {
+            ErrorKind::NotFound | ErrorKind::PermissionDenied => Failure::Input(message),
+            _ => Failure::Run(message),
+        }
+    })?;
+    let (seconds, end_ticks) = (begin.elapsed().as_secs_f64(), clock::ticks());
+    signals::passed_on();
+    Ok(Ran { ended, seconds, end_ticks, ticks_per_ns: clock.ticks_per_ns() })
+}
+
+/// Returns the command that runs a program with the library.
+fn preloaded(
+    name: &OsStr,
+    library: &Library,
+    directory: &Private,
+    variables: &[(&str, u64)],
+) -> Command {
+    let mut command = Command::new(name);
+    command.env("LD_PRELOAD", library.preload()).env(DIRECTORY, directory.path());
+    command.envs(variables.iter().map(|(name, value)| (name, value.to_string())));
+    command
+}
+
+/// Returns the records of a process that measures the library's cost, with these variables.
+pub(super) fn measured(library: &Library, variables: &[(&str, u64)]) -> Option<Records> {
+    let directory = directories::records().ok()?;
+    let mut command =
+        preloaded(&std::env::current_exe().ok()?.into_os_string(), library, &directory, variables);
+    command.env(MEASURE_COST, "1").arg0("lockyard").arg("--version");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+    let Ended { .. } = program::run(command).ok()?;
+    files(directory.path()).found.into_iter().find(|records| records.header.cost > 0)
+}
+
+/// Files of records in a directory.
+#[derive(Default)]
+pub(super) struct Files {
+    pub(super) found: Vec<Records>,
+    /// Descriptions of files that cannot be read.
+    pub(super) wrong: Vec<String>,
+    /// Number of files that a process began, and did not complete.
+    pub(super) begun: usize,
+}
+
+/// Reads all files of records in a directory.
+pub(super) fn files(directory: &Path) -> Files {
+    let mut files = Files::default();
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    for path in entries.map(|entry| entry.path()) {
+        if !path.to_string_lossy().ends_with(EXTENSION) {
+            continue;
+        }
+        let records = match std::fs::read(&path) {
+            Ok(bytes) => Records::read(&bytes),
+            Err(error) => Err(format!("{} cannot be read: {error}", path.display())),
+        };
+        match records {
+            Ok(Some(records)) => files.found.push(records),
+            Ok(None) => files.begun += 1,
+            Err(error) => files.wrong.push(error),
+        }
+    }
+    files
+}
+
+/// Returns the line that says why records have no room.
+pub(super) fn full_line(full: u64, directory: &Path) -> String {
+    let folder = directory.parent().unwrap_or(directory).display().to_string();
+    let folder = printable(&folder).to_string();
+    match full {
+        FULL_DISK => format!(
+            "the file system of {folder} was full, and so records are lost; make room there"
+        ),
+        FULL_LIMIT => "the limit for the size of a file (ulimit -f) was reached, and so records \
+                       are lost; raise it"
+            .to_owned(),
+        _ => format!(
+            "the records of a process had no room in {} MiB, or a sixteenth of its address space \
+             (ulimit -v), and so some are lost",
+            MAX_BYTES >> 20
+        ),
+    }
+}
+
+/// Returns the end of a program in words.
+pub(super) fn end(status: ExitStatus) -> String {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => format!("exit code {code}"),
+        (None, Some(signal)) => {
+            let name = match signal {
+                libc::SIGABRT => " (SIGABRT)",
+                libc::SIGINT => " (SIGINT)",
+                libc::SIGKILL => " (SIGKILL)",
+                libc::SIGSEGV => " (SIGSEGV)",
+                libc::SIGTERM => " (SIGTERM)",
+                _ => "",
+            };
+            format!("killed by signal {signal}{name}")
+        }
+        (None, None) => "ended".to_owned(),
+    }
+}
+
+/// Returns the exit code as a shell gives it.
+pub(super) fn code(status: ExitStatus) -> u8 {
+    let signal = status.signal().map(|signal| 128 + signal);
+    status.code().or(signal).unwrap_or(1) as u8
+}
