@@ -30,14 +30,13 @@ pub fn workspace() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// Returns all Rust files below `folder` (a path from the workspace's root), sorted by path.
+/// Returns the paths of all Rust files below `folder` (a path from the workspace's root), sorted.
 ///
 /// # Panics
 ///
 /// Panics if they cannot be read, or if there are none.
-pub fn sources(folder: &str) -> Vec<Source> {
-    let root = workspace();
-    let mut folders = vec![root.join(folder)];
+pub fn rust_files(folder: &str) -> Vec<PathBuf> {
+    let mut folders = vec![workspace().join(folder)];
     let mut found = Vec::new();
     while let Some(folder) = folders.pop() {
         let entries = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
@@ -46,14 +45,28 @@ pub fn sources(folder: &str) -> Vec<Source> {
             if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
-                let text = fs::read_to_string(&path).expect("a source file is text");
-                let from_root = path.strip_prefix(&root).expect("it lies below the root");
-                let path = from_root.to_string_lossy().replace('\\', "/");
-                found.push(Source::of(path, &text));
+                found.push(path);
             }
         }
     }
     assert!(!found.is_empty(), "{folder} has no sources");
+    found.sort();
+    found
+}
+
+/// Returns all Rust files below `folder` (a path from the workspace's root), sorted by path.
+///
+/// # Panics
+///
+/// Panics if they cannot be read, or if there are none.
+pub fn sources(folder: &str) -> Vec<Source> {
+    let root = workspace();
+    let source = |path: PathBuf| {
+        let text = fs::read_to_string(&path).expect("a source file is text");
+        let from_root = path.strip_prefix(&root).expect("it lies below the root");
+        Source::of(from_root.to_string_lossy().replace('\\', "/"), &text)
+    };
+    let mut found: Vec<Source> = rust_files(folder).into_iter().map(source).collect();
     found.sort_by(|a, b| a.path.cmp(&b.path));
     found
 }

@@ -23,8 +23,12 @@ struct Arguments {
 }
 
 fn arguments() -> Result<Arguments, String> {
-    let mut found =
-        Arguments { seed: 1, time: Duration::from_secs(60), rounds: u64::MAX, only: String::new() };
+    let mut found = Arguments {
+        seed: 1,
+        time: Duration::from_secs(120),
+        rounds: u64::MAX,
+        only: String::new(),
+    };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
         let value = words.next().ok_or_else(|| format!("{word} has no value; {USAGE}"))?;
@@ -92,9 +96,14 @@ fn soak(asked: &Arguments) -> Result<(), String> {
         if let Some(caught) = plan.run(ATTEMPTS) {
             let fails = |plan: &Plan| plan.run(10).is_some();
             let least = shrink(&plan, Duration::from_secs(60), fails);
+            // A seed is another program among other primitives.
+            let only = match asked.only.as_str() {
+                "" => String::new(),
+                only => format!(" --only '{only}'"),
+            };
             return Err(format!(
-                "seed {seed} fails: {caught}\n  {plan}\n  smaller: {least}\n  again: soak --seed \
-                 {seed} --rounds 1"
+                "seed {seed} fails: {caught}\n  {plan}\n  smaller: {least}\n  again: .ci/soak \
+                 --seed {seed} --rounds 1{only}"
             ));
         }
         let row = rows.entry(plan.subject).or_default();

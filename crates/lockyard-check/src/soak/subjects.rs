@@ -1,5 +1,5 @@
-//! The primitives of random programs: all locks of [`primitives`](crate::primitives), fair and timed
-//! waits, counts, condition variables, reclamation and the tables.
+//! The primitives of random programs: all locks of [`primitives`](crate::primitives), fair and
+//! timed waits, counts, condition variables, reclamation and the tables.
 
 use crate::backends::{attempt_natively, model, simulate_at};
 use crate::explore::{Bounds, Explored, Failed};

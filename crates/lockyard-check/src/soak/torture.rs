@@ -1,6 +1,6 @@
 //! Torture of the native locks: threads that come and go take every kind of lock in random ways,
-//! while signals interrupt them, the process forks, CPU sets shrink, and other processes exit in the
-//! middle of it.
+//! while signals interrupt them, the process forks, CPU sets shrink, and other processes exit in
+//! the middle of it.
 //!
 //! A lock is visited under two stamps, so two holders at a time are counted as a violation. A
 //! watchdog ends the process if no thread makes progress.
@@ -286,17 +286,14 @@ fn fork(world_seed: u64) -> Option<String> {
     }
 }
 
-/// Gives every thread of the process a random set of CPUs out of those of `all`. Returns the number
-/// of CPUs in it.
+/// Gives every thread of the process a set of CPUs.
 #[cfg(target_os = "linux")]
-fn shrink_cpus(all: &[usize], random: &mut Random) -> usize {
-    let count = 1 + random.below(all.len());
-    let chosen = random.some_of(all.len(), count);
+fn set_cpus(cpus: impl Iterator<Item = usize>) {
     // SAFETY: the set is plain data, and lives during the calls. Threads that have ended are
     // refused, which changes nothing.
     unsafe {
         let mut set: libc::cpu_set_t = std::mem::zeroed();
-        chosen.iter().for_each(|&index| libc::CPU_SET(all[index], &mut set));
+        cpus.for_each(|cpu| libc::CPU_SET(cpu, &mut set));
         for entry in std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
             let Ok(id) = entry.file_name().to_string_lossy().parse::<libc::pid_t>() else {
                 continue;
@@ -304,7 +301,12 @@ fn shrink_cpus(all: &[usize], random: &mut Random) -> usize {
             libc::sched_setaffinity(id, size_of_val(&set), &raw const set);
         }
     }
-    count
+}
+
+/// Gives every thread of the process a random set of CPUs out of those of `all`.
+fn shrink_cpus(all: &[usize], random: &mut Random) {
+    let count = 1 + random.below(all.len());
+    set_cpus(random.some_of(all.len(), count).into_iter().map(|index| all[index]));
 }
 
 #[cfg(target_os = "linux")]
@@ -318,9 +320,7 @@ fn cpus() -> Vec<usize> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn shrink_cpus(all: &[usize], _: &mut Random) -> usize {
-    all.len()
-}
+fn set_cpus(_: impl Iterator<Item = usize>) {}
 
 #[cfg(not(target_os = "linux"))]
 fn cpus() -> Vec<usize> {
@@ -428,7 +428,7 @@ pub fn torture(seed: u64, time: Duration, may_exit: bool) -> Result<Done, String
         }
     }
     STOP.store(true, Ordering::Relaxed);
-    shrink_cpus_to_all(&all_cpus);
+    set_cpus(all_cpus.iter().copied());
     for thread in threads {
         thread.join().map_err(|_| "a thread panicked".to_owned())?;
     }
@@ -439,24 +439,6 @@ pub fn torture(seed: u64, time: Duration, may_exit: bool) -> Result<Done, String
         (None, 0) => Ok(done),
         (None, violations) => Err(format!("{violations} violations")),
     }
-}
-
-/// Gives all threads all CPUs back.
-fn shrink_cpus_to_all(all: &[usize]) {
-    #[cfg(target_os = "linux")]
-    // SAFETY: as in `shrink_cpus`.
-    unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        all.iter().for_each(|&cpu| libc::CPU_SET(cpu, &mut set));
-        for entry in std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
-            let Ok(id) = entry.file_name().to_string_lossy().parse::<libc::pid_t>() else {
-                continue;
-            };
-            libc::sched_setaffinity(id, size_of_val(&set), &raw const set);
-        }
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = all;
 }
 
 /// Tortures a lock that does not exclude, until a violation is counted.

@@ -1,11 +1,13 @@
-//! The public surface of the library and of its tables: a committed listing, so that every change of
-//! it is seen; enums that may grow; tests of variance and of `Send` and `Sync` for each generic type.
+//! The public surface of the library and of its tables: a committed listing, so that every change
+//! of it is seen; enums that may grow; tests of variance and of `Send` and `Sync` for each generic
+//! type.
 //!
-//! `LOCKYARD_BLESS=1 cargo test -p lockyard-check --test rules surface::` writes the listings again.
-//! A listing names each public item at the place of its source. (The lint `unreachable_pub` sees to
-//! it that such an item can be reached.) Items that a macro makes are listed as the macro's call.
+//! `LOCKYARD_BLESS=1 cargo test -p lockyard-check --test rules surface::` writes the listings
+//! again. A listing names each public item at the place of its source. (The lint `unreachable_pub`
+//! sees to it that such an item can be reached.) Items that a macro makes are listed as the macro's
+//! call.
 
-use lockyard_check::sources::workspace;
+use lockyard_check::sources::{rust_files, workspace};
 use quote::ToTokens;
 use std::collections::BTreeSet;
 use std::fs;
@@ -26,20 +28,7 @@ const COMPLETE: &[(&str, &str)] = &[
 
 /// Returns all source files of a crate, sorted.
 fn files(package: &str) -> Vec<PathBuf> {
-    let mut folders = vec![workspace().join("crates").join(package).join("src")];
-    let mut found = Vec::new();
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).expect("a folder of sources") {
-            let path = entry.expect("an entry").path();
-            if path.is_dir() {
-                folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == "rs") {
-                found.push(path);
-            }
-        }
-    }
-    found.sort();
-    found
+    rust_files(&format!("crates/{package}/src"))
 }
 
 fn parsed(path: &Path) -> syn::File {
