@@ -1,26 +1,25 @@
 #!/usr/bin/env python3
 """Programs recorded with few threads and predicted with more, beside what they then do.
 
-    validate.py measure DIRECTORY LOCKYARD MEMCACHED_LOAD   runs the programs, for about four minutes
+    validate.py measure DIRECTORY LOCKYARD MEMCACHED_LOAD   measures this host, runs the programs
     validate.py predict DIRECTORY LOCKYARD                  predicts, and prints the tables
 
-A prediction is compared by its speed-up: rate with N threads over the rate with the recorded number.
-For the programs whose times are known, the times that were found are beside them.
+A prediction is compared by its speed-up: rate with N threads over the rate with the recorded
+number. For the programs whose times are known, the times that were found are beside them.
 """
 
 import json
-import os
 import re
 import shutil
-import signal
-import socket
 import statistics
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(HERE.parents[1] / ".ci"))
+from real_programs.programs import Memcached, Under, last_json  # noqa: E402
 
 # Name: time under the lock and outside, number of locks, spread of the times, sleep in us.
 KNOWN = {
@@ -29,7 +28,7 @@ KNOWN = {
     "known: 200 + 2,000 ns, exponential": (200, 2000, 1, 1, 0),
     "known: 100 + 300 ns, 16 locks": (100, 300, 16, 0, 0),
     "known: 200 + 1,000 ns, sleeps": (200, 1000, 1, 0, 100),
-    "known: 2,000 + 20,000 ns": (2000, 20000, 1, 1, 0),
+    "known: 2,000 + 20,000 ns, exponential": (2000, 20000, 1, 1, 0),
 }
 FROM = {1: [2], 2: [4, 8, 32]}
 
@@ -51,10 +50,8 @@ def known(program, numbers):
 
 
 def by_json(program, arguments):
-    def rate(text):
-        return json.loads([line for line in text.splitlines() if line.startswith("{")][-1])["rate"]
-
-    return lambda threads: [program, *map(str, arguments(threads))], rate
+    command = lambda threads: [program, *map(str, arguments(threads))]
+    return command, lambda text: last_json(text)["rate"]
 
 
 def rocksdb(directory):
@@ -87,26 +84,10 @@ def programs(directory):
     return of
 
 
-def memcached(threads, load, prefix=()):
+def memcached(threads, load, directory, prefix=()):
     """Runs a server under a load; returns the load's rate."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [*prefix, "memcached", "-l", "127.0.0.1", "-p", str(port), "-U", "0"]
-    command += ["-t", str(threads), "-m", "256"] + (["-u", "root"] if os.geteuid() == 0 else [])
-    server = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        for _ in range(500):
-            try:
-                socket.create_connection(("127.0.0.1", port), 5).close()
-                break
-            except OSError:
-                time.sleep(0.02)
-        text = run([load, f"127.0.0.1:{port}", str(max(4, threads)), "40000", "16"]).stdout
-        return json.loads([line for line in text.splitlines() if line.startswith("{")][-1])["rate"]
-    finally:
-        server.send_signal(signal.SIGTERM)
-        server.wait(30)
+    server = Memcached("memcached", load, directory)
+    return server.run(threads, Under(prefix=list(prefix)), requests=40000, depth=16).rate
 
 
 def file_of(directory, name, threads):
@@ -116,6 +97,8 @@ def file_of(directory, name, threads):
 def measure(directory, lockyard, load):
     rates = {}
     host = directory / "host.toml"
+    if not host.exists():
+        run([lockyard, "machines", "calibrate", "--anyway", "--out", str(host)])
     record = lambda out: [lockyard, "record", "--host-machine", str(host), "--force", "--out", out]
     for name, (command, rate) in programs(directory).items():
         first = 2 if name == "C++ queue" else 1
@@ -129,11 +112,11 @@ def measure(directory, lockyard, load):
     if load and shutil.which("memcached"):
         for threads in [1, 2, 4, 8]:
             rates[f"memcached/{threads}"] = statistics.median(
-                [memcached(threads, load) for _ in range(2)]
+                [memcached(threads, load, directory) for _ in range(2)]
             )
             if threads in FROM:
                 out = str(file_of(directory, "memcached", threads))
-                memcached(threads, load, [*record(out), "--"])
+                memcached(threads, load, directory, [*record(out), "--"])
     (directory / "rates.json").write_text(json.dumps(rates, indent=1))
 
 
@@ -170,15 +153,16 @@ def predict(directory, lockyard):
             if name in KNOWN:
                 held, think = KNOWN[name][:2]
                 found = next(note for note in notes if note.startswith("Class 1"))
-                outside, under = re.search(r"([0-9.]+) ns outside.* and ([0-9.]+) ns", found).groups()
+                times = re.search(r"([0-9.]+) ns outside.* and ([0-9.]+) ns", found)
+                outside, under = times.groups()
                 gate += f"; {outside} + {under} ns of {think} + {held}"
             for threads in wanted:
                 speed = figures[threads] / figures[recorded]
                 measured = rates[f"{name}/{threads}"] / rates[f"{name}/{recorded}"]
                 error = speed / measured - 1
                 errors.append((passed, recorded, threads, abs(error)))
-                print(f"| {name} | {recorded} | {gate} | {threads} | {speed:.2f} | {measured:.2f} | "
-                      f"{error:+.0%} |")
+                print(f"| {name} | {recorded} | {gate} | {threads} | {speed:.2f} "
+                      f"| {measured:.2f} | {error:+.0%} |")
     print()
     for title, wanted in [
         ("all", lambda e: True),
