@@ -3,10 +3,15 @@
 //!
 //! The exit code is 0 if nothing was found, 1 if something was found, and 2 for bad usage.
 
+use lockyard_check::soak::refusals::Refusing;
 use lockyard_check::soak::{BackEnd, CONTROLS, Plan, control, draw, shrink, subjects, torture};
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
+
+/// Allocations of the library fail at random during a torture.
+#[global_allocator]
+static ALLOCATOR: Refusing = Refusing;
 
 const USAGE: &str = "usage: soak [--seed N] [--minutes M] [--rounds R] [--only NAME]";
 
@@ -115,8 +120,11 @@ fn soak(asked: &Arguments) -> Result<(), String> {
         found[(round % CONTROLS.len() as u64) as usize] += 1;
         if round.is_multiple_of(BETWEEN_TORTURES) {
             torture::torture_finds_a_broken_lock()?;
-            let done = torture::torture(seed, Duration::from_secs(3), true)
+            let done = torture::torture(seed, Duration::from_secs(3))
                 .map_err(|what| format!("torture of seed {seed} fails: {what}"))?;
+            if done.refusals == 0 {
+                return Err(format!("torture of seed {seed}: no allocation was refused"));
+            }
             add(&mut tortures, &done);
         }
         round += 1;
@@ -132,6 +140,7 @@ fn add(all: &mut torture::Done, one: &torture::Done) {
     all.forks += one.forks;
     all.exits += one.exits;
     all.cpu_sets += one.cpu_sets;
+    all.refusals += one.refusals;
 }
 
 fn report(
@@ -162,12 +171,14 @@ fn report(
         println!("  {times} times {}", control.name);
     }
     println!(
-        "torture: {} sections, {} signals handled, {} threads, {} forks, {} exits, {} CPU sets",
+        "torture: {} sections, {} signals handled, {} threads, {} forks, {} exits, {} CPU sets, \
+         {} allocations refused",
         tortures.visits,
         tortures.signals,
         tortures.threads,
         tortures.forks,
         tortures.exits,
-        tortures.cpu_sets
+        tortures.cpu_sets,
+        tortures.refusals
     );
 }

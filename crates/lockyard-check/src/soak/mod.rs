@@ -6,6 +6,7 @@
 
 mod controls;
 mod random;
+pub mod refusals;
 mod subjects;
 #[cfg(unix)]
 pub mod torture;

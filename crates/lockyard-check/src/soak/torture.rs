@@ -1,11 +1,13 @@
 //! Torture of the native locks: threads that come and go take every kind of lock in random ways,
 //! while signals interrupt them, the process forks, CPU sets shrink, and other processes exit in
-//! the middle of it.
+//! the middle of it. They also use reclamation and tables, of whose allocations some fail if the
+//! program's allocator is [`Refusing`](super::refusals::Refusing).
 //!
 //! A lock is visited under two stamps, so two holders at a time are counted as a violation. A
 //! watchdog ends the process if no thread makes progress.
 
 use super::random::Random;
+use super::refusals::{refused, refusing};
 use lockyard::lock::{
     Adaptive, Clh, LaneLock, Mcs, ParkingLike, PvQueued, PvTicket, Queued, TestAndSet, ThreeStates,
     Ticket, TimedLock,
@@ -14,7 +16,10 @@ use lockyard::platform::{Host, Instant};
 use lockyard::reclaim::Owned;
 use lockyard::{Domain, LockRef, Native, RawSpinLock};
 use lockyard_controls::DoesNotExclude;
-use lockyard_tables::IdTable;
+use lockyard_tables::buffers::{Configuration, GetError, Key};
+use lockyard_tables::connections::{Bits, NEVER, Tuple};
+use lockyard_tables::{BufferCache, ConnectionTable, IdTable};
+use std::net::Ipv4Addr;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -125,6 +130,19 @@ struct World {
     counted: LockRef,
     domain: Domain,
     newest: AtomicU64,
+    connections: ConnectionTable<u64>,
+    buffers: BufferCache<u64>,
+}
+
+/// Maximum number of buffers, which is less than the number of keys.
+const BUFFERS: u64 = 6;
+/// Number of keys of buffers and of connections.
+const KEYS: usize = 16;
+
+fn count_violation_unless(holds: bool) {
+    if !holds {
+        VIOLATIONS.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 impl World {
@@ -147,13 +165,15 @@ impl World {
             counted: LockRef::from_count(1),
             domain: Domain::new(),
             newest: AtomicU64::new(0),
+            connections: ConnectionTable::new(Bits::for_connections(KEYS)),
+            buffers: BufferCache::new(Configuration::DEFAULT.with_limit(BUFFERS)),
         }
     }
 
     fn act(&self, random: &mut Random) {
         let me = random.next() | 1;
         let lock = &self.locks[random.below(self.locks.len())];
-        match random.below(12) {
+        match random.below(14) {
             0..4 => lock.wait(me),
             4 | 5 => drop(lock.try_now(me)),
             6 | 7 => drop(lock.wait_for(me, Duration::from_micros(random.below(300) as u64))),
@@ -164,12 +184,14 @@ impl World {
                 }
             }
             9 => {
-                let Ok(id) = self.table.insert(me) else { return };
-                if self.table.lock(id).is_none_or(|entry| *entry != me)
-                    || self.table.remove(id) != Some(me)
-                {
-                    VIOLATIONS.fetch_add(1, Ordering::Relaxed);
-                }
+                let id = match refusing(random.next(), || self.table.insert(me)) {
+                    Ok(id) => id,
+                    Err(error) => return count_violation_unless(error.into_inner() == me),
+                };
+                count_violation_unless(
+                    self.table.lock(id).is_some_and(|entry| *entry == me)
+                        && self.table.remove(id) == Some(me),
+                );
             }
             10 => {
                 let guard = self.domain.enter();
@@ -181,14 +203,67 @@ impl World {
                     VIOLATIONS.fetch_add(1, Ordering::Relaxed);
                 }
             }
+            11 => self.use_connections(random),
+            12 => self.use_buffers(random),
             _ => {
-                let Ok(new) = Owned::new([me; 4]) else { return };
+                let new = match refusing(random.next(), || Owned::new([me; 4])) {
+                    Ok(new) => new,
+                    Err(value) => return count_violation_unless(value == [me; 4]),
+                };
                 // Release publishes the new object, acquire takes over the old one.
                 let old = self.newest.swap(new.into_bits(), Ordering::AcqRel);
                 // SAFETY: the exchange took the object out of reach.
                 unsafe { self.domain.retire_owned(Owned::<[u64; 4]>::from_bits(old)) };
             }
         }
+    }
+
+    /// Inserts, finds or removes a connection, whose value is the number of its key.
+    fn use_connections(&self, random: &mut Random) {
+        let number = random.below(KEYS) as u16;
+        let end = |port| (Ipv4Addr::LOCALHOST.into(), port);
+        let tuple = Tuple { protocol: 6, source: end(number), destination: end(1_000) };
+        let value = u64::from(number);
+        match random.below(3) {
+            0 => {
+                let made = refusing(random.next(), || {
+                    self.connections.get_or_insert_with(&tuple, NEVER, || value)
+                });
+                count_violation_unless(made.map_or(true, |found| *found == value));
+            }
+            1 => {
+                let found = self.connections.look_up(&tuple);
+                count_violation_unless(found.is_none_or(|(found, _)| *found == value));
+            }
+            _ => {
+                let removed = self.connections.remove(&tuple);
+                count_violation_unless(removed.is_none_or(|removed| *removed == value));
+            }
+        }
+    }
+
+    /// Fills, finds or removes a buffer, whose value is the number of its key. Filling may fail.
+    fn use_buffers(&self, random: &mut Random) {
+        let number = random.below(KEYS) as u64;
+        let key = Key::new(0, number);
+        let fails = random.below(4) == 0;
+        match random.below(8) {
+            0 => drop(self.buffers.remove(key)),
+            1 => {
+                let found = self.buffers.look_up(key);
+                count_violation_unless(found.is_none_or(|found| *found == number));
+            }
+            _ => {
+                let fill = || if fails { Err(number) } else { Ok(number) };
+                let seed = random.next();
+                match refusing(seed, || self.buffers.get_or_fill(key, fill)) {
+                    Ok(found) => count_violation_unless(*found == number),
+                    Err(GetError::Fill(why)) => count_violation_unless(fails && why == number),
+                    Err(_) => {}
+                }
+            }
+        }
+        count_violation_unless(self.buffers.living() <= BUFFERS);
     }
 
     /// Takes and releases a lock of each kind. In the child of a fork, locks of others are lost, so
@@ -210,6 +285,8 @@ impl World {
         take::<PvQueued>();
         take::<Adaptive>();
         take::<TestAndSet>();
+        take::<ParkingLike>();
+        take::<ThreeStates>();
     }
 }
 
@@ -342,6 +419,8 @@ pub struct Done {
     pub exits: u64,
     /// Changes of the CPU set.
     pub cpu_sets: u64,
+    /// Allocations that were refused.
+    pub refusals: u64,
 }
 
 /// Argument of a process that exits while its threads have locks and wait for them.
@@ -382,18 +461,20 @@ fn exits(seed: u64) -> Option<String> {
     Some(format!("a process that exits did not end within 60 s ({seed})"))
 }
 
-/// Tortures for `time`. `may_exit` allows it to start this program again with [`EXITS`].
+/// Tortures for `time`. It starts this program again with [`EXITS`], which must call
+/// [`exit_in_the_middle`].
 ///
 /// # Errors
 ///
 /// A violation, or a process that ended badly.
-pub fn torture(seed: u64, time: Duration, may_exit: bool) -> Result<Done, String> {
+pub fn torture(seed: u64, time: Duration) -> Result<Done, String> {
     signals(false);
     let world = WORLD.get_or_init(World::new);
     install_handler();
     STOP.store(false, Ordering::Relaxed);
     let (all_cpus, mut random, mut done) = (cpus(), Random::new(seed), Done::default());
     let before = (VISITS.load(Ordering::Relaxed), HANDLED.load(Ordering::Relaxed));
+    let refused_before = refused();
     let (mut threads, mut complaint) = (Vec::new(), None);
     let began = std::time::Instant::now();
     let mut progress = (before.0, began);
@@ -410,7 +491,7 @@ pub fn torture(seed: u64, time: Duration, may_exit: bool) -> Result<Done, String
                 complaint = fork(seed);
                 done.forks += 1;
             }
-            3 if may_exit => {
+            3 => {
                 complaint = exits(random.next());
                 done.exits += 1;
             }
@@ -434,6 +515,7 @@ pub fn torture(seed: u64, time: Duration, may_exit: bool) -> Result<Done, String
     }
     done.visits = VISITS.load(Ordering::Relaxed) - before.0;
     done.signals = HANDLED.load(Ordering::Relaxed) - before.1;
+    done.refusals = refused() - refused_before;
     match (complaint, VIOLATIONS.load(Ordering::Relaxed)) {
         (Some(complaint), _) => Err(complaint),
         (None, 0) => Ok(done),
