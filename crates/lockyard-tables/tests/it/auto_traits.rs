@@ -2,13 +2,29 @@
 //!
 //! The compiler makes all these checks. The tests execute nothing.
 
+use lockyard::Context;
 use lockyard::Native;
 use lockyard::lock::Queued;
-use lockyard_tables::buffers::{Buffer, BufferCache, Standard as Switches};
-use lockyard_tables::connections::{self, Connection, ConnectionTable};
-use lockyard_tables::id_table::{self, IdTable};
+use lockyard_tables::buffers::{Buffer, BufferCache, GetError, Standard as Switches};
+use lockyard_tables::connections::{self, Connection, ConnectionTable, Refused, Why};
+use lockyard_tables::id_table::{self, IdTable, InsertError};
 use lockyard_tables::statistics::{PerCpu, PerNode, Shared, Statistics};
 use std::cell::Cell as NotShared;
+use std::rc::Rc;
+
+/// Values that may be only shared, or neither shared nor sent.
+type SharedOnly = std::sync::MutexGuard<'static, u32>;
+type Neither = Rc<u32>;
+
+/// A context whose state can be neither sent nor shared.
+struct Sticky;
+impl Context for Sticky {
+    type State = Rc<u32>;
+    fn enter() -> Rc<u32> {
+        Rc::new(0)
+    }
+    fn leave(_: Rc<u32>) {}
+}
 
 #[test]
 fn tables_and_references_are_sent_and_shared() {
@@ -23,9 +39,55 @@ fn tables_and_references_are_sent_and_shared() {
     );
 }
 
+/// Values that may not be sent cannot be named as values of a table: its bounds refuse them.
+#[test]
+fn each_variant_and_context_is_sent_and_shared() {
+    has!(Send, Sync;
+        IdTable<u32, id_table::Rcu, Native, Sticky>,
+        IdTable<NotShared<u32>, id_table::Locked, Native, Sticky>,
+        ConnectionTable<u32, connections::Locked, Native>,
+        ConnectionTable<u32, connections::Rcu, Native, Sticky>,
+        Connection<'static, u32, connections::Locked, Native>,
+        Connection<'static, u32, connections::Rcu, Native, Sticky>,
+        Refused<'static, u32, connections::Rcu, Native>,
+        Why<'static, u32, connections::Rcu, Native>,
+        BufferCache<u32, Switches, Native, Sticky>,
+        Buffer<'static, u32, Switches, Native, Sticky>,
+        Statistics<PerNode, Queued, Native, Sticky>, Statistics<Shared, Queued, Native, Sticky>,
+    );
+}
+
+#[test]
+fn an_error_is_as_what_it_returns() {
+    has!(Send, Sync; InsertError<u32>, GetError<u32>);
+    has!(Send, ; InsertError<NotShared<u32>>, GetError<NotShared<u32>>);
+    has!(Sync, ; InsertError<SharedOnly>, GetError<SharedOnly>);
+    lacks!(Send;
+        InsertError<SharedOnly>, GetError<SharedOnly>, InsertError<Neither>, GetError<Neither>,
+    );
+    lacks!(Sync;
+        InsertError<NotShared<u32>>, GetError<NotShared<u32>>, InsertError<Neither>,
+        GetError<Neither>,
+    );
+}
+
 #[test]
 fn an_entry_stays_on_its_thread() {
-    lacks!(Send; id_table::Entry<'static, u32, id_table::Rcu, Native>);
+    lacks!(Send;
+        id_table::Entry<'static, u32, id_table::Rcu, Native>,
+        id_table::Entry<'static, NotShared<u32>, id_table::Rcu, Native>,
+        id_table::Entry<'static, u32, id_table::Locked, Native>,
+        id_table::Entry<'static, NotShared<u32>, id_table::Locked, Native>,
+    );
+    has!(Sync, ;
+        id_table::Entry<'static, u32, id_table::Rcu, Native>,
+        id_table::Entry<'static, u32, id_table::Locked, Native>,
+    );
     // A shared entry gives access to `&T`.
-    lacks!(Sync; id_table::Entry<'static, NotShared<u32>, id_table::Locked, Native>);
+    lacks!(Sync;
+        id_table::Entry<'static, NotShared<u32>, id_table::Rcu, Native>,
+        id_table::Entry<'static, NotShared<u32>, id_table::Locked, Native>,
+    );
+    // A shared guard would share the state of its context.
+    lacks!(Sync; id_table::Entry<'static, u32, id_table::Rcu, Native, Sticky>);
 }
