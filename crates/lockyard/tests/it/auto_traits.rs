@@ -3,12 +3,14 @@
 //! The compiler decides all of it. The tests run nothing.
 
 use lockyard::condvar::Condvar;
-use lockyard::kind::{Choice, Kind, RawChosenLock, StaticChoice};
+use lockyard::kind::{Choice, Kind, RawChosenLock, Static, StaticChoice};
 use lockyard::lock::{Adaptive, Clh, Mcs, PvQueued, PvTicket, Queued, TestAndSet, Ticket};
 use lockyard::lockref::policy::Standard;
 use lockyard::lockref::{LockRef, LockRefGuard};
 use lockyard::page_ref::{Cmpxchg, LockedBit, PageRef};
-use lockyard::platform::{Announcement, NativeAtomics, NativeCell, QueueNode, SlotLeases};
+use lockyard::platform::{
+    Announcement, BudgetSpent, Instant, NativeAtomics, NativeCell, Portable, QueueNode, SlotLeases,
+};
 use lockyard::reclaim::{Domain, Guard, Header, Owned};
 use lockyard::{Context, Held, Native, RawSpinLock};
 use std::cell::Cell as NotShared;
@@ -32,6 +34,8 @@ impl StaticChoice for Chosen {
 
 type Lock<K, C = lockyard::NoContext> = RawSpinLock<K, Native, C>;
 type Mutex<T, C = lockyard::NoContext> = lock_api::Mutex<Lock<Ticket, C>, T>;
+type Guarded<T> = lock_api::MutexGuard<'static, Lock<Ticket>, T>;
+type Chose<T> = lock_api::MutexGuard<'static, RawChosenLock<Chosen, Native>, T>;
 
 #[test]
 fn locks_counts_and_domains_are_sent_and_shared() {
@@ -46,22 +50,56 @@ fn locks_counts_and_domains_are_sent_and_shared() {
     );
 }
 
+/// Values that may be sent and shared, only sent, only shared, or neither.
+type Both = u32;
+type Sent = NotShared<u32>;
+type SharedOnly = std::sync::MutexGuard<'static, u32>;
+type Neither = Rc<u32>;
+
 #[test]
 fn data_behind_a_lock_is_shared_if_it_may_be_sent() {
-    has!(Send, Sync; Mutex<NotShared<u32>>, NativeCell<NotShared<u32>>);
-    lacks!(Sync; Mutex<Rc<u32>>, NativeCell<Rc<u32>>);
-    lacks!(Send; Mutex<Rc<u32>>, NativeCell<Rc<u32>>);
+    has!(Send, Sync; Mutex<Both>, Mutex<Sent>, NativeCell<Both>, NativeCell<Sent>);
+    lacks!(Sync;
+        Mutex<SharedOnly>, Mutex<Neither>, NativeCell<SharedOnly>, NativeCell<Neither>,
+    );
+    lacks!(Send;
+        Mutex<SharedOnly>, Mutex<Neither>, NativeCell<SharedOnly>, NativeCell<Neither>,
+    );
+    // A context changes nothing of that, because it is left where it was entered.
+    has!(Send, Sync; Mutex<Both, Sticky>, Mutex<Sent, Sticky>);
+    lacks!(Sync; Mutex<SharedOnly, Sticky>, Mutex<Neither, Sticky>);
+    lacks!(Send; Mutex<SharedOnly, Sticky>, Mutex<Neither, Sticky>);
 }
 
 #[test]
 fn an_owned_object_is_as_its_value() {
-    has!(Send, Sync; Owned<u32>);
-    has!(Send, ; Owned<NotShared<u32>>);
-    lacks!(Sync; Owned<NotShared<u32>>);
-    lacks!(Send; Owned<Rc<u32>>);
-    // Shared, but never sent.
-    has!(Sync, ; Owned<std::sync::MutexGuard<'static, u32>>);
-    lacks!(Send; Owned<std::sync::MutexGuard<'static, u32>>);
+    has!(Send, Sync; Owned<Both>);
+    has!(Send, ; Owned<Sent>);
+    lacks!(Sync; Owned<Sent>, Owned<Neither>);
+    has!(Sync, ; Owned<SharedOnly>);
+    lacks!(Send; Owned<SharedOnly>, Owned<Neither>);
+}
+
+#[test]
+fn a_guard_is_shared_if_its_data_are_sent_and_shared() {
+    has!(Sync, ; Guarded<Both>, Chose<Both>);
+    lacks!(Sync;
+        Guarded<Sent>, Guarded<SharedOnly>, Guarded<Neither>,
+        Chose<Sent>, Chose<SharedOnly>, Chose<Neither>,
+    );
+    lacks!(Send;
+        Guarded<Both>, Guarded<Sent>, Guarded<SharedOnly>, Guarded<Neither>,
+        Chose<Both>, Chose<Sent>, Chose<SharedOnly>, Chose<Neither>,
+    );
+}
+
+#[test]
+fn names_of_variants_are_sent_and_shared_whatever_they_name() {
+    has!(Send, Sync;
+        Static<Chosen>, Portable<Native>, Instant<Native>, BudgetSpent<Both>,
+    );
+    lacks!(Send; BudgetSpent<SharedOnly>, BudgetSpent<Neither>);
+    lacks!(Sync; BudgetSpent<Sent>, BudgetSpent<Neither>);
 }
 
 #[test]
