@@ -153,10 +153,14 @@ impl Bytes<'_> {
     fn maps(&self, header: &Header) -> Vec<String> {
         let mut maps = Vec::new();
         let mut offset = header.maps;
+        let mut room = self.0.len();
         while offset != 0 && maps.len() < 1000 {
             let Some(text) = self.get::<Text>(offset) else { break };
             let from = offset as usize + size_of::<Text>();
             let to = from.saturating_add(text.bytes as usize).min(self.0.len());
+            // In a damaged file, copies may be in a circle.
+            let Some(left) = room.checked_sub(to - from) else { break };
+            room = left;
             let bytes = self.0.get(from..to).unwrap_or_default();
             maps.push(String::from_utf8_lossy(bytes).into_owned());
             offset = text.next;
@@ -226,29 +230,36 @@ impl Records {
             windows: bytes.windows(&header),
         };
         let mut offset = header.threads;
-        let mut number = 0;
+        // In a damaged file, threads may be in a circle, or share their tables.
+        let mut room = bytes.0.len();
         while let Some(thread) = bytes.get::<Thread>(offset).filter(|_| offset != 0) {
-            records.add(&bytes, &thread);
-            number += 1;
+            let Some(left) = room.checked_sub(size_of::<Thread>()) else { break };
+            room = left;
+            records.add(&bytes, &thread, &mut room);
             offset = thread.next;
-            if number > MOST {
-                break;
-            }
         }
         Ok(Some(records))
     }
 
-    fn add(&mut self, bytes: &Bytes, thread: &Thread) {
+    /// Adds the tables of a thread. `room` is the size of what the file may still contain.
+    fn add(&mut self, bytes: &Bytes, thread: &Thread, room: &mut usize) {
+        let mut has_room = |size: usize| {
+            let left = room.checked_sub(size);
+            *room = left.unwrap_or_default();
+            left.is_some()
+        };
         let size = bytes.get::<u64>(thread.slots.wrapping_sub(TABLE_HEADER)).unwrap_or(0);
         for index in 0..size {
             // A damaged size may lead far beyond the end of the file.
-            let Some(slot) = bytes.element::<Slot>(thread.slots, index) else { break };
+            let slot = bytes.element::<Slot>(thread.slots, index);
+            let Some(slot) = slot.filter(|_| has_room(size_of::<Slot>())) else { break };
             self.events.extend(
                 Some(slot).filter(|slot| slot.key != 0).and_then(|slot| bytes.events(&slot)),
             );
         }
         for index in 0..u64::from(thread.pair_room) {
-            let Some(pair) = bytes.element::<Pair>(thread.pairs, index) else { break };
+            let pair = bytes.element::<Pair>(thread.pairs, index);
+            let Some(pair) = pair.filter(|_| has_room(size_of::<Pair>())) else { break };
             self.pairs.extend(Some(pair).filter(|pair| pair.inner != 0));
         }
         let count = (thread.held_count as usize).min(MAX_HELD);
@@ -270,5 +281,38 @@ mod tests {
         bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
         let records = Records::read(&bytes).expect("it is the version").expect("it is complete");
         assert!(records.events.is_empty() && records.locks.is_empty());
+    }
+
+    /// The bytes of a plain type, for a file.
+    fn put<T: Plain>(bytes: &mut [u8], offset: usize, value: &T) {
+        assert!(offset + size_of::<T>() <= bytes.len());
+        // SAFETY: the bytes are there, and the value has no other owner that matters: it is plain.
+        unsafe {
+            std::ptr::from_ref(value)
+                .cast::<u8>()
+                .copy_to_nonoverlapping(bytes[offset..].as_mut_ptr(), size_of::<T>());
+        }
+    }
+
+    #[test]
+    fn a_circle_of_threads_and_maps_ends() {
+        const THREAD: usize = 4096;
+        const TEXT: usize = 8192;
+        let mut bytes = vec![0; 16_384];
+        let all = Bytes(&bytes);
+        let mut header: Header = all.get(0).expect("it fits");
+        let mut thread: Thread = all.get(0).expect("it fits");
+        let mut text: Text = all.get(0).expect("it fits");
+        (header.magic, header.version) = (MAGIC, VERSION);
+        (header.threads, header.maps) = (THREAD as u64, TEXT as u64);
+        (thread.next, thread.held_count) = (THREAD as u64, 1);
+        (text.next, text.bytes) = (TEXT as u64, 5_000);
+        put(&mut bytes, 0, &header);
+        put(&mut bytes, THREAD, &thread);
+        put(&mut bytes, TEXT, &text);
+        let records = Records::read(&bytes).expect("it is the version").expect("it is complete");
+        let most = bytes.len() / size_of::<Thread>();
+        assert!((1..=most).contains(&records.held.len()), "{} held", records.held.len());
+        assert!(records.maps.iter().map(String::len).sum::<usize>() <= bytes.len());
     }
 }
