@@ -1,7 +1,7 @@
 //! The file of a process: its directory, its creation, and that of a child of a fork.
 
 use crate::memory::{self, LONGEST, allocate, base, header, offset_of};
-use crate::{local, maps, sample, system};
+use crate::{local, maps, system};
 use core::sync::atomic::{AtomicUsize, Ordering};
 use lockyard_records::{EXTENSION, HEADS, MAGIC, VERSION};
 
@@ -133,7 +133,6 @@ unsafe fn describe(process: u32, forked: bool) {
         (*header).parent = system::parent();
         (*header).forked = u32::from(forked);
         (*header).start = system::ticks();
-        (*header).every = sample::every();
         let program = &mut (*header).program;
         let room = program.len() - 1;
         if let Some(room) = program.get_mut(..room) {

@@ -279,7 +279,8 @@ pub(crate) unsafe fn nested(
         if !is_new && weight == 0 {
             return true;
         }
-        count_pair(thread, outer, inner, tried, if is_new { weight.max(1) } else { weight })
+        let weight = if is_new { weight.max(1) } else { weight };
+        count_pair(thread, key, outer, inner, tried, weight)
     }
 }
 
@@ -325,10 +326,11 @@ unsafe fn see(table: *mut u32, mask: u32, key: u64) {
     }
 }
 
-/// Counts a pair. A new one has a weight.
+/// Counts a pair with this key. A new one has a weight.
 #[cold]
 unsafe fn count_pair(
     thread: *mut Thread,
+    key: u64,
     outer: Held,
     inner: [u64; 2],
     tried: bool,
@@ -354,7 +356,6 @@ unsafe fn count_pair(
             (*pair).inner = inner[0];
             (*thread).pair_count += 1;
         }
-        let key = key_of_pair(outer.lock, inner[0], tried);
         if !is_seen(thread, key) {
             see(at((*thread).seen), (*thread).seen_mask, key);
             (*thread).seen_count += 1;

@@ -171,22 +171,14 @@ impl Symbols {
         site.module = Some(module.path.clone());
         site.offset = at + 1;
         let names = self.of(&module.path);
-        if let Some(symbol) = containing(&names.functions, at) {
-            site.set_function(&symbol.name, readable(&symbol.name));
-        }
-        let Some(loader) = &names.loader else { return site };
-        let Ok(mut frames) = loader.find_frames(at) else { return site };
-        let mut is_first = true;
+        let mut frames = names.loader.as_ref().and_then(|loader| loader.find_frames(at).ok());
+        let (mut function, mut is_first) = (None, true);
         // The innermost function comes first. Those that wrap a lock are inlined.
-        while let Ok(Some(frame)) = frames.next() {
+        while let Some(Ok(Some(frame))) = frames.as_mut().map(|frames| frames.next()) {
             let file = frame.location.as_ref().and_then(|location| location.file);
             let is_wrapper = file.is_none_or(|file| WRAPPERS.iter().any(|at| file.contains(at)));
             if is_first || !is_wrapper {
-                if let Some(function) = &frame.function
-                    && let (Ok(symbol), Ok(name)) = (function.raw_name(), function.demangle())
-                {
-                    site.set_function(&symbol, name.into_owned());
-                }
+                function = frame.function.or(function);
                 site.file = file.map(str::to_owned);
                 site.line = frame.location.and_then(|location| location.line);
             }
@@ -194,6 +186,14 @@ impl Symbols {
             if !is_wrapper {
                 break;
             }
+        }
+        let names_of = |function: &addr2line::FunctionName<_>| {
+            Some((function.raw_name().ok()?.into_owned(), function.demangle().ok()?.into_owned()))
+        };
+        match (function.as_ref().and_then(names_of), containing(&names.functions, at)) {
+            (Some((symbol, name)), _) => site.set_function(&symbol, name),
+            (None, Some(symbol)) => site.set_function(&symbol.name, readable(&symbol.name)),
+            (None, None) => {}
         }
         site
     }

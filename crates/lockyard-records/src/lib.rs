@@ -32,7 +32,7 @@ pub mod histogram;
 pub const MAGIC: u64 = u64::from_le_bytes(*b"lockyard");
 
 /// Version of the layout.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// Environment variable with the directory for the files. Without it nothing is recorded.
 pub const DIRECTORY: &str = "LOCKYARD_RECORDS";
@@ -140,8 +140,6 @@ pub struct Header {
     pub unmatched: u64,
     /// Acquisitions whose release is not recorded, because the thread held too many locks.
     pub too_deep: u64,
-    /// Mean number of acquisitions for each one that is timed; 1 if all are.
-    pub every: u64,
     /// Cost of a recorded acquisition and release beyond that of the plain calls, in thousandths of
     /// a tick, for a lock in the nearest cache. 0 if it was not measured.
     pub cost: u64,

@@ -15,6 +15,7 @@ use lockyard_recording::file;
 use lockyard_recording::model::Model;
 use lockyard_recording::recording::{About, Costs, Recording};
 use lockyard_records::{EVENTS, EVERY, WINDOW_EVENTS, Window, event};
+use lockyard_results::statistics::median;
 use lockyard_sim::Machine;
 use lockyard_sim::machine::MAX_FILE_BYTES;
 use lockyard_support::{jobs, printable, read_text};
@@ -96,15 +97,20 @@ fn nothing(begun: usize) -> &'static str {
     }
 }
 
+/// Returns a number of things, in the plural unless it is one.
+fn count(number: u64, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
 /// Says what was recorded, on standard error.
 fn describe(recording: &Recording, bytes: usize) {
     let about = &recording.about;
     let acquired: u64 = recording.windows.iter().map(|window| window.acquired()).sum();
     complain(&format!(
-        "lockyard record: {acquired} acquisitions of {} locks at {} call sites, {bytes} bytes \
-         ({:.1} an acquisition)",
-        about.locks.len(),
-        about.sites.len(),
+        "lockyard record: {} of {} at {}, {bytes} bytes ({:.1} an acquisition)",
+        count(acquired, "acquisition"),
+        count(about.locks.len() as u64, "lock"),
+        count(about.sites.len() as u64, "call site"),
         bytes as f64 / acquired.max(1) as f64
     ));
     match Model::of(recording) {
@@ -194,7 +200,8 @@ fn costs(library: &Library, per_us: u64) -> InTicks {
     costs
 }
 
-/// Returns the medians of the times between events of the lock that is taken most in a row.
+/// Returns the medians of the times between events of the same lock: of a hold, and between two
+/// holds.
 fn of_events(windows: &[Window]) -> [f64; 2] {
     let (mut holds, mut thinks) = (Vec::new(), Vec::new());
     for window in windows {
@@ -211,8 +218,5 @@ fn of_events(windows: &[Window]) -> [f64; 2] {
             }
         }
     }
-    [holds, thinks].map(|mut times| {
-        times.sort_by(f64::total_cmp);
-        times.get(times.len() / 2).copied().unwrap_or(0.0)
-    })
+    [holds, thinks].map(|times| median(&times).unwrap_or(0.0))
 }

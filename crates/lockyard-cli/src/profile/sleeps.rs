@@ -2,6 +2,7 @@
 
 use lockyard_measure::cpus::{Cpus, pin};
 use lockyard_recording::recording::Costs;
+use lockyard_results::statistics::median;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
@@ -63,9 +64,9 @@ fn turns(odd: u32, cpu: Option<usize>) -> [Vec<f64>; 2] {
     }
 }
 
-fn median(times: &mut [f64]) -> f64 {
-    times.sort_by(f64::total_cmp);
-    times.get(times.len() / 2).copied().unwrap_or(0.0)
+/// Returns the median; 0 without times.
+fn usual(times: &[f64]) -> f64 {
+    median(times).unwrap_or(0.0)
 }
 
 /// Returns the times of a number of calls, each.
@@ -75,7 +76,7 @@ fn each(call: impl Fn()) -> f64 {
         (0..CALLS).for_each(|_| call());
         begin.elapsed().as_nanos() as f64 / f64::from(CALLS)
     };
-    median(&mut (0..9).map(time).collect::<Vec<f64>>())
+    usual(&(0..9).map(time).collect::<Vec<f64>>())
 }
 
 /// Measures a wake-up, from the call until the other thread runs, on two CPUs; and the calls. What
@@ -88,8 +89,8 @@ pub(super) fn sleeps() -> Costs {
     let (first, last) = (cpus.all().iter().min().copied(), cpus.all().iter().max().copied());
     let begin = |odd, cpu| std::thread::Builder::new().spawn(move || turns(odd, cpu)).ok();
     let found = begin(1, last).zip(begin(0, first)).and_then(|(_, first)| first.join().ok());
-    let [mut rounds, mut wakes] = found.unwrap_or_default();
-    let wake = median(&mut wakes);
+    let [rounds, wakes] = found.unwrap_or_default();
+    let wake = usual(&wakes);
     // A round is two wake-ups, each with the call before it.
-    Costs { park, wake_nobody, wake, wakeup: median(&mut rounds) / 2.0, ..Costs::default() }
+    Costs { park, wake_nobody, wake, wakeup: usual(&rounds) / 2.0, ..Costs::default() }
 }
