@@ -11,9 +11,10 @@ pub use version::{Change, HostNumbers, PARTS, Version};
 use crate::model::{ClassModel, Group, Model};
 use crate::recording::Recording;
 use layout::Layout;
-use lockyard_scenarios::{LockKind, ObjectKind, Script, Step, Variant, Visit};
+use lockyard_scenarios::{LockKind, Object, ObjectKind, Script, Step, Variant, Visit};
 use std::collections::HashMap;
 use std::sync::Arc;
+use walk::SharedTimes;
 
 /// Name of the variant with the locks of the recorded program.
 pub const RECORDED: &str = "recorded";
@@ -37,9 +38,11 @@ pub const OTHER_LOCKS: [(&str, &str, LockKind); 9] = [
 ///
 /// The recording has no visits.
 pub fn script(recording: &Recording, model: &Model, host: HostNumbers) -> Result<Script, String> {
+    // Most changes leave most times as they are.
+    let times = SharedTimes::default();
     let of = |name: &str, title: String, change: Change| {
         let version = Version { change, ..Version::default() };
-        variant(recording, model, host, name, title, version)
+        variant_with(recording, model, host, (name, title), version, &times)
     };
     let recorded = of(RECORDED, "as recorded".to_owned(), Change::None)?;
     let mut variants = vec![recorded.clone()];
@@ -135,6 +138,14 @@ fn most_held(model: &Model) -> Option<usize> {
     (0..held.len()).max_by(|a, b| busiest(*a).total_cmp(&busiest(*b)))
 }
 
+/// Returns the names of each group's locks in the variant of the recorded program, [`RECORDED`].
+pub fn lock_groups<'v>(model: &Model, recorded: &'v Variant) -> Vec<Vec<&'v str>> {
+    let is_lock = |object: &&Object| matches!(object.kind, ObjectKind::Lock { .. });
+    let mut names = recorded.objects.iter().filter(is_lock).map(|object| object.name.as_str());
+    let of_group = |group: &Group| names.by_ref().take(group.replayed().len()).collect();
+    model.groups.iter().map(of_group).collect()
+}
+
 /// Mean times of a visit of a class, in nanoseconds, without the cost of recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct ClassTimes {
@@ -154,7 +165,7 @@ pub fn class_times(model: &Model, variant: &Variant) -> Vec<ClassTimes> {
     let of_class = |(class, visits): (&ClassModel, &Vec<Visit>)| {
         let mut times = ClassTimes { threads: class.threads.len(), ..ClassTimes::default() };
         for (visit, of) in visits.iter().zip(&class.visits) {
-            let share = of.count as f64 / class.count.max(1) as f64;
+            let share = of.count() as f64 / class.count.max(1) as f64;
             for step in &visit.steps {
                 let time = step.mean_work() * share;
                 match step {
@@ -182,8 +193,20 @@ pub fn variant(
     title: String,
     version: Version,
 ) -> Result<Variant, String> {
+    variant_with(recording, model, host, (name, title), version, &SharedTimes::default())
+}
+
+/// Returns a variant, as [`variant`] does, with times that others may have made.
+fn variant_with(
+    recording: &Recording,
+    model: &Model,
+    host: HostNumbers,
+    (name, title): (&str, String),
+    version: Version,
+    times: &SharedTimes,
+) -> Result<Variant, String> {
     let layout = Layout::of(recording, model, host, version);
-    let walk = walk::walk(recording, model, host, version, &layout);
+    let walk = walk::walk(recording, model, host, version, &layout, times);
     if walk.classes.iter().any(Vec::is_empty) || walk.tasks.is_empty() {
         return Err("the recording has no visits to locks".to_owned());
     }

@@ -34,12 +34,17 @@ pub struct ClassModel {
 pub struct VisitModel {
     /// The operations.
     pub shape: Shape,
-    /// Number of these visits.
-    pub count: usize,
     /// Times before each operation, of each visit.
     pub segments: Vec<Vec<Segment>>,
     /// Number of times that each kind of visit came next.
     pub next: BTreeMap<usize, usize>,
+}
+
+impl VisitModel {
+    /// Returns the number of these visits.
+    pub fn count(&self) -> usize {
+        self.segments.len()
+    }
 }
 
 /// Returns the classes of all runs' threads.
@@ -109,7 +114,6 @@ fn class<'r, R: Iterator<Item = &'r Run>>(
             let found = by_shape.get(visit.operations.as_slice()).copied();
             rare += usize::from(found.is_none());
             let Some(index) = found.or_else(|| nearest(&kinds, visit)) else { continue };
-            visits[index].count += 1;
             if found.is_some() {
                 visits[index].segments.push(visit.segments.clone());
             } else {

@@ -8,6 +8,7 @@
 //! | `groups` | locks that one call site takes in turn; orders of nested locks |
 //! | `chain` | visits that are alike, and which follows which |
 //! | `shares` | what the model leaves out, or changes |
+//! | `today` | where the threads' time goes |
 //! | `data` | cost of the data that a lock protects, when the lock comes from another thread |
 
 mod chain;
@@ -17,14 +18,16 @@ mod phase;
 mod shares;
 #[cfg(test)]
 mod tests;
+mod today;
 mod visits;
 
 pub use chain::{ClassModel, Shape, VisitModel};
 pub use groups::Group;
 pub use shares::Shares;
+pub use today::{GroupTime, Today};
 pub use visits::{Operation, Segment};
 
-use crate::recording::{How, Recording};
+use crate::recording::Recording;
 use std::collections::HashMap;
 
 /// Minimum number of visits of a recording that can be replayed.
@@ -43,6 +46,8 @@ pub struct Model {
     pub groups: Vec<Group>,
     /// Shares of things that the model leaves out, or changes.
     pub shares: Shares,
+    /// Where the threads' time goes.
+    pub today: Today,
 }
 
 impl Model {
@@ -88,8 +93,9 @@ impl Model {
         shares.circular = groups::without_circles(&groups, &mut runs);
         data::add_costs(&mut groups, &runs);
         let classes = chain::classes(&runs, &mut shares);
-        let replayed = replayed_share(recording, &threads);
-        Ok(Model { threads: phase.threads, rate: phase.rate * replayed, classes, groups, shares })
+        let today = today::of(&runs, &groups);
+        let (threads, rate) = (phase.threads, phase.rate * (1.0 - shares.read_write));
+        Ok(Model { threads, rate, classes, groups, shares, today })
     }
 
     /// Returns the number of threads as a whole number, at least 1.
@@ -107,18 +113,4 @@ fn acquisitions(recording: &Recording) -> HashMap<u32, u64> {
         *entry = (entry.0.min(window.acquisitions), entry.1.max(end));
     }
     ends.into_iter().map(|(thread, (first, last))| (thread, last - first)).collect()
-}
-
-/// Share of the threads' acquisitions whose locks are replayed.
-fn replayed_share(recording: &Recording, threads: &[u32]) -> f64 {
-    let (mut all, mut replayed) = (0u64, 0u64);
-    let windows = recording.windows.iter().filter(|window| threads.contains(&window.thread));
-    for event in windows.flat_map(|window| &window.events) {
-        if let crate::recording::Event::Acquired { lock, how, .. } = *event {
-            all += 1;
-            let is_replayed = recording.about.locks[lock as usize].kind.is_replayed();
-            replayed += u64::from(is_replayed && how != How::Reads);
-        }
-    }
-    replayed as f64 / all.max(1) as f64
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::recording::{About, Costs, Event, Kind, LockAbout, Window};
+use crate::recording::{About, Costs, Event, How, Kind, LockAbout, Window};
 use crate::script::{self, Change, HostNumbers, Version};
 use lockyard_scenarios::{LockKind, ObjectKind, Step};
 
@@ -56,7 +56,7 @@ fn times_orders_and_rates_are_those_of_the_events() {
     let short = &class.visits[0];
     assert_eq!(
         short.segments.iter().map(|times| times[0].busy).sum::<f64>() / 530.0,
-        short.count as f64
+        short.count() as f64
     );
     // A short visit is followed by a short one and by a long one, in turn.
     let next: Vec<usize> = short.next.values().copied().collect();
@@ -184,7 +184,7 @@ fn sleep_is_apart_and_waits_are_no_time_of_the_program() {
     let mut means: Vec<(f64, f64)> = Vec::new();
     for visit in &model.classes[0].visits {
         let mean = |of: fn(&Segment) -> f64| {
-            visit.segments.iter().map(|times| of(&times[0])).sum::<f64>() / visit.count as f64
+            visit.segments.iter().map(|times| of(&times[0])).sum::<f64>() / visit.count() as f64
         };
         means.push((mean(|times| times.busy), mean(|times| times.slept)));
     }
@@ -205,4 +205,46 @@ fn too_little_is_refused_in_words() {
     let locks = vec![lock("a", Kind::RwLock, 1), lock("b", Kind::RwLock, 2)];
     let shared = Model::of(&recording(locks, vec![turns(3_000)])).expect_err("none is replayed");
     assert!(shared.contains("no mutex"), "{shared}");
+}
+
+#[test]
+fn the_time_of_today_is_of_locks_waits_sleep_and_the_rest_without_the_cost_of_events() {
+    let waits = Event::Acquired { after: 700, lock: 0, site: 0, how: How::Waits, wait: 400 };
+    let condition =
+        Event::Acquired { after: 450, lock: 0, site: 3, how: How::Condition, wait: 400 };
+    let visit = [
+        // 300 ns outside, 400 waited, 100 under the lock; 50 before the inner one, 200 under it.
+        [waits, enter(67, 1, 1), leave(210, 1), leave(67, 0)].to_vec(),
+        // Asleep for 150 of 1,005, then preempted for 95.
+        vec![
+            Event::OffCpu { time: 150, slept: true },
+            enter(1_005, 0, 2),
+            Event::OffCpu { time: 95, slept: false },
+            leave(110, 0),
+        ],
+        // Asleep in the wait for the condition.
+        vec![condition, leave(110, 0)],
+    ];
+    let events: Vec<Event> = (0..3_000).flat_map(|number| visit[number % 3].clone()).collect();
+    let model = Model::of(&recording(two(), vec![events])).expect("it has all");
+    let today = &model.today;
+    // The costs of events: 5 before an outer acquisition, 10 before a release, 7.5 between two
+    // acquisitions or two releases.
+    let outside = (700.0 - 400.0 - 5.0) + (1_005.0 - 150.0 - 5.0) + (450.0 - 400.0 - 5.0);
+    let slept = 150.0 + 400.0;
+    let held = [2.0 * (67.0 - 7.5) + 100.0 + 100.0, 200.0];
+    let all = outside + slept + held[0] + held[1] + 400.0;
+    let near = |share: f64, time: f64| (share - time / all).abs() < 0.001;
+    assert!(near(today.outside, outside) && near(today.slept, slept), "{today:?}");
+    assert_eq!(today.preempted, 0.0);
+    let of = |name: &str| {
+        let index = model.groups.iter().position(|group| group.name == name).expect("it is there");
+        today.groups[index]
+    };
+    assert!(near(of("a").held, held[0]) && near(of("b").held, held[1]), "{today:?}");
+    assert!(near(of("a").waited, 400.0) && of("b").waited == 0.0, "{today:?}");
+    assert!((of("a").acquired - 0.75).abs() < 0.001, "{today:?}");
+    let sum =
+        today.outside + today.slept + today.groups.iter().map(|g| g.held + g.waited).sum::<f64>();
+    assert!((sum - 1.0).abs() < 1e-9, "{sum}");
 }

@@ -4,7 +4,8 @@
 //! an acquisition, and all until that lock is released, with the acquisitions within.
 
 use super::shares::Shares;
-use crate::recording::{Event, How, Recording, Window};
+use super::today::{Passed, Spent};
+use crate::recording::{Costs, Event, How, Recording, Window};
 use std::collections::HashMap;
 
 /// A step of a visit.
@@ -49,6 +50,8 @@ pub(super) struct Run {
     pub(super) visits: Vec<Visit>,
     /// Sums of times and of counts.
     pub(super) sums: Sums,
+    /// Times by lock.
+    pub(super) spent: Spent,
 }
 
 /// Sums over a run.
@@ -98,6 +101,19 @@ pub(super) fn add_shares(runs: &[Run], shares: &mut Shares) {
     shares.unordered = sum(|sums| sums.unordered as f64) / releases;
 }
 
+/// Next event of a thread.
+#[derive(Clone, Copy, Debug, Default)]
+struct Next {
+    /// True for an acquisition.
+    acquires: bool,
+    /// Lock that is acquired and replayed.
+    replayed: Option<u32>,
+    /// Wait for the lock.
+    wait: u64,
+    /// True if the wait is a sleep.
+    is_sleep: bool,
+}
+
 /// Reader of one run's events.
 struct Reader {
     run: Run,
@@ -129,6 +145,7 @@ impl Reader {
     }
 
     fn window(&mut self, recording: &Recording, window: &Window) {
+        let costs = &recording.about.costs;
         self.now = self.now.max(window.begin);
         for event in &window.events {
             match *event {
@@ -136,7 +153,7 @@ impl Reader {
                 Event::OffCpu { time, slept: true } => self.slept += time as f64,
                 Event::OffCpu { time, slept: false } => self.preempted += time as f64,
                 Event::Released { after, lock } => {
-                    self.pass(after, 0, false);
+                    self.pass(after, Next::default(), costs);
                     self.released(lock);
                 }
                 Event::Acquired { after, lock, site, how, wait } => {
@@ -144,7 +161,9 @@ impl Reader {
                         && how != How::Reads;
                     // A wait for a condition, or for a lock that is not replayed, is a sleep.
                     let is_sleep = how == How::Condition || !is_replayed;
-                    self.pass(after, wait, is_sleep);
+                    let replayed = is_replayed.then_some(lock);
+                    let next = Next { acquires: true, replayed, wait, is_sleep };
+                    self.pass(after, next, costs);
                     let sums = &mut self.run.sums;
                     sums.acquisitions += 1;
                     sums.read_write += u64::from(!is_replayed);
@@ -155,9 +174,10 @@ impl Reader {
         }
     }
 
-    /// Lets time pass, of which the last part is a wait.
-    fn pass(&mut self, after: u64, wait: u64, is_sleep: bool) {
+    /// Lets time pass until the next event, of which the last part is a wait.
+    fn pass(&mut self, after: u64, next: Next, costs: &Costs) {
         self.now += after;
+        let Next { acquires, replayed, wait, is_sleep } = next;
         let (after, wait) = (after as f64, wait.min(after) as f64);
         let (slept, preempted) =
             (std::mem::take(&mut self.slept), std::mem::take(&mut self.preempted));
@@ -165,13 +185,24 @@ impl Reader {
         // Time without a CPU is first that of the wait.
         let off = (slept + preempted - wait).clamp(0.0, before);
         let by_itself = if slept >= preempted { off } else { 0.0 };
+        let (asleep, waited) = if is_sleep { (wait, 0.0) } else { (0.0, wait) };
+        let passed = Passed {
+            busy: before - off,
+            slept: by_itself + asleep,
+            preempted: off - by_itself,
+            waited,
+            acquires,
+            holds: self.held.iter().rev().find(|(_, replayed)| *replayed).map(|(lock, _)| *lock),
+            enters: replayed,
+        };
         let sums = &mut self.run.sums;
         sums.time += after;
-        sums.slept += by_itself + if is_sleep { wait } else { 0.0 };
-        sums.preempted += off - by_itself;
-        sums.waited += if is_sleep { 0.0 } else { wait };
-        self.segment.busy += before - off;
-        self.segment.slept += by_itself + if is_sleep { wait } else { 0.0 };
+        sums.slept += passed.slept;
+        sums.preempted += passed.preempted;
+        sums.waited += passed.waited;
+        self.segment.busy += passed.busy;
+        self.segment.slept += passed.slept;
+        self.run.spent.add(passed, costs);
     }
 
     fn acquired(&mut self, lock: u32, site: u32, is_replayed: bool) {

@@ -4,7 +4,7 @@ use super::version::{Change, HostNumbers, PARTS, Version};
 use crate::model::{Group, Model};
 use crate::recording::{Kind, Recording};
 use lockyard_scenarios::{LockKind, Object, ObjectKind};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// Maximum number of lines of data that a hold moves.
 const MOST_LINES: f64 = 16.0;
@@ -17,6 +17,8 @@ pub(super) struct Layout {
     pub(super) locks: Vec<Vec<(usize, f64)>>,
     /// Words of each group's data.
     pub(super) data: Vec<Vec<usize>>,
+    /// Names of the objects.
+    names: HashSet<String>,
 }
 
 impl Layout {
@@ -68,11 +70,14 @@ impl Layout {
         layout
     }
 
-    /// Returns a name that no object has.
-    fn name(&self, wanted: &str) -> String {
-        let number = self.objects.len();
-        let taken = self.objects.iter().any(|object| object.name == wanted);
-        if taken { format!("{wanted} ({number})") } else { wanted.to_owned() }
+    /// Returns a name that no object has, for the next one.
+    fn name(&mut self, wanted: &str) -> String {
+        if self.names.insert(wanted.to_owned()) {
+            return wanted.to_owned();
+        }
+        let name = format!("{wanted} ({})", self.objects.len());
+        self.names.insert(name.clone());
+        name
     }
 }
 

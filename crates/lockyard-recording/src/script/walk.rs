@@ -5,10 +5,33 @@ use super::version::{Change, HostNumbers, Version};
 use crate::model::{ClassModel, Model, Operation, VisitModel};
 use crate::recording::{Costs, Recording};
 use lockyard_scenarios::{Among, Choice, Region, Step, Times, Visit, Walk};
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// Maximum length of the list of tasks' classes.
 const MOST_TASKS: usize = 256;
+
+/// Times that several variants of a recording share: of a kind of visit (its address in the model),
+/// before one of its operations, with a correction.
+#[derive(Debug, Default)]
+pub(super) struct SharedTimes(RefCell<HashMap<(*const VisitModel, usize, u64), Arc<Times>>>);
+
+impl SharedTimes {
+    /// Returns the times of a key, made at its first use.
+    fn of(
+        &self,
+        visit: &VisitModel,
+        index: usize,
+        correction: f64,
+        times: impl Iterator<Item = f64>,
+    ) -> Arc<Times> {
+        let mut all = self.0.borrow_mut();
+        let make = || Arc::new(Times::of(times.map(|time| time + correction).collect()));
+        let key = (std::ptr::from_ref(visit), index, correction.to_bits());
+        Arc::clone(all.entry(key).or_insert_with(make))
+    }
+}
 
 /// Returns the walk.
 pub(super) fn walk(
@@ -17,8 +40,9 @@ pub(super) fn walk(
     host: HostNumbers,
     version: Version,
     layout: &Layout,
+    times: &SharedTimes,
 ) -> Walk {
-    let builder = Builder { recording, model, host, version, layout };
+    let builder = Builder { recording, model, host, version, layout, times };
     let Costs { park, wake_nobody, wake, .. } = recording.about.costs;
     let mut walk = Walk {
         tasks: tasks(&model.classes),
@@ -31,7 +55,7 @@ pub(super) fn walk(
             class.visits.iter().map(|visit| builder.visit(class, visit)).collect();
         for (visit, of) in visits.iter().zip(&class.visits) {
             let work: f64 = visit.steps.iter().map(Step::mean_work).sum();
-            walk.mean_work += work * of.count as f64 / all.max(1) as f64;
+            walk.mean_work += work * of.count() as f64 / all.max(1) as f64;
         }
         walk.classes.push(visits);
     }
@@ -74,6 +98,7 @@ struct Builder<'a> {
     host: HostNumbers,
     version: Version,
     layout: &'a Layout,
+    times: &'a SharedTimes,
 }
 
 impl Builder<'_> {
@@ -107,7 +132,7 @@ impl Builder<'_> {
         if next == Choice::default() {
             // Nothing was seen to follow it.
             next = Choice::of(
-                class.visits.iter().enumerate().map(|(index, of)| (index, of.count as f64)),
+                class.visits.iter().enumerate().map(|(index, of)| (index, of.count() as f64)),
             );
         }
         Visit { steps, next, operations: enters as u64 }
@@ -135,11 +160,11 @@ impl Builder<'_> {
         if slept.iter().any(|time| *time > 0.0) {
             steps.push(Step::Sleep { times: Arc::new(Times::of(slept)) });
         }
-        let busy = Times::of(of(|segment| segment.busy).map(|time| time + correction).collect());
+        let busy = self.times.of(visit, index, correction, of(|segment| segment.busy));
         if busy.longest() > 0.0 {
             let region = if index == 0 { Region::System } else { Region::LockHold };
             let activity = region.into();
-            steps.push(Step::Drawn { times: Arc::new(busy), factor, activity });
+            steps.push(Step::Drawn { times: busy, factor, activity });
         }
     }
 

@@ -1,0 +1,136 @@
+//! Where the time of the recorded threads goes: outside of locks, asleep, under each lock, in
+//! waits for each lock. The cost of events is taken off.
+
+use super::groups::Group;
+use super::visits::Run;
+use crate::recording::Costs;
+use std::collections::{BTreeMap, HashMap};
+
+/// Shares of the threads' time. Together they are 1.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Today {
+    /// Time on a CPU, outside of locks.
+    pub outside: f64,
+    /// Sleep outside of locks: in waits for conditions and for reader-writer locks, in I/O.
+    pub slept: f64,
+    /// Time outside of locks in which another thread had the CPU.
+    pub preempted: f64,
+    /// Time of each group of locks, in the order of the model's groups.
+    pub groups: Vec<GroupTime>,
+}
+
+/// Time of a group of locks.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct GroupTime {
+    /// Share of the threads' time under these locks. Under several locks, time counts for the one
+    /// that was taken last.
+    pub held: f64,
+    /// Share of the threads' time in waits for these locks.
+    pub waited: f64,
+    /// Share of the acquisitions.
+    pub acquired: f64,
+}
+
+/// Times of a run, in nanoseconds.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Spent {
+    outside: f64,
+    slept: f64,
+    preempted: f64,
+    locks: BTreeMap<u32, OfLock>,
+    /// True if the event before was an acquisition.
+    is_after_acquisition: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct OfLock {
+    held: f64,
+    waited: f64,
+    acquired: u64,
+}
+
+/// Time between two events.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Passed {
+    /// Time on a CPU.
+    pub(super) busy: f64,
+    /// Time asleep.
+    pub(super) slept: f64,
+    /// Time without a CPU, which another thread had.
+    pub(super) preempted: f64,
+    /// Wait for a lock.
+    pub(super) waited: f64,
+    /// Lock that the thread holds, the latest one.
+    pub(super) holds: Option<u32>,
+    /// True if the second event is an acquisition.
+    pub(super) acquires: bool,
+    /// Lock of that acquisition, if it is replayed.
+    pub(super) enters: Option<u32>,
+}
+
+impl Spent {
+    /// Adds the time between two events.
+    pub(super) fn add(&mut self, passed: Passed, costs: &Costs) {
+        let Passed { busy, slept, preempted, waited, holds, acquires, enters } = passed;
+        let think = costs.think - costs.plain;
+        let cost = match (self.is_after_acquisition, acquires) {
+            (true, false) => costs.hold,
+            (false, true) => think,
+            _ => (costs.hold + think) / 2.0,
+        };
+        self.is_after_acquisition = acquires;
+        match holds {
+            Some(lock) => {
+                self.locks.entry(lock).or_default().held += busy - cost + slept + preempted;
+            }
+            None => {
+                self.outside += busy - cost;
+                self.slept += slept;
+                self.preempted += preempted;
+            }
+        }
+        if let Some(lock) = enters {
+            let of = self.locks.entry(lock).or_default();
+            of.waited += waited;
+            of.acquired += 1;
+        }
+    }
+}
+
+/// Returns the shares of all runs' time.
+pub(super) fn of(runs: &[Run], groups: &[Group]) -> Today {
+    let of_lock: HashMap<u32, usize> = groups
+        .iter()
+        .enumerate()
+        .flat_map(|(index, group)| group.locks.iter().map(move |(lock, _)| (*lock, index)))
+        .collect();
+    let mut today = Today { groups: vec![GroupTime::default(); groups.len()], ..Today::default() };
+    for spent in runs.iter().map(|run| &run.spent) {
+        today.outside += spent.outside;
+        today.slept += spent.slept;
+        today.preempted += spent.preempted;
+        // A lock of no group was taken only where a run begins or ends.
+        for (lock, of) in &spent.locks {
+            let Some(index) = of_lock.get(lock) else { continue };
+            let group = &mut today.groups[*index];
+            group.held += of.held;
+            group.waited += of.waited;
+            group.acquired += of.acquired as f64;
+        }
+    }
+    today.outside = today.outside.max(0.0);
+    today.groups.iter_mut().for_each(|group| group.held = group.held.max(0.0));
+    let of_groups = |of: fn(&GroupTime) -> f64| today.groups.iter().map(of).sum::<f64>();
+    let all = today.outside + today.slept + today.preempted;
+    let all = (all + of_groups(|group| group.held + group.waited)).max(f64::MIN_POSITIVE);
+    let acquired = of_groups(|group| group.acquired).max(1.0);
+    for share in [&mut today.outside, &mut today.slept, &mut today.preempted] {
+        *share /= all;
+    }
+    for group in &mut today.groups {
+        group.held /= all;
+        group.waited /= all;
+        group.acquired /= acquired;
+    }
+    today
+}
