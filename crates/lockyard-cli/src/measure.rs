@@ -77,12 +77,11 @@ pub(crate) fn run(options: &Measure, locks: &LockKinds) -> Result<(), Failure> {
     let environment = output::environment(report.environment);
     let document = Document {
         rows: report.rows,
-        summaries: Vec::new(),
         fits,
         explanations,
         environment,
         notes,
-        partial: None,
+        ..Document::default()
     };
     let title = format!("{} on this host", request.script.name);
     let about = About { title: &title, machines: &[], in_detail: true };

@@ -62,7 +62,8 @@ pub(crate) fn variants(options: &Predict, script: &Script) -> Vec<String> {
     let wanted = |name: &str| match name {
         RECORDED => true,
         name if is_lock(name) => options.locks,
-        _ => options.what_if,
+        // A page says which change gives most.
+        _ => options.what_if || options.pages.file.report.is_some(),
     };
     let names = script.variants.iter().map(|variant| variant.name.clone());
     names.filter(|name| wanted(name)).collect()
@@ -114,11 +115,13 @@ impl Gated<'_> {
         if self.gate.refused.is_some() { NOT_GATED } else { "" }
     }
 
-    /// Adds the result to a document: notes, and a mark on each figure that is not gated.
+    /// Adds the result to a document: the answers, notes, and a mark on each figure that is not
+    /// gated.
     pub(crate) fn add_to(&self, document: &mut Document) {
         if let Some(why) = &self.gate.refused {
             document.notes.push(format!("Not gated: {why}."));
         }
+        document.recorded = Some(self.recorded.answers(&document.rows, &self.gate));
         for row in &mut document.rows {
             row.key.variant.push_str(self.mark());
         }

@@ -9,6 +9,7 @@ use crate::errors::{Failure, complain, first};
 use crate::new_file::NewFile;
 use lockyard_report::{page, picture};
 use lockyard_results::compare::Comparison;
+use lockyard_results::recorded::RecordedProgram;
 use lockyard_results::render::{Document, verdicts};
 use lockyard_results::row::Row;
 use lockyard_sim::Machine;
@@ -166,7 +167,7 @@ impl Reports {
                     title: about.title,
                     command: &command_line(),
                     document,
-                    verdicts: &verdicts(&document.rows),
+                    verdicts: &sentences(document),
                     machines: about.machines,
                     in_detail: about.in_detail,
                 }),
@@ -207,6 +208,14 @@ impl Reports {
         let mut files = self.files.iter();
         files.try_for_each(|wanted| wanted.write(&page::comparison(comparison, version), false))
     }
+}
+
+/// Returns the sentences that sum up a document, the most important first.
+fn sentences(document: &Document) -> Vec<String> {
+    let mut all: Vec<String> =
+        document.recorded.iter().flat_map(RecordedProgram::sentences).collect();
+    all.extend(verdicts(&document.rows));
+    all
 }
 
 /// Returns the shipped machines that the rows of a document name, without duplicates.

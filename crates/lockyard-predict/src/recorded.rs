@@ -6,11 +6,15 @@
 //! [`GATE`]. Nothing is fitted to that figure. The exact counts of acquisitions make it, and the
 //! replay has its times from the events of a few bursts.
 
+mod answers;
+
 use crate::placement::MachinePlacement;
 use crate::simulate::{CellSpec, RunPlan, SimulationEffort, SimulationError, simulate};
 use lockyard_recording::model::Model;
 use lockyard_recording::recording::Recording;
 use lockyard_recording::script::{self, HostNumbers, RECORDED, Version};
+use lockyard_results::recorded::RecordedProgram;
+use lockyard_results::row::Row;
 use lockyard_scenarios::{Order, Script, Step, Variant};
 use lockyard_sim::Machine;
 use std::path::Path;
@@ -164,6 +168,12 @@ impl Recorded {
         })
     }
 
+    /// Returns the answers that the predicted rows give. The rows' variants have the names of the
+    /// script.
+    pub fn answers(&self, rows: &[Row], gate: &Gate) -> RecordedProgram {
+        answers::of(&self.model, &self.script, rows, gate.refused.is_none())
+    }
+
     /// Returns what predictions assume and leave out, in sentences.
     pub fn assumptions(&self) -> Vec<String> {
         let shares = &self.model.shares;
@@ -306,6 +316,8 @@ fn throughput(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::request::{self, PredictRequest};
+    use crate::simulate::Runs;
     use lockyard_recording::recording::{About, Costs, Event, How, Kind, LockAbout, Window};
 
     /// Visits in each of two windows, and between them.
@@ -389,6 +401,50 @@ mod tests {
         let many = figure("mcs", 24);
         assert!(many < 1e7 && many > 2.5 * alone, "{many}");
         assert!(figure("hold-halved", 24) > many * 0.8 && figure("split-4", 24) > 2.0 * many);
+    }
+
+    #[test]
+    fn the_answers_are_of_the_recording_and_of_the_predicted_rows() {
+        let recorded = Recorded::new(recording(1_145.0, skylake())).expect("it is replayed");
+        let request = PredictRequest {
+            script: recorded.script.clone(),
+            machine: Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped"),
+            variants: [RECORDED, "hold-halved", "split-4"].map(str::to_owned).into(),
+            threads: vec![1, 24],
+            placement: None,
+            runs: Runs::default(),
+            intervals: true,
+            sensitivity: false,
+            attribution: false,
+            trace: false,
+            jobs: 2,
+        };
+        let rows = request::run(&request, &[], &|| {}).expect("it runs").rows;
+        let gate = recorded.gate().expect("it runs");
+        let answers = recorded.answers(&rows, &gate);
+        assert!(answers.gated, "{gate:?}");
+        // 100 ns under the lock, and 1,000 with the plain calls, 25, outside.
+        let today = &answers.today;
+        assert!((today.share_held - 100.0 / 1_125.0).abs() < 1e-3, "{today:?}");
+        assert!((today.share_outside - 1_025.0 / 1_125.0).abs() < 1e-3, "{today:?}");
+        assert_eq!((today.share_asleep, today.share_waited), (0.0, 0.0));
+        assert_eq!(today.locks[0].lock, "m");
+        let [lock] = answers.saturation.as_slice() else { panic!("{answers:?}") };
+        assert_eq!((lock.lock.as_str(), lock.saturated_at_threads), ("m", Some(24)));
+        assert!((3.0..20.0).contains(&lock.knee_threads), "{lock:?}");
+        assert!(lock.use_by_threads[0].share_busy < 0.2 && lock.at_most.share_busy > 0.9);
+        let [best] = answers.best_changes.as_slice() else { panic!("{answers:?}") };
+        assert_eq!((best.variant.as_str(), best.threads, best.compared), ("split-4", 24, 2));
+        assert!(best.gain_share > 0.5 && !best.within_intervals, "{best:?}");
+        let figure = |variant: &str, threads| {
+            let is_it = |row: &&Row| row.key.variant == variant && row.key.threads == Some(threads);
+            rows.iter().find(is_it).and_then(|row| row.predicted)
+        };
+        assert_eq!(figure("split-4", 24), Some(best.operations_per_s));
+        assert_eq!(figure(RECORDED, 24), Some(best.recorded_operations_per_s));
+        // Without rows only today is known.
+        let none = recorded.answers(&[], &gate);
+        assert!(none.saturation.is_empty() && none.best_changes.is_empty());
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! | [`cell_key`] | keys of cells, which join figures |
 //! | [`published`] | published tables |
 //! | [`outcome`] | figures of a run, computed by rules |
+//! | [`recorded`] | answers on a recorded program |
 //! | [`variant_ratios`] | predicted and published change from one variant to another |
 //! | [`fairness`] | fairness among threads, and their waits |
 //! | [`histogram`] | waits as buckets and as a picture |
@@ -24,6 +25,7 @@ pub mod listing;
 pub mod outcome;
 pub mod phase;
 pub mod published;
+pub mod recorded;
 pub mod render;
 pub mod row;
 pub mod scaling;

@@ -43,6 +43,27 @@ fn a_recorded_program_is_predicted_and_says_that_it_is_not_gated() {
     let row = &json["rows"][0];
     assert_eq!(row["variant"], "recorded/not-gated", "{json:#}");
     assert!(row["predicted"].as_f64().is_some_and(|figure| figure > 1e5), "{row:#}");
+    let today = &json["recorded"]["today"];
+    let parts = ["outside", "asleep", "without_cpu", "held", "waited"];
+    let sum: f64 = parts.iter().filter_map(|part| today[format!("share_{part}")].as_f64()).sum();
+    assert!((sum - 1.0).abs() < 1e-6, "{today:#}");
+    assert_eq!(json["recorded"]["saturation"][0]["machine"], "skylake-client-4c", "{json:#}");
+    assert_eq!(json["recorded"]["best_changes"].as_array().map(Vec::len), Some(0));
+    // A page also says which change gives most. It marks what is not gated.
+    let page = fresh("counts.html");
+    let path = page.to_string_lossy();
+    let shown =
+        lockyard(&[&["predict", &file, "--ungated", "--report", &path], &machine[..]].concat());
+    assert_eq!(shown.status.code(), Some(0), "{}", said(&shown));
+    let screen = String::from_utf8_lossy(&shown.stdout).into_owned();
+    for title in
+        ["Where the time goes today: ", "Which lock saturates on skylake-client-4c (not gated)"]
+    {
+        assert!(screen.contains(title), "{screen}");
+    }
+    let html = std::fs::read_to_string(&page).expect("there is a page");
+    assert!(html.contains("The best change (not gated)") && html.contains("split-4"), "{html}");
+    assert!(std::fs::remove_file(&page).is_ok(), "there is a page");
     // Fewer threads than the machine has, and more: it is one machine, and has one trace.
     let trace = fresh("counts.pftrace");
     let path = trace.to_string_lossy();

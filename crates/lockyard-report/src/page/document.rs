@@ -1,6 +1,7 @@
-//! The page of results: the summary first, then charts and cells by experiment, then the origin.
+//! The page of results: the summary first, then answers on a recorded program, then charts and cells by experiment, then the origin.
 
 use super::frame::{Frame, charts, contents, framed, pairs, sentences};
+use super::recorded;
 use super::tables::{Cell, Table};
 use crate::charts::{curves, cycles, handover, machine, residuals, waits};
 use crate::fact::{Fact, attributes};
@@ -38,6 +39,12 @@ pub fn document(report: &Report) -> String {
     let mut id = 0;
     let mut sections = vec![("summary".to_owned(), "Summary".to_owned())];
     let mut body = String::new();
+    for (section, title, content) in
+        document.recorded.iter().flat_map(|of| recorded::sections(of, &mut id))
+    {
+        body.push_str(&format!("<h2 id=\"{section}\">{}</h2>\n{content}", escape(&title)));
+        sections.push((section, title));
+    }
     let mut experiments: Vec<Vec<&Group>> = Vec::new();
     for group in &groups {
         match experiments.iter_mut().find(|found| found[0].names()[..2] == group.names()[..2]) {

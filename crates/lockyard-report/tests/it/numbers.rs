@@ -1,6 +1,6 @@
 //! Every number of a page is in the document that it embeds.
 
-use crate::sample::{document, page_of, page_of_comparison, page_of_sweep};
+use crate::sample::{document, page_of, page_of_comparison, page_of_sweep, recorded};
 use crate::tags::{Tag, charts, embedded, tags};
 use lockyard_results::render::{Format, figure, render};
 use serde_json::Value;
@@ -39,7 +39,9 @@ fn shown(of: &str, value: f64) -> String {
     match of {
         "threads" | "cells" | "winners_right" | "winners_total" => value.to_string(),
         "median_abs_error" | "p90_abs_error" => format!("{:.1} %", value * 100.0),
-        "error" | "difference" => format!("{:+.1} %", value * 100.0),
+        "saturated_at_threads" => value.to_string(),
+        of if of.contains("share_") => format!("{:.1} %", value * 100.0),
+        "error" | "difference" | "gain_share" => format!("{:+.1} %", value * 100.0),
         "row/fairness/jain" => format!("{value:.2}"),
         "row/waits/p50_ns" => format!("{value:.0} ns"),
         "p" if value < 0.0001 => "< 0.0001".to_owned(),
@@ -89,6 +91,22 @@ fn figures_of_tables_and_charts_are_in_the_document() {
     // values of 2 variants.
     assert_eq!(check_facts(&page), 6 * 2 + 2 * 6 * 2 + (2 + 3) * 2 * 2);
     assert_eq!(check_tables(&page, false), 24 * 3);
+}
+
+#[test]
+fn figures_of_a_recorded_program_are_in_the_document() {
+    let without = page_of(&document(), true);
+    let page = page_of(&recorded(), true);
+    let more = |of: fn(&str) -> usize| of(&page) - of(&without);
+    // All time but what another thread had, two locks held and waited for; two locks at three
+    // numbers of threads: held, and wanted with its two shares.
+    assert_eq!(more(check_facts), 4 + 2 * 2 + 2 * 3 * 3);
+    // Five parts, five figures of each lock; a knee and two shares of each lock, and one number at
+    // which it saturates; the best change's seven with its intervals.
+    assert_eq!(more(|page| check_tables(page, false)), 5 + 2 * 5 + 2 * 3 + 1 + 6);
+    for text in ["Where the time goes today", "Which lock saturates", "The best change"] {
+        assert!(page.contains(text), "{text}");
+    }
 }
 
 #[test]

@@ -9,6 +9,9 @@ use lockyard_results::details::{
 };
 use lockyard_results::fairness::Waits;
 use lockyard_results::histogram::Bucket;
+use lockyard_results::recorded::{
+    BestChange, LockSaturation, LockToday, LockUse, RecordedProgram, Today,
+};
 use lockyard_results::render::{Document, Format, render};
 use lockyard_results::row::{Measured, Row, Status};
 use lockyard_results::summary::summarise;
@@ -115,6 +118,61 @@ pub(crate) fn document() -> Document {
         notes: vec![format!("A note of {HOSTILE}.")],
         ..Document::default()
     }
+}
+
+/// Returns results of a recorded program: the same, with answers.
+pub(crate) fn recorded() -> Document {
+    let lock = |number: usize| LockToday {
+        lock: format!("{HOSTILE} {number}"),
+        acquisitions_per_s: 1234.5,
+        share_held: 0.2,
+        share_waited: 0.1,
+        held_ns_each_time: 320.0,
+        waited_ns_each_time: 160.5,
+    };
+    let uses = |threads: usize| LockUse {
+        threads,
+        share_held: 0.01 * threads as f64,
+        share_busy: 0.04 * threads as f64,
+    };
+    let saturation = |number: usize| LockSaturation {
+        machine: "a-machine".to_owned(),
+        lock: format!("{HOSTILE} {number}"),
+        saturated_at_threads: (number == 0).then_some(24),
+        knee_threads: 19.5,
+        at_most: uses(24),
+        use_by_threads: [2, 8, 24].map(uses).into(),
+    };
+    let best = BestChange {
+        machine: "a-machine".to_owned(),
+        threads: 24,
+        compared: 2,
+        variant: "slow".to_owned(),
+        title: HOSTILE.to_owned(),
+        operations_per_s: 2000.0,
+        interval: Some(Range { low: 1800.0, high: 2200.0 }),
+        recorded_operations_per_s: 1600.0,
+        recorded_interval: Some(Range { low: 1500.0, high: 1700.0 }),
+        gain_share: 0.25,
+        within_intervals: false,
+    };
+    let today = Today {
+        threads: 2.0,
+        acquisitions_per_s: 2469.0,
+        share_outside: 0.3,
+        share_asleep: 0.1,
+        share_without_cpu: 0.0,
+        share_held: 0.4,
+        share_waited: 0.2,
+        locks: vec![lock(0), lock(1)],
+    };
+    let recorded = RecordedProgram {
+        gated: true,
+        today,
+        saturation: vec![saturation(0), saturation(1)],
+        best_changes: vec![best],
+    };
+    Document { recorded: Some(recorded), ..document() }
 }
 
 /// Returns a machine for pages.

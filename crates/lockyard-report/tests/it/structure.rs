@@ -3,6 +3,7 @@
 
 use crate::sample::{
     HOSTILE, comparison, comparison_in_pairs, document, page_of, page_of_comparison, page_of_sweep,
+    recorded,
 };
 use crate::tags::{Tag, charts, embedded, tags};
 use lockyard_report::{page, picture};
@@ -14,6 +15,7 @@ fn pages() -> Vec<String> {
     vec![
         page_of(&document(), true),
         page_of(&document(), false),
+        page_of(&recorded(), true),
         page_of_comparison(),
         page_of_sweep(),
     ]

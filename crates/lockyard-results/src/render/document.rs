@@ -1,5 +1,6 @@
 //! Content of the output, in any format.
 
+use crate::recorded::RecordedProgram;
 use crate::row::Row;
 use crate::scaling::VariantFit;
 use crate::summary::Summary;
@@ -28,6 +29,8 @@ pub struct Document {
     pub environment: Vec<(String, String)>,
     /// Scaling laws fitted to the rows.
     pub fits: Vec<VariantFit>,
+    /// Answers on a recorded program, if the rows are its prediction.
+    pub recorded: Option<RecordedProgram>,
     /// Explanations of individual rows for readers. Programs find them in the rows' details.
     pub explanations: Vec<String>,
     /// Notes for readers, for example sources, and the limits of measuring on this host.

@@ -1,5 +1,6 @@
 //! JSON output: one object with `schema`, `environment`, `rows` and `summary`. The object also has
-//! `fits` if laws were fitted, and `partial` if rows are missing.
+//! `fits` if laws were fitted, `recorded` if the rows are of a recorded program, and `partial` if
+//! rows are missing.
 
 use super::document::{Document, Partial, mark_partial};
 use super::fits;
@@ -27,6 +28,11 @@ pub fn json(document: &Document) -> String {
     if let (Some(object), false) = (object.as_object_mut(), document.fits.is_empty()) {
         let fits: Vec<Value> = document.fits.iter().map(fits::json).collect();
         object.insert("fits".to_owned(), Value::from(fits));
+    }
+    if let (Some(object), Some(recorded)) = (object.as_object_mut(), &document.recorded) {
+        // Its fields are numbers, texts and lists, so it can always be serialised.
+        let recorded = serde_json::to_value(recorded).unwrap_or_default();
+        object.insert("recorded".to_owned(), recorded);
     }
     if let Some(Partial { why, extent }) = &document.partial {
         mark_partial(&mut object, why, extent.finished, extent.asked);

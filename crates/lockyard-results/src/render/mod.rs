@@ -15,6 +15,7 @@ mod people;
 mod phases;
 mod probes_table;
 mod raster;
+mod recorded;
 mod screen;
 mod si;
 mod summary_tables;

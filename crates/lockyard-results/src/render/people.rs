@@ -8,7 +8,7 @@ use super::notes::Notes;
 use super::screen::Screen;
 use super::table::{Block, blocks, fairness, family, measured, operations, threads_table};
 use super::verdict::{IdealGain, verdict};
-use super::{fits, phases, probes_table, summary_tables};
+use super::{fits, phases, probes_table, recorded, summary_tables};
 use crate::compare::direction::Direction;
 use crate::row::{Row, Status};
 use comfy_table::presets;
@@ -41,6 +41,9 @@ pub fn table(document: &Document, screen: &Screen) -> String {
         }
     }
     text.push_str(&summary_tables::render(&document.summaries, screen));
+    if let Some(of) = &document.recorded {
+        text.push_str(&recorded::table(of, screen));
+    }
     let fits = fits::render(&document.fits, "", &|table| screen.figures(table, 1));
     text.push_str(&screen.wrap(&fits));
     for explanation in &document.explanations {

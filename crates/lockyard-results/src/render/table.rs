@@ -3,7 +3,7 @@
 
 use super::cells::{figure, new_table};
 use super::document::{Document, Partial};
-use super::{fits, phases};
+use super::{fits, phases, recorded};
 use crate::cell_key::HERE;
 use crate::details::{MeasuredDetail, RatioDetail, SimulatedDetail};
 use crate::fairness::{Fairness, Waits};
@@ -47,6 +47,9 @@ fn render(document: &Document, preset: &TableStyle, heading: &str, notes: bool) 
         for line in document.summaries.iter().filter_map(pairs) {
             text.push_str(&format!("{line}\n\n"));
         }
+    }
+    if let Some(of) = &document.recorded {
+        text.push_str(&recorded::markdown(of, heading));
     }
     text.push_str(&fits::render(&document.fits, heading, &|table| {
         table.clone().load_style(*preset).to_string()

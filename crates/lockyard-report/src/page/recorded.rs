@@ -1,0 +1,152 @@
+//! Answers on a recorded program, at the beginning of a page of its prediction.
+
+use super::frame::{charts, sentences};
+use super::tables::{Cell, Table};
+use crate::charts::recorded;
+use crate::text::{percent, share};
+use lockyard_results::details::Range;
+use lockyard_results::recorded::{BestChange, RecordedProgram, SATURATED_SHARE, Today};
+use lockyard_results::render::figure;
+
+/// Maximum number of locks in a table.
+const MOST: usize = 40;
+
+/// Section of a page: identifier, title, content.
+pub(super) type Section = (String, String, String);
+
+/// Returns the sections of the answers.
+pub(super) fn sections(of: &RecordedProgram, id: &mut usize) -> Vec<Section> {
+    let mark = of.mark();
+    let section = |name: &str, title: String, content: String| (name.to_owned(), title, content);
+    let today = today(&of.today).html() + &charts(&[recorded::today(&of.today)], id);
+    let mut all = vec![section("today", "Where the time goes today".to_owned(), today)];
+    if let Some(chart) = recorded::saturation(of) {
+        let title = format!("Which lock saturates{mark}");
+        let content = saturation(of).html() + &charts(&[chart], id);
+        all.push(section("saturation", title, content));
+    }
+    let content = match of.best_changes.as_slice() {
+        [] => {
+            sentences(&["No change was predicted: --what-if and --locks predict some.".to_owned()])
+        }
+        some => changes(some).html(),
+    };
+    all.push(section("best-change", format!("The best change{mark}"), content));
+    all
+}
+
+fn part(value: f64, of: &'static str) -> Cell {
+    Cell::Figure(share(value), of)
+}
+
+fn number(value: f64, of: &'static str) -> Cell {
+    Cell::Figure(figure(value), of)
+}
+
+fn today(of: &Today) -> Table {
+    let mut table = Table {
+        caption: "Shares of the recorded threads' time".to_owned(),
+        columns: vec![
+            ("where", false),
+            ("share", true),
+            ("held", true),
+            ("waited for", true),
+            ("acquisitions/s", true),
+            ("hold, ns", true),
+            ("wait, ns", true),
+        ],
+        fits: true,
+        lines: Vec::new(),
+    };
+    for (name, value, field) in of.parts() {
+        let mut cells = vec![Cell::Text(name.to_owned()), part(value, field)];
+        cells.resize(table.columns.len(), Cell::Text(String::new()));
+        table.lines.push(("/recorded/today".to_owned(), cells));
+    }
+    for (index, lock) in of.locks.iter().enumerate().take(MOST) {
+        let cells = vec![
+            Cell::Text(lock.lock.clone()),
+            Cell::Text(String::new()),
+            part(lock.share_held, "share_held"),
+            part(lock.share_waited, "share_waited"),
+            number(lock.acquisitions_per_s, "acquisitions_per_s"),
+            number(lock.held_ns_each_time, "held_ns_each_time"),
+            number(lock.waited_ns_each_time, "waited_ns_each_time"),
+        ];
+        table.lines.push((format!("/recorded/today/locks/{index}"), cells));
+    }
+    table
+}
+
+fn saturation(of: &RecordedProgram) -> Table {
+    let mut table = Table {
+        caption: format!(
+            "A lock is saturated where it is held or wanted for {} of the time. Busy: that share \
+             at the largest number of threads; of a group of locks, it is the busiest one's. Knee: \
+             estimated number of threads from which it is never free",
+            share(SATURATED_SHARE)
+        ),
+        columns: vec![
+            ("lock", false),
+            ("machine", false),
+            ("saturated at threads", true),
+            ("knee", true),
+            ("busy", true),
+            ("held", true),
+        ],
+        fits: true,
+        lines: Vec::new(),
+    };
+    for (index, lock) in of.saturation.iter().enumerate().take(MOST) {
+        let at = lock.saturated_at_threads.map(|threads| threads.to_string());
+        let cells = vec![
+            Cell::Text(lock.lock.clone()),
+            Cell::Text(lock.machine.clone()),
+            Cell::of(at, "saturated_at_threads"),
+            number(lock.knee_threads, "knee_threads"),
+            part(lock.at_most.share_busy, "at_most/share_busy"),
+            part(lock.at_most.share_held, "at_most/share_held"),
+        ];
+        table.lines.push((format!("/recorded/saturation/{index}"), cells));
+    }
+    table
+}
+
+fn changes(of: &[BestChange]) -> Table {
+    let mut table = Table {
+        caption: "The change that gives most at the largest number of threads, in operations/s"
+            .to_owned(),
+        columns: vec![
+            ("machine", false),
+            ("threads", true),
+            ("change", false),
+            ("as recorded", true),
+            ("interval", true),
+            ("changed", true),
+            ("interval", true),
+            ("gain", true),
+            ("beyond the intervals", false),
+        ],
+        fits: true,
+        lines: Vec::new(),
+    };
+    let ends = |range: Range| format!("{} .. {}", figure(range.low), figure(range.high));
+    for (index, best) in of.iter().enumerate() {
+        let cells = vec![
+            Cell::Text(best.machine.clone()),
+            Cell::Figure(best.threads.to_string(), "threads"),
+            Cell::Text(format!("{}: {}", best.variant, best.title)),
+            number(best.recorded_operations_per_s, "recorded_operations_per_s"),
+            Cell::of(
+                best.recorded_interval.map(ends),
+                "recorded_interval/low recorded_interval/high",
+            ),
+            number(best.operations_per_s, "operations_per_s"),
+            Cell::of(best.interval.map(ends), "interval/low interval/high"),
+            Cell::Figure(percent(best.gain_share), "gain_share"),
+            Cell::Text(if best.within_intervals { "no" } else { "yes" }.to_owned()),
+        ];
+        table.lines.push((format!("/recorded/best_changes/{index}"), cells));
+    }
+    table
+}

@@ -1,0 +1,207 @@
+//! Answers on a recorded program, beside the rows of its prediction: where its time goes today,
+//! which lock saturates at how many threads, which change gives most.
+
+use crate::details::Range;
+use lockyard_support::threads as in_words;
+use serde::Serialize;
+
+/// Share of the time from which a lock counts as saturated: it is held, or wanted and not held.
+pub const SATURATED_SHARE: f64 = 0.9;
+
+/// Answers on a recorded program.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct RecordedProgram {
+    /// True if the replay of the recorded run passed the gate.
+    pub gated: bool,
+    /// Where the threads' time goes, as recorded.
+    pub today: Today,
+    /// Use of each lock on each machine, in the simulation of the recorded program.
+    pub saturation: Vec<LockSaturation>,
+    /// Best change on each machine.
+    pub best_changes: Vec<BestChange>,
+}
+
+/// Where the threads' time goes. The shares, with those of all locks, are together 1.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Today {
+    /// Mean number of threads.
+    pub threads: f64,
+    /// Acquisitions a second.
+    pub acquisitions_per_s: f64,
+    /// Share of time on a CPU, outside of locks.
+    pub share_outside: f64,
+    /// Share of time asleep, outside of locks.
+    pub share_asleep: f64,
+    /// Share of time outside of locks in which another thread had the CPU.
+    pub share_without_cpu: f64,
+    /// Share of time under locks, of all locks.
+    pub share_held: f64,
+    /// Share of time in waits for locks, of all locks.
+    pub share_waited: f64,
+    /// Locks, or groups of locks. The one that costs most time comes first.
+    pub locks: Vec<LockToday>,
+}
+
+/// Time of a lock, or of a group of locks of which a call site takes one at a time.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LockToday {
+    /// Name.
+    pub lock: String,
+    /// Acquisitions a second.
+    pub acquisitions_per_s: f64,
+    /// Share of the threads' time under the lock.
+    pub share_held: f64,
+    /// Share of the threads' time in waits for the lock.
+    pub share_waited: f64,
+    /// Mean time under the lock each time, in nanoseconds.
+    pub held_ns_each_time: f64,
+    /// Mean wait each time, in nanoseconds.
+    pub waited_ns_each_time: f64,
+}
+
+/// Use of a lock on a machine. Of a group of locks, it is that of the busiest one.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct LockSaturation {
+    /// Machine.
+    pub machine: String,
+    /// Name.
+    pub lock: String,
+    /// First of the predicted numbers of threads at which the lock is saturated.
+    pub saturated_at_threads: Option<usize>,
+    /// Number of threads from which the lock is never free, as estimated at the largest predicted
+    /// number at which it is not saturated.
+    pub knee_threads: f64,
+    /// Use at the largest number of threads.
+    pub at_most: LockUse,
+    /// Use at each number of threads.
+    pub use_by_threads: Vec<LockUse>,
+}
+
+/// Use of a lock at a number of threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct LockUse {
+    /// Number of threads.
+    pub threads: usize,
+    /// Share of the time in which the lock was held.
+    pub share_held: f64,
+    /// Share of the time in which the lock was held, or wanted and not held.
+    pub share_busy: f64,
+}
+
+/// Change that gives most at the largest number of threads of a machine.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct BestChange {
+    /// Machine.
+    pub machine: String,
+    /// Number of threads.
+    pub threads: usize,
+    /// Number of changes that were predicted.
+    pub compared: usize,
+    /// Variant with the change.
+    pub variant: String,
+    /// Change in words.
+    pub title: String,
+    /// Operations a second with the change.
+    pub operations_per_s: f64,
+    /// Interval of these.
+    pub interval: Option<Range>,
+    /// Operations a second without it.
+    pub recorded_operations_per_s: f64,
+    /// Interval of these.
+    pub recorded_interval: Option<Range>,
+    /// Gain, relative to the program without the change.
+    pub gain_share: f64,
+    /// True if the intervals overlap.
+    pub within_intervals: bool,
+}
+
+impl RecordedProgram {
+    /// Returns the mark of figures that are not gated, as the end of a title.
+    pub fn mark(&self) -> &'static str {
+        if self.gated { "" } else { " (not gated)" }
+    }
+
+    /// Returns the answers in sentences: what limits the program today, and on each machine the
+    /// lock that saturates first, and the best change.
+    pub fn sentences(&self) -> Vec<String> {
+        let mut all = vec![self.today.sentence()];
+        all.extend(self.machines().into_iter().map(|machine| self.saturated(machine)));
+        all.extend(self.best_changes.iter().map(BestChange::sentence));
+        let mark = self.mark();
+        all.iter_mut().skip(1).for_each(|sentence| sentence.push_str(mark));
+        all
+    }
+
+    /// Returns the machines, in their order.
+    pub fn machines(&self) -> Vec<&str> {
+        let mut machines: Vec<&str> = Vec::new();
+        for of in &self.saturation {
+            if !machines.contains(&of.machine.as_str()) {
+                machines.push(&of.machine);
+            }
+        }
+        machines
+    }
+
+    /// Returns the sentence on the first lock that saturates on a machine.
+    fn saturated(&self, machine: &str) -> String {
+        let on = || self.saturation.iter().filter(|of| of.machine == machine);
+        let first = on().filter_map(|of| Some((of.saturated_at_threads?, of)));
+        match first.min_by_key(|(threads, _)| *threads) {
+            Some((threads, of)) => {
+                format!("On {machine}, {} saturates first, at {}.", of.lock, in_words(threads))
+            }
+            None => {
+                let most = on().map(|of| of.at_most.threads).max().unwrap_or(0);
+                format!("On {machine}, no lock saturates up to {}.", in_words(most))
+            }
+        }
+    }
+}
+
+impl Today {
+    /// Returns the parts of all threads' time: name, share, name in JSON.
+    pub fn parts(&self) -> [(&'static str, f64, &'static str); 5] {
+        [
+            ("outside of locks", self.share_outside, "share_outside"),
+            ("under locks", self.share_held, "share_held"),
+            ("waiting for locks", self.share_waited, "share_waited"),
+            ("asleep", self.share_asleep, "share_asleep"),
+            ("without a CPU", self.share_without_cpu, "share_without_cpu"),
+        ]
+    }
+
+    fn sentence(&self) -> String {
+        let parts = self.parts().map(|(name, share, _)| format!("{name} {:.1} %", share * 100.0));
+        let most = self.locks.first().map(|lock| {
+            let share = (lock.share_held + lock.share_waited) * 100.0;
+            format!(" The costliest lock is {}: {share:.1} % held or waited for.", lock.lock)
+        });
+        format!("Today, the threads' time: {}.{}", parts.join(", "), most.unwrap_or_default())
+    }
+}
+
+impl BestChange {
+    /// Returns the change in a sentence.
+    pub fn sentence(&self) -> String {
+        let BestChange { machine, threads, compared, variant, title, .. } = self;
+        let threads = in_words(*threads);
+        let gain = self.gain_share * 100.0;
+        let changes = if *compared == 1 { "change" } else { "changes" };
+        if self.gain_share <= 0.0 {
+            return format!(
+                "On {machine} with {threads}, none of {compared} {changes} gives more; the best \
+                 is {variant} ({title}), {gain:+.1} %."
+            );
+        }
+        let sure = match (self.within_intervals, self.interval) {
+            (true, _) => ", within the intervals: it may give nothing",
+            (false, Some(_)) => ", beyond the intervals",
+            (false, None) => "",
+        };
+        format!(
+            "On {machine} with {threads}, the best of {compared} {changes} is {variant} \
+             ({title}): {gain:+.1} %{sure}."
+        )
+    }
+}

@@ -1,0 +1,243 @@
+//! Answers on a recorded program as two short tables and sentences: for a terminal, in Markdown.
+
+use super::cells::new_table;
+use super::screen::Screen;
+use super::si::si;
+use crate::recorded::{LockSaturation, LockToday, RecordedProgram, SATURATED_SHARE, Today};
+use comfy_table::{Table, presets};
+use lockyard_support::threads;
+
+/// Number of locks in the table of today.
+const OF_TODAY: usize = 5;
+
+/// Number of locks of a machine.
+const OF_MACHINE: usize = 4;
+
+/// Number of characters of a lock's name on a screen.
+const LONGEST: usize = 24;
+
+/// Returns the tables for a screen.
+pub(super) fn table(of: &RecordedProgram, screen: &Screen) -> String {
+    let lay_out = |table: &Table| screen.figures(table, 1);
+    let text = render(of, &|title| screen.heading(title), &short, &lay_out);
+    format!("{text}{}", screen.wrap(&sentences(of)))
+}
+
+/// Returns the tables in Markdown.
+pub(super) fn markdown(of: &RecordedProgram, heading: &str) -> String {
+    let lay_out = |table: &Table| table.clone().load_style(presets::ASCII_MARKDOWN).to_string();
+    let heading = |title: &str| format!("{heading}{title}");
+    format!("{}{}", render(of, &heading, &str::to_owned, &lay_out), sentences(of))
+}
+
+/// Returns the beginning of a long name.
+fn short(name: &str) -> String {
+    if name.chars().count() <= LONGEST {
+        return name.to_owned();
+    }
+    let begin: String = name.chars().take(LONGEST - 1).collect();
+    format!("{}…", begin.trim_end())
+}
+
+/// Text of something.
+type Words<'w, T> = &'w dyn Fn(&T) -> String;
+
+fn render(
+    of: &RecordedProgram,
+    heading: Words<str>,
+    name: Words<str>,
+    lay_out: Words<Table>,
+) -> String {
+    let today = &of.today;
+    let title = format!(
+        "Where the time goes today: {:.1} threads, {} acquisitions/s",
+        today.threads,
+        si(today.acquisitions_per_s)
+    );
+    let mut text = format!("{}\n\n{}\n\n", heading(&title), lay_out(&of_today(today, name)));
+    for machine in of.machines() {
+        let title = format!(
+            "Which lock saturates on {machine}{}: busy for {:.0} % of the time",
+            of.mark(),
+            SATURATED_SHARE * 100.0
+        );
+        let table = lay_out(&of_machine(of, machine, name));
+        text.push_str(&format!("{}\n\n{table}\n\n", heading(&title)));
+    }
+    text
+}
+
+/// Returns the sentences on the best changes.
+fn sentences(of: &RecordedProgram) -> String {
+    let each = of.best_changes.iter().map(|best| format!("{}{}\n", best.sentence(), of.mark()));
+    let text: String = each.collect();
+    if text.is_empty() { text } else { text + "\n" }
+}
+
+fn per_cent(share: f64) -> String {
+    format!("{:.1} %", share * 100.0)
+}
+
+fn of_today(today: &Today, name: Words<str>) -> Table {
+    let header = ["where", "time", "held", "waited", "taken/s", "hold ns", "wait ns"];
+    let mut table = new_table(&presets::NOTHING, &header, 1);
+    let part = |name: &str, share: f64| {
+        let mut row = vec![name.to_owned(), per_cent(share)];
+        row.resize(header.len(), String::new());
+        row
+    };
+    table.add_row(part("outside of locks", today.share_outside));
+    table.add_row(part("asleep", today.share_asleep));
+    if today.share_without_cpu >= 0.0005 {
+        table.add_row(part("without a CPU", today.share_without_cpu));
+    }
+    let shown = today.locks.len().min(OF_TODAY);
+    for lock in &today.locks[..shown] {
+        let LockToday { share_held, share_waited, .. } = *lock;
+        table.add_row(vec![
+            name(&lock.lock),
+            per_cent(share_held + share_waited),
+            per_cent(share_held),
+            per_cent(share_waited),
+            si(lock.acquisitions_per_s),
+            format!("{:.0}", lock.held_ns_each_time),
+            format!("{:.0}", lock.waited_ns_each_time),
+        ]);
+    }
+    let rest = &today.locks[shown..];
+    if !rest.is_empty() {
+        let sum = |of: fn(&LockToday) -> f64| rest.iter().map(of).sum::<f64>();
+        let (held, waited) = (sum(|lock| lock.share_held), sum(|lock| lock.share_waited));
+        let mut row = part(&format!("{} more", rest.len()), held + waited);
+        row[2..5].clone_from_slice(&[
+            per_cent(held),
+            per_cent(waited),
+            si(sum(|lock| lock.acquisitions_per_s)),
+        ]);
+        table.add_row(row);
+    }
+    table
+}
+
+fn of_machine(of: &RecordedProgram, machine: &str, name: Words<str>) -> Table {
+    let header = ["lock", "saturated at", "knee", "busy", "held", "with"];
+    let mut table = new_table(&presets::NOTHING, &header, 1);
+    let on = of.saturation.iter().filter(|lock| lock.machine == machine);
+    for lock in on.take(OF_MACHINE) {
+        let LockSaturation { saturated_at_threads, knee_threads, at_most, .. } = *lock;
+        table.add_row([
+            name(&lock.lock),
+            saturated_at_threads.map_or_else(|| "-".to_owned(), threads),
+            format!("{knee_threads:.0}"),
+            per_cent(at_most.share_busy),
+            per_cent(at_most.share_held),
+            threads(at_most.threads),
+        ]);
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::details::Range;
+    use crate::recorded::{BestChange, LockUse};
+    use crate::render::{Document, json};
+
+    /// Returns answers with a lock that saturates, and seven that do not.
+    fn answers() -> RecordedProgram {
+        let lock = |number: usize| LockToday {
+            lock: format!("0x55d0c0de{number:04x} of store::Shard::insert(std::string_view)"),
+            acquisitions_per_s: 250_000.0 / (number + 1) as f64,
+            share_held: 0.2 / (1 << number) as f64,
+            share_waited: 0.1 / (1 << number) as f64,
+            held_ns_each_time: 320.0,
+            waited_ns_each_time: 160.0,
+        };
+        let locks: Vec<LockToday> = (0..8).map(lock).collect();
+        let saturation = |machine: &str| {
+            let of = |(number, lock): (usize, &LockToday)| LockSaturation {
+                machine: machine.to_owned(),
+                lock: lock.lock.clone(),
+                saturated_at_threads: (number == 0).then_some(24),
+                knee_threads: 17.4 * (number + 1) as f64,
+                at_most: LockUse { threads: 96, share_held: 0.5, share_busy: 0.99 },
+                use_by_threads: Vec::new(),
+            };
+            locks.iter().enumerate().map(of).collect::<Vec<LockSaturation>>()
+        };
+        let best = BestChange {
+            machine: "cascade-lake-2s24c2t".to_owned(),
+            threads: 96,
+            compared: 3,
+            variant: "split-4".to_owned(),
+            title: "the lock split in 4".to_owned(),
+            operations_per_s: 2e6,
+            interval: Some(Range { low: 1.8e6, high: 2.2e6 }),
+            recorded_operations_per_s: 1.6e6,
+            recorded_interval: Some(Range { low: 1.5e6, high: 1.7e6 }),
+            gain_share: 0.25,
+            within_intervals: false,
+        };
+        let machines = ["cascade-lake-2s24c2t", "ice-lake-8375c-2s32c2t"];
+        RecordedProgram {
+            gated: false,
+            today: Today {
+                threads: 2.0,
+                acquisitions_per_s: 386_000.0,
+                share_outside: 0.35,
+                share_asleep: 0.05,
+                locks: locks.clone(),
+                ..Today::default()
+            },
+            saturation: machines.into_iter().flat_map(saturation).collect(),
+            best_changes: vec![best],
+        }
+    }
+
+    #[test]
+    fn the_tables_fit_a_screen_of_80_columns() {
+        let of = answers();
+        let text = table(&of, &Screen::default());
+        assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
+        // The first five locks, the sum of the others, and four of each machine.
+        assert!(text.contains("3 more"), "{text}");
+        assert_eq!(text.matches("  160").count(), 5, "{text}");
+        assert_eq!(text.matches("99.0 %").count(), 8, "{text}");
+        let title = "Which lock saturates on cascade-lake-2s24c2t (not gated): busy";
+        assert!(text.contains(title), "{text}");
+        assert!(text.contains("0x55d0c0de0000 of store… │"), "{text}");
+        assert!(text.contains("split-4") && text.contains("+25.0 %, beyond the"), "{text}");
+        let gated = RecordedProgram { gated: true, ..of };
+        assert!(!table(&gated, &Screen::default()).contains("not gated"));
+    }
+
+    #[test]
+    fn markdown_has_the_same_tables_and_json_all_locks() {
+        let of = answers();
+        let text = markdown(&of, "### ");
+        assert_eq!(text.matches("### W").count(), 3, "{text}");
+        assert!(text.lines().filter(|line| line.starts_with('|')).count() > 12, "{text}");
+        let document = Document { recorded: Some(of), ..Document::default() };
+        let json: serde_json::Value = serde_json::from_str(&json(&document)).expect("JSON");
+        let recorded = &json["recorded"];
+        assert_eq!(recorded["today"]["locks"].as_array().map(Vec::len), Some(8));
+        assert_eq!(recorded["saturation"][0]["saturated_at_threads"], 24);
+        assert!(recorded["saturation"][1]["saturated_at_threads"].is_null());
+        assert_eq!(recorded["best_changes"][0]["interval"]["low"], 1.8e6);
+    }
+
+    #[test]
+    fn sentences_name_the_first_lock_and_a_gain_that_may_be_none() {
+        let mut of = answers();
+        of.best_changes[0].within_intervals = true;
+        let said = of.sentences().join("\n");
+        assert!(said.contains("saturates first, at 24 threads. (not gated)"), "{said}");
+        assert!(said.contains("within the intervals: it may give nothing"), "{said}");
+        of.best_changes[0].gain_share = -0.01;
+        of.saturation.iter_mut().for_each(|lock| lock.saturated_at_threads = None);
+        let said = of.sentences().join("\n");
+        assert!(said.contains("no lock saturates up to 96 threads"), "{said}");
+        assert!(said.contains("none of 3 changes gives more"), "{said}");
+    }
+}
