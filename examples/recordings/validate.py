@@ -3,6 +3,10 @@
 
     validate.py measure DIRECTORY LOCKYARD MEMCACHED_LOAD   measures this host, runs the programs
     validate.py predict DIRECTORY LOCKYARD                  predicts, and prints the tables
+    validate.py servers DIRECTORY LOCKYARD                  predicts for servers, prints the table
+    validate.py price DIRECTORY                             prints the price and the size
+
+`measure` goes on where it was ended.
 
 A prediction is compared by its speed-up: rate with N threads over the rate with the recorded
 number. For the programs whose times are known, the times that were found are beside them.
@@ -31,6 +35,14 @@ KNOWN = {
     "known: 2,000 + 20,000 ns, exponential": (2000, 20000, 1, 1, 0),
 }
 FROM = {1: [2], 2: [4, 8, 32]}
+
+# Beginnings of keys beside the plain rates.
+RECORDER, SIZE = "with the recorder: ", "size of "
+
+# Programs that are predicted for servers, with their recorded threads.
+SERVED = {"RocksDB": 2, "memcached": 2, "SQLite": 2, "C++ queue": 2, "Rust: memcached's load": 4}
+SERVERS = ["cascade-lake-2s24c2t", "milan-7r13-2s48c2t", "ice-lake-8375c-2s32c2t"]
+ON_SERVERS = [8, 24, 48, 96]
 
 
 def run(command, **options):
@@ -84,10 +96,11 @@ def programs(directory):
     return of
 
 
-def memcached(threads, load, directory, prefix=()):
+def memcached(threads, load, directory, prefix=(), before_load=()):
     """Runs a server under a load; returns the load's rate."""
     server = Memcached("memcached", load, directory)
-    return server.run(threads, Under(prefix=list(prefix)), requests=40000, depth=16).rate
+    under = Under(prefix=list(prefix))
+    return server.run(threads, under, requests=40000, depth=16, load=before_load).rate
 
 
 def file_of(directory, name, threads):
@@ -95,29 +108,103 @@ def file_of(directory, name, threads):
 
 
 def measure(directory, lockyard, load):
-    rates = {}
+    file = directory / "rates.json"
+    rates = json.loads(file.read_text()) if file.exists() else {}
     host = directory / "host.toml"
     if not host.exists():
         run([lockyard, "machines", "calibrate", "--anyway", "--out", str(host)])
-    record = lambda out: [lockyard, "record", "--host-machine", str(host), "--force", "--out", out]
+
+    def once(key, find):
+        """Finds a figure, unless it is known."""
+        if key not in rates:
+            rates[key] = find()
+            file.write_text(json.dumps(rates, indent=1))
+
+    def recorder(name, threads):
+        out = file_of(directory, name, threads)
+        return [lockyard, "record", "--host-machine", str(host), "--force", "--out", str(out), "--"]
+
+    def note_size(name, threads, text):
+        found = re.search(r"(\d+) acquisitions? of .* \(([0-9.]+) an acquisition\)", text)
+        if found:
+            rates[f"{SIZE}{name}/{threads}"] = [int(found[1]), float(found[2])]
+
+    def recorded(name, threads, command, rate):
+        done = run([*recorder(name, threads), *command(threads)])
+        note_size(name, threads, done.stderr)
+        return rate(done.stdout)
+
     for name, (command, rate) in programs(directory).items():
         first = 2 if name == "C++ queue" else 1
         for threads in [1, 2, 4, 8, 32]:
-            if threads >= first:
-                found = [rate(run(command(threads)).stdout) for _ in range(2)]
-                rates[f"{name}/{threads}"] = statistics.median(found)
-            if threads in FROM and threads >= first:
-                out = str(file_of(directory, name, threads))
-                rate(run([*record(out), "--", *command(threads)]).stdout)
+            if threads < first:
+                continue
+            plain = lambda: [rate(run(command(threads)).stdout) for _ in range(2)]
+            once(f"{name}/{threads}", lambda: statistics.median(plain()))
+            if threads in FROM:
+                find = lambda: recorded(name, threads, command, rate)
+                once(f"{RECORDER}{name}/{threads}", find)
     if load and shutil.which("memcached"):
         for threads in [1, 2, 4, 8]:
-            rates[f"memcached/{threads}"] = statistics.median(
-                [memcached(threads, load, directory) for _ in range(2)]
-            )
+            plain = lambda: [memcached(threads, load, directory) for _ in range(2)]
+            once(f"memcached/{threads}", lambda: statistics.median(plain()))
             if threads in FROM:
-                out = str(file_of(directory, "memcached", threads))
-                memcached(threads, load, directory, [*record(out), "--"])
-    (directory / "rates.json").write_text(json.dumps(rates, indent=1))
+                prefix = recorder("memcached", threads)
+                find = lambda: memcached(threads, load, directory, prefix)
+                once(f"{RECORDER}memcached/{threads}", find)
+                note_size("memcached", threads, (directory / "memcached.log").read_text())
+        name = "Rust: memcached's load"
+        find = lambda: memcached(2, load, directory, before_load=recorder(name, 4))
+        once(f"{RECORDER}{name}/4", find)
+        note_size(name, 4, (directory / "load.log").read_text())
+    file.write_text(json.dumps(rates, indent=1))
+
+
+def price(directory):
+    rates = json.loads((directory / "rates.json").read_text())
+    print("| program | threads | without | with |")
+    print("| --- | --- | --- | --- |")
+    for key, rate in rates.items():
+        name, _, threads = key.removeprefix(RECORDER).rpartition("/")
+        if key.startswith(RECORDER) and f"{name}/{threads}" in rates:
+            without = rates[f"{name}/{threads}"]
+            print(f"| {name} | {threads} | {without / 1e3:,.0f} k | {rate / 1e3:,.0f} k |")
+    print()
+    print("| program | threads | acquisitions with events | bytes each |")
+    print("| --- | --- | --- | --- |")
+    for key, size in rates.items():
+        if key.startswith(SIZE):
+            name, _, threads = key.removeprefix(SIZE).rpartition("/")
+            print(f"| {name} | {threads} | {size[0]:,} | {size[1]} |")
+
+
+def servers(directory, lockyard):
+    """Predicts the recordings for servers, also those that the gate refuses."""
+    head = " | ".join(map(str, ON_SERVERS))
+    print(f"| program | gate | machine | {head} threads |")
+    print("| --- | --- | --- " + "| --- " * len(ON_SERVERS) + "|")
+    for name, threads in SERVED.items():
+        file = file_of(directory, name, threads)
+        if not file.exists():
+            continue
+        command = [lockyard, "predict", str(file), "--ungated", "--format", "json"]
+        command += ["-m", ",".join(SERVERS), "-t", ",".join(map(str, ON_SERVERS))]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=3000)
+        if done.returncode != 0:
+            print(f"| {name} | {done.stderr.strip()[-200:]} | | | | | |")
+            continue
+        found = json.loads(done.stdout)
+        gate = found["environment"]["gate"]
+        off = re.search(r"\(([-+][0-9.]+ %);", gate)
+        gate = f"{'passed' if 'passed' in gate else 'refused'}, {off[1] if off else 'no figure'}"
+        for machine in SERVERS:
+            rows = {r["threads"]: r["predicted"] for r in found["rows"] if r["machine"] == machine}
+            cells = " | ".join(si(rows[threads]) for threads in ON_SERVERS)
+            print(f"| {name} | {gate} | {machine} | {cells} |", flush=True)
+
+
+def si(rate):
+    return f"{rate / 1e6:.3g} M" if rate >= 1e6 else f"{rate / 1e3:.3g} k"
 
 
 def predict(directory, lockyard):
@@ -125,7 +212,8 @@ def predict(directory, lockyard):
     errors, gates = [], []
     print("| program | recorded | gate | predicted for | speed-up | measured | error |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
-    for name in dict.fromkeys(key.split("/")[0] for key in rates):
+    plain = [key for key in rates if not key.startswith((RECORDER, SIZE))]
+    for name in dict.fromkeys(key.split("/")[0] for key in plain):
         for recorded, wanted in FROM.items():
             file = file_of(directory, name, recorded)
             if not file.exists():
@@ -180,14 +268,17 @@ def predict(directory, lockyard):
 
 
 def main(words):
-    if len(words) < 3 or words[0] not in ("measure", "predict"):
+    least = {"measure": 3, "predict": 3, "servers": 3, "price": 2}
+    if not words or len(words) < least.get(words[0], 99):
         raise SystemExit(__doc__)
     directory = Path(words[1])
     if words[0] == "measure":
         directory.mkdir(parents=True, exist_ok=True)
         measure(directory, words[2], words[3] if len(words) > 3 else None)
+    elif words[0] == "price":
+        price(directory)
     else:
-        predict(directory, words[2])
+        {"predict": predict, "servers": servers}[words[0]](directory, words[2])
 
 
 if __name__ == "__main__":
