@@ -18,7 +18,7 @@
 //! | 5, 6 | off CPU: slept, or not | time |
 //! | 7 | recorder | time |
 
-use crate::recording::{About, Costs, Event, How, Recording, Window};
+use crate::recording::{About, Event, How, Recording, Window};
 use lockyard_support::{InputError, printable, read_file};
 use std::collections::HashMap;
 use std::path::Path;
@@ -153,12 +153,10 @@ fn line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
 }
 
 fn check_about(about: &About) -> Result<(), String> {
-    let Costs { hold, think, counted, plain, wakeup, park, wake_nobody, wake } = about.costs;
-    let costs = [hold, think, counted, plain, wakeup, park, wake_nobody, wake];
     if !about.seconds.is_finite() || about.seconds < 0.0 {
         return Err(format!("`seconds` is {}; allowed: 0 or more", about.seconds));
     }
-    if costs.iter().any(|cost| !cost.is_finite() || !(0.0..1e6).contains(cost)) {
+    if !about.costs.are_in_range() {
         return Err("a number of `costs` is out of range; allowed: 0 to 1e6 ns".to_owned());
     }
     for (name, count) in [("locks", about.locks.len()), ("sites", about.sites.len())] {

@@ -93,6 +93,34 @@ pub struct Costs {
     pub wake: f64,
 }
 
+impl Costs {
+    /// Upper bound of each cost, in nanoseconds.
+    pub const BOUND: f64 = 1e6;
+
+    /// Returns true if each cost is in the range that a recording may have.
+    pub fn are_in_range(self) -> bool {
+        self.each().into_iter().all(is_cost)
+    }
+
+    /// Returns the costs with 0, for "not known", in place of each that is out of range. On a busy
+    /// host a wake-up can take longer than [`BOUND`](Self::BOUND).
+    #[must_use]
+    pub fn in_range(self) -> Self {
+        let known = |cost| if is_cost(cost) { cost } else { 0.0 };
+        let [hold, think, counted, plain, wakeup, park, wake_nobody, wake] = self.each().map(known);
+        Costs { hold, think, counted, plain, wakeup, park, wake_nobody, wake }
+    }
+
+    fn each(self) -> [f64; 8] {
+        let Costs { hold, think, counted, plain, wakeup, park, wake_nobody, wake } = self;
+        [hold, think, counted, plain, wakeup, park, wake_nobody, wake]
+    }
+}
+
+fn is_cost(cost: f64) -> bool {
+    (0.0..Costs::BOUND).contains(&cost)
+}
+
 /// Consecutive events of a thread.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Window {
@@ -190,5 +218,18 @@ impl Window {
     /// Returns the number of acquisitions in the window.
     pub fn acquired(&self) -> u64 {
         self.events.iter().filter(|event| matches!(event, Event::Acquired { .. })).count() as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Costs;
+
+    #[test]
+    fn a_cost_out_of_range_is_not_known() {
+        let costs = Costs { hold: 20.0, wakeup: 1_178_215.0, park: f64::NAN, ..Costs::default() };
+        assert!(!costs.are_in_range());
+        assert_eq!(costs.in_range(), Costs { hold: 20.0, ..Costs::default() });
+        assert!(costs.in_range().are_in_range());
     }
 }

@@ -176,13 +176,14 @@ struct InTicks {
 }
 
 fn in_ns(costs: &InTicks, ticks_per_ns: f64) -> Costs {
-    Costs {
+    let all = Costs {
         hold: costs.hold / ticks_per_ns,
         think: costs.think / ticks_per_ns,
         counted: costs.counted / ticks_per_ns,
         plain: costs.plain / ticks_per_ns,
         ..sleeps()
-    }
+    };
+    all.in_range()
 }
 
 /// Measures the costs of the recording: of a pair that is counted, and of events, each in a process
