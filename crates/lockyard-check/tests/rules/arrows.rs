@@ -62,7 +62,7 @@ const WALLS: &[Wall] = &[
     ),
     wall("lockyard-results", &["lockyard-support", "lockyard-scenarios"], &[]),
     wall("lockyard-recording", &["lockyard-support", "lockyard-scenarios"], &[]),
-    wall("lockyard-report", &["lockyard-sim", "lockyard-results"], &[]),
+    wall("lockyard-report", &["lockyard-support", "lockyard-sim", "lockyard-results"], &[]),
     wall(
         "lockyard-predict",
         &[

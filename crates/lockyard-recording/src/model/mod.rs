@@ -93,7 +93,11 @@ impl Model {
         shares.circular = groups::without_circles(&groups, &mut runs);
         data::add_costs(&mut groups, &runs);
         let classes = chain::classes(&runs, &mut shares);
-        let today = today::of(&runs, &groups);
+        let locks: Vec<Vec<u32>> = groups
+            .iter()
+            .map(|group| group.locks.iter().map(|(lock, _)| *lock).collect())
+            .collect();
+        let today = today::of(runs.iter().map(|run| &run.spent), &locks);
         let (threads, rate) = (phase.threads, phase.rate * (1.0 - shares.read_write));
         Ok(Model { threads, rate, classes, groups, shares, today })
     }

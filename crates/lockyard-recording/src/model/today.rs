@@ -1,8 +1,6 @@
 //! Where the time of the recorded threads goes: outside of locks, asleep, under each lock, in
 //! waits for each lock. The cost of events is taken off.
 
-use super::groups::Group;
-use super::visits::Run;
 use crate::recording::Costs;
 use std::collections::{BTreeMap, HashMap};
 
@@ -97,15 +95,15 @@ impl Spent {
     }
 }
 
-/// Returns the shares of all runs' time.
-pub(super) fn of(runs: &[Run], groups: &[Group]) -> Today {
+/// Returns the shares of the time that runs spent. `groups` has the locks of each group.
+pub(super) fn of<'a>(runs: impl Iterator<Item = &'a Spent>, groups: &[Vec<u32>]) -> Today {
     let of_lock: HashMap<u32, usize> = groups
         .iter()
         .enumerate()
-        .flat_map(|(index, group)| group.locks.iter().map(move |(lock, _)| (*lock, index)))
+        .flat_map(|(index, group)| group.iter().map(move |lock| (*lock, index)))
         .collect();
     let mut today = Today { groups: vec![GroupTime::default(); groups.len()], ..Today::default() };
-    for spent in runs.iter().map(|run| &run.spent) {
+    for spent in runs {
         today.outside += spent.outside;
         today.slept += spent.slept;
         today.preempted += spent.preempted;

@@ -12,10 +12,12 @@ use std::sync::Arc;
 /// Maximum length of the list of tasks' classes.
 const MOST_TASKS: usize = 256;
 
-/// Times that several variants of a recording share: of a kind of visit (its address in the model),
-/// before one of its operations, with a correction.
+/// A kind of visit (its address in the model), one of its operations, and the bits of a correction.
+type Key = (*const VisitModel, usize, u64);
+
+/// Times that several variants of a recording share: before the key's operation, corrected.
 #[derive(Debug, Default)]
-pub(super) struct SharedTimes(RefCell<HashMap<(*const VisitModel, usize, u64), Arc<Times>>>);
+pub(super) struct SharedTimes(RefCell<HashMap<Key, Arc<Times>>>);
 
 impl SharedTimes {
     /// Returns the times of a key, made at its first use.
