@@ -6,12 +6,12 @@ use crate::value::{Value, ly_drop_fn};
 use core::ffi::{c_int, c_void};
 use core::ptr::null_mut;
 use lockyard_tables::buffers::{Configuration, GetError, Key};
-use lockyard_tables::{Buffer, BufferCache};
+use lockyard_tables::{Block, BlockCache};
 
 /// Cache of buffers. A hit takes no lock. Unused buffers stay until their memory is needed.
 #[derive(Debug)]
 pub struct ly_bufs_t {
-    cache: BufferCache<Value>,
+    cache: BlockCache<Value>,
     drop: ly_drop_fn,
 }
 
@@ -26,7 +26,7 @@ pub struct ly_buf_t {
     pub words_: [u64; 3],
 }
 
-handle!(ly_buf_t, Buffer<'static, Value>);
+handle!(ly_buf_t, Block<'static, Value>);
 
 /// A function that makes the contents of a buffer, and stores their pointer in `value`. Returns 0,
 /// or a number that `ly_bufs_get` returns. It runs outside all locks, and may use the cache for
@@ -51,7 +51,7 @@ pub type ly_fill_fn = Option<
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ly_bufs_create(limit: u64, drop: ly_drop_fn) -> *mut ly_bufs_t {
     let limit = if limit == 0 { u64::MAX } else { limit };
-    let cache = BufferCache::new(Configuration::DEFAULT.with_limit(limit));
+    let cache = BlockCache::new(Configuration::DEFAULT.with_limit(limit));
     on_heap(ly_bufs_t { cache, drop })
 }
 
@@ -119,7 +119,7 @@ pub unsafe extern "C" fn ly_bufs_get(
 /// # Safety
 ///
 /// As for [`fill`].
-unsafe fn put(buf: *mut ly_buf_t, found: Buffer<'static, Value>, function: &str) {
+unsafe fn put(buf: *mut ly_buf_t, found: Block<'static, Value>, function: &str) {
     // SAFETY: the caller's promise.
     unsafe { fill(buf, found, function) };
 }

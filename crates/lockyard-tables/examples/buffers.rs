@@ -18,7 +18,7 @@ use clock::{cpu_time, per};
 use counting::memory;
 use lockyard::Native;
 use lockyard_tables::buffers::{
-    Before, BufferCache, Configuration, Hash256, Key, MoveToFront, OnMiss, Outside, ReferencedBit,
+    Before, BlockCache, Configuration, Hash256, Key, MoveToFront, OnMiss, Outside, ReferencedBit,
     Standard, Switches, TreePerGroup, WideHash, With,
 };
 use std::convert::Infallible;
@@ -35,7 +35,7 @@ fn key(number: u64) -> Key {
 fn fill<S: Switches<Native>>(name: &str, buffers: u64) {
     let before = memory();
     let fresh = before.1 < 16 << 20;
-    let cache = BufferCache::<(), S, Native>::new(Configuration::DEFAULT);
+    let cache = BlockCache::<(), S, Native>::new(Configuration::DEFAULT);
     let begin = cpu_time();
     for number in 0..buffers {
         assert!(cache.get_or_fill(key(number), || Ok::<_, Infallible>(())).is_ok());
@@ -71,8 +71,7 @@ fn fill<S: Switches<Native>>(name: &str, buffers: u64) {
 
 /// Moves `churn` buffers through a cache for a million; prints the memory at ten moments.
 fn churn(churn: u64) {
-    let cache =
-        lockyard_tables::BufferCache::<u64>::new(Configuration::DEFAULT.with_limit(MILLION));
+    let cache = lockyard_tables::BlockCache::<u64>::new(Configuration::DEFAULT.with_limit(MILLION));
     let mut most_waiting = 0;
     println!(
         "{:>12} {:>10} {:>14} {:>12} {:>8}",

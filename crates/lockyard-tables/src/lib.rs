@@ -11,6 +11,7 @@ pub mod connections;
 pub mod id_table;
 mod memory;
 pub mod on;
+mod seed;
 pub mod statistics;
 #[cfg(feature = "std")]
 mod with_slots;

@@ -36,6 +36,14 @@ pub type IdTable<T, H, C = NoContext> = id_table::IdTable<T, id_table::Rcu, H, C
 /// An object of an [`IdTable`], locked.
 pub type IdEntry<'t, T, H, C = NoContext> = id_table::Entry<'t, T, id_table::Rcu, H, C>;
 
+/// A [table](connections::Connections) with any keys, whose look-ups take no lock and read in place,
+/// on host `H`. The default hasher is a random [`Seed`](connections::Seed).
+pub type Connections<K, V, H, S = connections::Seed, C = NoContext> =
+    connections::Connections<K, V, S, connections::InPlace, H, C>;
+/// A reference to an entry of a [`Connections`].
+pub type Held<'t, K, V, H, S = connections::Seed, C = NoContext> =
+    connections::Held<'t, K, V, S, connections::InPlace, H, C>;
+
 /// A [connection table](connections::ConnectionTable) whose look-ups take no lock, on host `H`.
 pub type ConnectionTable<T, H, C = NoContext> =
     connections::ConnectionTable<T, connections::Rcu, H, C>;
@@ -44,6 +52,12 @@ pub type Connection<'t, T, H, C = NoContext> =
     connections::Connection<'t, T, connections::Rcu, H, C>;
 
 /// A [buffer cache](buffers::BufferCache) with the standard switches, on host `H`.
-pub type BufferCache<T, H, C = NoContext> = buffers::BufferCache<T, buffers::Standard, H, C>;
+pub type BufferCache<K, T, H, B = crate::seed::Seed, C = NoContext> =
+    buffers::BufferCache<K, T, B, buffers::Standard, H, C>;
 /// A reference to a buffer of a [`BufferCache`].
-pub type Buffer<'c, T, H, C = NoContext> = buffers::Buffer<'c, T, buffers::Standard, H, C>;
+pub type Buffer<'c, K, T, H, B = crate::seed::Seed, C = NoContext> =
+    buffers::Buffer<'c, K, T, B, buffers::Standard, H, C>;
+/// A [cache of blocks](buffers::BlockCache) with the standard switches, on host `H`.
+pub type BlockCache<T, H, C = NoContext> = buffers::BlockCache<T, buffers::Standard, H, C>;
+/// A reference to a buffer of a [`BlockCache`].
+pub type Block<'c, T, H, C = NoContext> = buffers::Block<'c, T, buffers::Standard, H, C>;

@@ -19,6 +19,13 @@ pub type IdTable<T> = on::IdTable<T, Native>;
 /// An object of an [`IdTable`], locked.
 pub type IdEntry<'t, T> = on::IdEntry<'t, T, Native>;
 
+/// A table with any keys, looked up without a lock: see [`connections`](crate::connections).
+///
+/// For a host of your own, or with a context: [`on::Connections`].
+pub type Connections<K, V, S = crate::connections::Seed> = on::Connections<K, V, Native, S>;
+/// A reference to an entry of a [`Connections`].
+pub type Held<'t, K, V, S = crate::connections::Seed> = on::Held<'t, K, V, Native, S>;
+
 /// A table of connections, looked up without a lock: see [`connections`](crate::connections).
 ///
 /// For a host of your own, or with a context: [`on::ConnectionTable`].
@@ -28,7 +35,13 @@ pub type Connection<'t, T> = on::Connection<'t, T, Native>;
 
 /// A cache of buffers, looked up without a lock: see [`buffers`](crate::buffers).
 ///
-/// For a host of your own, or with a context: [`on::BufferCache`].
-pub type BufferCache<T> = on::BufferCache<T, Native>;
+/// For a hasher or a host of your own, or with a context: [`on::BufferCache`].
+pub type BufferCache<K, T> = on::BufferCache<K, T, Native>;
 /// A reference to a buffer of a [`BufferCache`].
-pub type Buffer<'c, T> = on::Buffer<'c, T, Native>;
+pub type Buffer<'c, K, T> = on::Buffer<'c, K, T, Native>;
+/// A cache of blocks of groups: see [`buffers`](crate::buffers).
+///
+/// For a host of your own, or with a context: [`on::BlockCache`].
+pub type BlockCache<T> = on::BlockCache<T, Native>;
+/// A reference to a buffer of a [`BlockCache`].
+pub type Block<'c, T> = on::Block<'c, T, Native>;

@@ -89,8 +89,10 @@ pub mod absent {
         pub struct LockRef;
         pub struct Domain;
         pub struct IdTable;
+        pub struct Connections;
         pub struct ConnectionTable;
         pub struct BufferCache;
+        pub struct BlockCache;
         pub struct Statistics;
     }
     #[allow(unused_imports)]
@@ -102,7 +104,8 @@ pub mod absent {
     /// All of them, and those that are there.
     pub type All = (
         (QSpinLock, PvQSpinLock, PvTicketLock, ChosenLock, LockRef),
-        (Domain, IdTable, ConnectionTable, BufferCache, Statistics),
+        (Domain, IdTable, Connections, ConnectionTable),
+        (BufferCache, BlockCache, Statistics),
         (TicketLock<u32>, TestAndSetLock<u32>, PageRef),
     );
 }

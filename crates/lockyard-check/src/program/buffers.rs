@@ -6,7 +6,7 @@ use super::parts::{Outcome, Program, Seen, linger};
 use crate::finding::{COUNT, FREED};
 use crate::{hooks, ration};
 use lockyard::platform::HostWithSlots;
-use lockyard_tables::buffers::{Buffer, BufferCache, Configuration, Groups, Key, Switches};
+use lockyard_tables::buffers::{Block, BlockCache, Configuration, Groups, Key, Switches};
 use std::alloc::Layout;
 use std::ops::Deref;
 use std::ptr::NonNull;
@@ -51,7 +51,7 @@ fn key(k: usize) -> Key {
 
 /// A cache in memory from the host. The program uses the cache before it has its own final address.
 /// A simulated machine knows only memory from its host.
-struct Placed<S: Switches<H>, H: HostWithSlots>(NonNull<BufferCache<Canary<H>, S, H>>);
+struct Placed<S: Switches<H>, H: HostWithSlots>(NonNull<BlockCache<Canary<H>, S, H>>);
 
 // SAFETY: it owns the cache, which is `Send` and `Sync`.
 unsafe impl<S: Switches<H>, H: HostWithSlots> Send for Placed<S, H> {}
@@ -59,7 +59,7 @@ unsafe impl<S: Switches<H>, H: HostWithSlots> Send for Placed<S, H> {}
 unsafe impl<S: Switches<H>, H: HostWithSlots> Sync for Placed<S, H> {}
 
 impl<S: Switches<H>, H: HostWithSlots> Placed<S, H> {
-    fn new(cache: BufferCache<Canary<H>, S, H>) -> Self {
+    fn new(cache: BlockCache<Canary<H>, S, H>) -> Self {
         let memory = H::allocate(Layout::for_value(&cache), None).expect("there is memory").cast();
         // SAFETY: the memory is for a cache.
         unsafe { memory.write(cache) };
@@ -68,7 +68,7 @@ impl<S: Switches<H>, H: HostWithSlots> Placed<S, H> {
 }
 
 impl<S: Switches<H>, H: HostWithSlots> Deref for Placed<S, H> {
-    type Target = BufferCache<Canary<H>, S, H>;
+    type Target = BlockCache<Canary<H>, S, H>;
     fn deref(&self) -> &Self::Target {
         // SAFETY: alive until `drop`.
         unsafe { self.0.as_ref() }
@@ -106,9 +106,9 @@ pub struct BufferProgram<S: Switches<H>, H: HostWithSlots, const THERE: usize> {
 
 impl<S: Switches<H>, H: HostWithSlots, const THERE: usize> BufferProgram<S, H, THERE> {
     /// Checks a handle.
-    fn look_at(&self, k: usize, buffer: &Buffer<'_, Canary<H>, S, H>) {
+    fn look_at(&self, k: usize, buffer: &Block<'_, Canary<H>, S, H>) {
         buffer.must_be_alive();
-        assert!(buffer.key() == key(k), "{COUNT}another buffer was found");
+        assert!(*buffer.key() == key(k), "{COUNT}another buffer was found");
         if !self.ops.iter().any(|op| op.may_remove(k)) {
             let place = std::ptr::from_ref(&**buffer).addr();
             let before = self.places[k].swap(place, Plain::Relaxed);
@@ -116,7 +116,7 @@ impl<S: Switches<H>, H: HostWithSlots, const THERE: usize> BufferProgram<S, H, T
         }
     }
 
-    fn find(&self, k: usize) -> Option<Buffer<'_, Canary<H>, S, H>> {
+    fn find(&self, k: usize) -> Option<Block<'_, Canary<H>, S, H>> {
         let found = self.cache.look_up(key(k));
         match &found {
             Some(found) => self.look_at(k, found),
@@ -128,7 +128,7 @@ impl<S: Switches<H>, H: HostWithSlots, const THERE: usize> BufferProgram<S, H, T
         found
     }
 
-    fn get(&self, thread: usize, k: usize, fails: bool) -> Option<Buffer<'_, Canary<H>, S, H>> {
+    fn get(&self, thread: usize, k: usize, fails: bool) -> Option<Block<'_, Canary<H>, S, H>> {
         let mut fillings = 0;
         let got = self.cache.get_or_fill(key(k), || {
             fillings += 1;
@@ -159,7 +159,7 @@ impl<S: Switches<H>, H: HostWithSlots, const THERE: usize> Program for BufferPro
         ration::begin();
         let alive = Arc::new(AtomicI64::new(0));
         let one_list = Configuration::DEFAULT.with_groups(Groups::MIN);
-        let cache = Placed::new(BufferCache::with_configuration(one_list));
+        let cache = Placed::new(BlockCache::with_configuration(one_list));
         if THERE > 0 {
             cache.start().expect("there is memory");
         }

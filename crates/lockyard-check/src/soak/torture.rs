@@ -18,7 +18,7 @@ use lockyard::{Domain, LockRef, Native, RawSpinLock};
 use lockyard_controls::DoesNotExclude;
 use lockyard_tables::buffers::{Configuration, GetError, Key};
 use lockyard_tables::connections::{Bits, NEVER, Tuple};
-use lockyard_tables::{BufferCache, ConnectionTable, IdTable};
+use lockyard_tables::{BlockCache, ConnectionTable, IdTable};
 use std::net::Ipv4Addr;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -131,7 +131,7 @@ struct World {
     domain: Domain,
     newest: AtomicU64,
     connections: ConnectionTable<u64>,
-    buffers: BufferCache<u64>,
+    buffers: BlockCache<u64>,
 }
 
 /// Maximum number of buffers, which is less than the number of keys.
@@ -166,7 +166,7 @@ impl World {
             domain: Domain::new(),
             newest: AtomicU64::new(0),
             connections: ConnectionTable::new(Bits::for_connections(KEYS)),
-            buffers: BufferCache::new(Configuration::DEFAULT.with_limit(BUFFERS)),
+            buffers: BlockCache::new(Configuration::DEFAULT.with_limit(BUFFERS)),
         }
     }
 

@@ -18,7 +18,7 @@ use lockyard_check::program::BufferProgram;
 use lockyard_check::ration::{self, Rationed};
 use lockyard_sim::Simulated;
 use lockyard_tables::buffers::{
-    BufferCache, Configuration, EveryCall, FixedHash, GetError, Groups, Index, Key, MoveToFront,
+    BlockCache, Configuration, EveryCall, FixedHash, GetError, Groups, Index, Key, MoveToFront,
     OnMiss, Outside, ReferencedBit, Switches, TreePerGroup, UnderLock, WideHash, With,
 };
 use std::sync::Arc;
@@ -133,7 +133,7 @@ fn a_cache_behind_a_lock_that_does_not_exclude_is_noticed() {
 #[test]
 fn two_first_misses_make_the_shards_once() {
     type H = Hooked<Checked, Rationed>;
-    type Cache = BufferCache<u32, With<OnMiss, Outside, MoveToFront, FixedHash<0, TestAndSet>>, H>;
+    type Cache = BlockCache<u32, With<OnMiss, Outside, MoveToFront, FixedHash<0, TestAndSet>>, H>;
     let explored = explore(2, Bounds::preemptions(3), || {
         Checked::begin();
         ration::begin();
@@ -159,7 +159,7 @@ fn whichever_allocation_fails<S: Switches<Hooked<Native, Rationed>>>(least: u64)
         ration::begin();
         ration::fail_after(failing);
         let groups = Configuration::DEFAULT.with_groups(Groups::MIN).with_limit(14);
-        let cache = BufferCache::<Vec<u64>, S, H>::with_configuration(groups);
+        let cache = BlockCache::<Vec<u64>, S, H>::with_configuration(groups);
         let mut refused = 0;
         for block in 0..24 {
             let key = Key::new(0, block);

@@ -307,9 +307,11 @@ const NO_VARIANCE: &[(&str, &str)] = &[
     ("lockyard-tables OneRecord", INSIDE),
     ("lockyard-tables Record", INSIDE),
     ("lockyard-tables Refused", "an error that holds a connection, which is invariant"),
+    ("lockyard-tables Room", INSIDE),
     ("lockyard-tables Shard", INSIDE),
     ("lockyard-tables Shards", INSIDE),
     ("lockyard-tables TreePerGroup", MARKER),
+    ("lockyard-tables Wanted", INSIDE),
     ("lockyard-tables WideHash", MARKER),
     ("lockyard-tables Why", "an error that holds a connection, which is invariant"),
 ];

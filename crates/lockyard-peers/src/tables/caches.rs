@@ -10,8 +10,9 @@
 use super::look_up::{IdHash, Object, value};
 use super::subject::{Subject, SubjectRole, SubjectRow, rows};
 use super::work::{Done, Load, Worker, draws};
+use lockyard::Native;
 use lockyard_tables::buffers::{Configuration, Key};
-use lockyard_tables::{Buffer, BufferCache};
+use lockyard_tables::{Block, BlockCache, on};
 use quick_cache::{Lifecycle, UnitWeighter};
 use std::sync::Arc;
 
@@ -189,18 +190,18 @@ impl CacheHit for Quick {
 }
 
 /// Ours, with a limit and the default switches.
-struct Ours(BufferCache<Object>);
+struct Ours(BlockCache<Object>);
 
 impl Ours {
     #[inline(always)]
-    fn get_or_make(&self, key: u64) -> Buffer<'_, Object> {
+    fn get_or_make(&self, key: u64) -> Block<'_, Object> {
         let object = || Ok::<_, std::convert::Infallible>(Object::numbered(key));
         let found = self.0.get_or_fill(Key::new(0, key), object);
         found.unwrap_or_else(|_| panic!("there is memory, and a buffer that nobody references"))
     }
 }
 
-fn place(buffer: &Buffer<Object>) -> usize {
+fn place(buffer: &Block<Object>) -> usize {
     core::ptr::from_ref::<Object>(buffer).addr()
 }
 
@@ -208,7 +209,7 @@ impl CacheHit for Ours {
     const PINS: bool = true;
 
     fn new(capacity: u64) -> Ours {
-        Ours(BufferCache::with_configuration(Configuration::DEFAULT.with_limit(capacity)))
+        Ours(BlockCache::with_configuration(Configuration::DEFAULT.with_limit(capacity)))
     }
     #[inline(always)]
     fn get(&self, key: u64) -> (u64, bool) {
@@ -229,6 +230,43 @@ impl CacheHit for Ours {
     }
 }
 
+/// Ours with any keys, and the hash of the others.
+struct OursKeyed(on::BufferCache<u64, Object, Native, IdHash>);
+
+impl OursKeyed {
+    #[inline(always)]
+    fn get_or_make(&self, key: u64) -> on::Buffer<'_, u64, Object, Native, IdHash> {
+        let object = || Ok::<_, std::convert::Infallible>(Object::numbered(key));
+        let found = self.0.get_or_fill(key, object);
+        found.unwrap_or_else(|_| panic!("there is memory, and a buffer that nobody references"))
+    }
+}
+
+impl CacheHit for OursKeyed {
+    const PINS: bool = true;
+
+    fn new(capacity: u64) -> OursKeyed {
+        let limit = Configuration::DEFAULT.with_limit(capacity);
+        OursKeyed(on::BufferCache::with_configuration(limit))
+    }
+    #[inline(always)]
+    fn get(&self, key: u64) -> (u64, bool) {
+        match self.0.look_up(key) {
+            Some(found) => (found.value, true),
+            None => (self.get_or_make(key).value, false),
+        }
+    }
+    fn pin(&self, key: u64) -> usize {
+        let found = self.get_or_make(key);
+        let address = core::ptr::from_ref::<Object>(&found).addr();
+        std::mem::forget(found);
+        address
+    }
+    fn address(&self, key: u64) -> Option<usize> {
+        self.0.look_up(key).map(|found| core::ptr::from_ref::<Object>(&found).addr())
+    }
+}
+
 macro_rules! caches {
     ($($tokens:tt)*) => {{
         use cache as table;
@@ -241,6 +279,8 @@ pub(super) const ROWS: &[SubjectRow] = caches! {
     "buffers", Ours, "lockyard", "MIT OR Apache-2.0", Ours,
         "chains walked inside an epoch, a lockref in each buffer; \
          second chance decides what is evicted; a referenced buffer never is";
+    "buffers-keyed", Ours, "lockyard", "MIT OR Apache-2.0", OursKeyed,
+        "the same with any keys and the hash of the others";
     "moka", Peer, "moka 0.12.16", "(MIT OR Apache-2.0) AND Apache-2.0", Moka,
         "frequency decides what is admitted and recency what is evicted (W-TinyLFU); \
          hits are noted in a queue that is drained now and then; bounded in time and by weights; \

@@ -3,7 +3,7 @@
 use super::cache::{BufferCache, EntryOf, Part};
 use super::entry::Entry;
 use super::index::Index;
-use super::key::Key;
+use super::key::{CacheKey, Hashes};
 use super::switches::{Promote, Switches};
 use super::wanted::Wanted;
 use core::fmt;
@@ -17,24 +17,46 @@ use lockyard::{Context, NoContext};
 ///
 /// Cloning and dropping each cost one compare-exchange of the buffer's lockref. Once the buffer has
 /// left the cache, the last handle drops the value. A buffer in the cache stays there.
-pub struct Buffer<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context = NoContext> {
-    cache: &'c BufferCache<T, S, H, C>,
-    entry: NonNull<EntryOf<T, S, H, C>>,
+pub struct Buffer<
+    'c,
+    Q: CacheKey,
+    T: Send + Sync,
+    B: Hashes<Q>,
+    S: Switches<H, Q>,
+    H: HostWithSlots,
+    C: Context = NoContext,
+> {
+    cache: &'c BufferCache<Q, T, B, S, H, C>,
+    entry: NonNull<EntryOf<Q, T, S, H, C>>,
 }
 
 // SAFETY: a handle gives access to `&T`, and the last handle drops the `T` in its own thread. `T`
 // is `Send` and `Sync`. The rest of an entry is words.
-unsafe impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Send
-    for Buffer<'_, T, S, H, C>
+unsafe impl<
+    Q: CacheKey,
+    T: Send + Sync,
+    B: Hashes<Q>,
+    S: Switches<H, Q>,
+    H: HostWithSlots,
+    C: Context,
+> Send for Buffer<'_, Q, T, B, S, H, C>
 {
 }
 // SAFETY: as above.
-unsafe impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Sync
-    for Buffer<'_, T, S, H, C>
+unsafe impl<
+    Q: CacheKey,
+    T: Send + Sync,
+    B: Hashes<Q>,
+    S: Switches<H, Q>,
+    H: HostWithSlots,
+    C: Context,
+> Sync for Buffer<'_, Q, T, B, S, H, C>
 {
 }
 
-impl<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Buffer<'c, T, S, H, C> {
+impl<'c, Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSlots, C: Context>
+    Buffer<'c, Q, T, B, S, H, C>
+{
     /// Makes a handle that has a reference. Only the caller may use the handle until it is
     /// [ready](Self::hit).
     ///
@@ -43,14 +65,14 @@ impl<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Buffer<'c
     /// The entry belongs to the cache, and the caller passes on a reference to it.
     #[inline(always)]
     pub(super) unsafe fn new(
-        cache: &'c BufferCache<T, S, H, C>,
-        entry: NonNull<EntryOf<T, S, H, C>>,
+        cache: &'c BufferCache<Q, T, B, S, H, C>,
+        entry: NonNull<EntryOf<Q, T, S, H, C>>,
     ) -> Self {
         Buffer { cache, entry }
     }
 
     #[inline(always)]
-    pub(super) fn entry(&self) -> &EntryOf<T, S, H, C> {
+    pub(super) fn entry(&self) -> &EntryOf<Q, T, S, H, C> {
         // SAFETY: the handle has a reference.
         unsafe { self.entry.as_ref() }
     }
@@ -83,9 +105,12 @@ impl<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Buffer<'c
 
     /// Runs `f` under the lock of the buffer's shard, if the buffer is in the cache. `f` gets the
     /// shard, the state of all shards, and the wanted key with its hash.
-    fn under_lock<R>(&self, f: impl FnOnce(Part<'_, S, H, C>, &Wanted) -> R) -> Option<R> {
+    fn under_lock<R>(
+        &self,
+        f: impl FnOnce(Part<'_, Q, S, H, C>, &Wanted<'_, Q>) -> R,
+    ) -> Option<R> {
         let shards = self.cache.shards()?;
-        let wanted = Wanted::new(self.key());
+        let wanted = self.cache.wanted_of(self.entry());
         // SAFETY: published shards live as long as the cache.
         let part = unsafe { self.cache.part(shards, &wanted) };
         part.shard.locked(|| {
@@ -96,7 +121,7 @@ impl<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Buffer<'c
     }
 
     /// Returns the key of the buffer, which says where its contents come from.
-    pub fn key(&self) -> Key {
+    pub fn key(&self) -> &Q {
         self.entry().key()
     }
 
@@ -111,7 +136,7 @@ impl<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Buffer<'c
     pub fn remove(&self) -> bool {
         let removed = self.under_lock(|part, wanted| {
             // SAFETY: the shard's lock is held, and the buffer is in the index and in the list.
-            unsafe { BufferCache::<T, S, H, C>::take_out(part, wanted, self.entry) };
+            unsafe { BufferCache::<Q, T, B, S, H, C>::take_out(part, wanted, self.entry) };
         });
         if removed.is_some() {
             let last = self.entry().put();
@@ -121,8 +146,8 @@ impl<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Buffer<'c
     }
 }
 
-impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Deref
-    for Buffer<'_, T, S, H, C>
+impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSlots, C: Context>
+    Deref for Buffer<'_, Q, T, B, S, H, C>
 {
     type Target = T;
     #[inline]
@@ -133,8 +158,8 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Deref
     }
 }
 
-impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Clone
-    for Buffer<'_, T, S, H, C>
+impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSlots, C: Context>
+    Clone for Buffer<'_, Q, T, B, S, H, C>
 {
     fn clone(&self) -> Self {
         self.entry().get_another();
@@ -142,7 +167,9 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Clone
     }
 }
 
-impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Drop for Buffer<'_, T, S, H, C> {
+impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSlots, C: Context>
+    Drop for Buffer<'_, Q, T, B, S, H, C>
+{
     #[inline]
     fn drop(&mut self) {
         if self.entry().put() {
@@ -153,12 +180,18 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Drop for Buff
     }
 }
 
-impl<T: Send + Sync + fmt::Debug, S: Switches<H>, H: HostWithSlots, C: Context> fmt::Debug
-    for Buffer<'_, T, S, H, C>
+impl<Q, T, B, S, H, C> fmt::Debug for Buffer<'_, Q, T, B, S, H, C>
+where
+    Q: CacheKey + fmt::Debug,
+    T: Send + Sync + fmt::Debug,
+    B: Hashes<Q>,
+    S: Switches<H, Q>,
+    H: HostWithSlots,
+    C: Context,
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Buffer")
-            .field("key", &self.key())
+            .field("key", self.key())
             .field("cached", &self.is_cached())
             .field("value", &**self)
             .finish()
@@ -167,24 +200,36 @@ impl<T: Send + Sync + fmt::Debug, S: Switches<H>, H: HostWithSlots, C: Context> 
 
 /// A buffer that has no references and is in no index. Dropping it drops the value. The memory is
 /// freed when no look-up can reach it.
-pub(super) struct Dead<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> {
-    cache: &'c BufferCache<T, S, H, C>,
-    entry: NonNull<EntryOf<T, S, H, C>>,
+pub(super) struct Dead<
+    'c,
+    Q: CacheKey,
+    T: Send + Sync,
+    B: Hashes<Q>,
+    S: Switches<H, Q>,
+    H: HostWithSlots,
+    C: Context,
+> {
+    cache: &'c BufferCache<Q, T, B, S, H, C>,
+    entry: NonNull<EntryOf<Q, T, S, H, C>>,
 }
 
-impl<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Dead<'c, T, S, H, C> {
+impl<'c, Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSlots, C: Context>
+    Dead<'c, Q, T, B, S, H, C>
+{
     /// # Safety
     ///
     /// The buffer has no references and is in no index. This is the only `Dead` for it.
     pub(super) unsafe fn new(
-        cache: &'c BufferCache<T, S, H, C>,
-        entry: NonNull<EntryOf<T, S, H, C>>,
+        cache: &'c BufferCache<Q, T, B, S, H, C>,
+        entry: NonNull<EntryOf<Q, T, S, H, C>>,
     ) -> Self {
         Dead { cache, entry }
     }
 }
 
-impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Drop for Dead<'_, T, S, H, C> {
+impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSlots, C: Context>
+    Drop for Dead<'_, Q, T, B, S, H, C>
+{
     #[inline(never)]
     fn drop(&mut self) {
         let cache = self.cache;
@@ -197,14 +242,14 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Drop for Dead
                 if S::Index::LOCKS {
                     // Look-ups hold the shard's lock. The buffer was removed under it, so no
                     // look-up is at the buffer.
-                    EntryOf::<T, S, H, C>::free(tail);
+                    EntryOf::<Q, T, S, H, C>::free(tail);
                 } else {
                     // The buffer was removed under the shard's lock. After that its last reference
                     // was dropped, or taken under that lock. All look-ups without the lock enter
                     // this domain. Freeing the buffer touches only its memory, as its value is
                     // gone. So any thread may free it at any time before the domain, which the
                     // cache owns, is dropped.
-                    cache.domain.retire(tail, EntryOf::<T, S, H, C>::free);
+                    cache.domain.retire(tail, EntryOf::<Q, T, S, H, C>::free);
                 }
             });
         }

@@ -3,38 +3,52 @@
 use super::configuration::Configuration;
 use super::entry::Entry;
 use super::index::Index;
+use super::key::{CacheKey, Hashes};
 use super::shard::{Shard, Shards};
 use super::switches::{Allocate, Initialise, Promote, Switches};
 use super::wanted::Wanted;
 use crate::memory::{AllocationFailed, Values, from_word, to_word};
 use core::fmt;
 use core::marker::PhantomData;
+use core::mem::{self, MaybeUninit};
 use core::ptr::NonNull;
 use lock_api::RawMutex;
 use lockyard::RawSpinLock;
 use lockyard::platform::{
-    ConstAtomics, HostWithSlots, NativeAtomics, NativeU64, Ordering, U64, Word,
+    Cell, ConstAtomics, DataCell, HostWithSlots, NativeAtomics, NativeCell, NativeU64, Ordering,
+    U64, Word,
 };
 use lockyard::reclaim::Domain;
 use lockyard::{Context, NoContext};
 
-pub(super) type LockOf<S, H> = <<S as Switches<H>>::Index as Index<H>>::Lock;
-pub(super) type EntryOf<T, S, H, C> = Entry<T, LockOf<S, H>, H, C>;
-pub(super) type ShardsOf<S, H, C> = Shards<LockOf<S, H>, H, C>;
+pub(super) type LockOf<Q, S, H> = <<S as Switches<H, Q>>::Index as Index<H, Q>>::Lock;
+pub(super) type EntryOf<Q, T, S, H, C> = Entry<Q, T, LockOf<Q, S, H>, H, C>;
+pub(super) type ShardsOf<Q, S, H, C> = Shards<LockOf<Q, S, H>, H, C>;
 
 /// A shard, and the state that all shards share.
-pub(super) struct Part<'c, S: Switches<H>, H: HostWithSlots, C: Context> {
-    pub(super) shard: &'c Shard<LockOf<S, H>, H, C>,
-    pub(super) all: &'c ShardsOf<S, H, C>,
+pub(super) struct Part<'c, Q: CacheKey, S: Switches<H, Q>, H: HostWithSlots, C: Context> {
+    pub(super) shard: &'c Shard<LockOf<Q, S, H>, H, C>,
+    pub(super) all: &'c ShardsOf<Q, S, H, C>,
 }
 
-/// A cache of buffers with values `T`. See the [module documentation](super).
+/// A cache of buffers with keys `Q` and values `T`. See the [module documentation](super).
 ///
 /// ```
 /// use lockyard_tables::BufferCache;
+/// use lockyard_tables::buffers::Configuration;
+///
+/// let pages = BufferCache::<String, usize>::new(Configuration::DEFAULT.with_limit(1_000));
+/// let page = pages.get_or_fill("/index".to_string(), || Ok::<_, ()>(7)).unwrap();
+/// assert_eq!((*page, page.key().as_str()), (7, "/index"));
+/// ```
+///
+/// A cache of [blocks](super::BlockCache), which two numbers identify:
+///
+/// ```
+/// use lockyard_tables::BlockCache;
 /// use lockyard_tables::buffers::{Configuration, GetError, Key};
 ///
-/// static CACHE: BufferCache<Vec<u8>> = BufferCache::new(Configuration::DEFAULT.with_limit(2));
+/// static CACHE: BlockCache<Vec<u8>> = BlockCache::new(Configuration::DEFAULT.with_limit(2));
 /// let read = |block: u64| move || Ok::<_, std::io::Error>(vec![block as u8; 4096]);
 ///
 /// let superblock = CACHE.get_or_fill(Key::new(0, 1), read(1))?;
@@ -55,27 +69,43 @@ pub(super) struct Part<'c, S: Switches<H>, H: HostWithSlots, C: Context> {
 /// # Ok::<(), GetError<std::io::Error>>(())
 /// ```
 ///
-/// Parameters: the value, the [`Switches`], the [`Host`](lockyard::platform::Host), and the
+/// Parameters: key and value, the hasher (a [`BuildHasher`](core::hash::BuildHasher) that has a
+/// default), the [`Switches`], the [`Host`](lockyard::platform::Host), and the
 /// [`Context`] of all locks and guards.
-pub struct BufferCache<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context = NoContext> {
+pub struct BufferCache<
+    Q: CacheKey,
+    T: Send + Sync,
+    B: Hashes<Q>,
+    S: Switches<H, Q>,
+    H: HostWithSlots,
+    C: Context = NoContext,
+> {
     /// The address of the [`Shards`], or 0 before the first miss.
     shards: U64<H>,
     /// Maximum number of buffers.
     pub(super) limit: U64<H>,
     configuration: Configuration,
+    /// The hasher, once there are shards.
+    hasher: Cell<H, MaybeUninit<B>>,
     /// The domain of look-ups that take no lock.
     pub(super) domain: Domain<H, C>,
     /// Lock of the thread that creates the shards.
-    setup: RawSpinLock<LockOf<S, H>, H, C>,
+    setup: RawSpinLock<LockOf<Q, S, H>, H, C>,
     /// Number of buffers that exist or are being created.
     pub(super) living: U64<H>,
     /// The shard from which buffers were last reclaimed.
     pub(super) hand: U64<H>,
-    _buffers: Values<T>,
+    _buffers: Values<(Q, T, B)>,
 }
 
-impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots<Atomics = NativeAtomics>, C: Context>
-    BufferCache<T, S, H, C>
+impl<
+    Q: CacheKey,
+    T: Send + Sync,
+    B: Hashes<Q>,
+    S: Switches<H, Q>,
+    H: HostWithSlots<Atomics = NativeAtomics>,
+    C: Context,
+> BufferCache<Q, T, B, S, H, C>
 where
     H::Atomics: ConstAtomics,
 {
@@ -85,8 +115,9 @@ where
             shards: NativeU64::new(0),
             limit: NativeU64::new(configuration.limit),
             configuration,
+            hasher: NativeCell::new(MaybeUninit::uninit()),
             domain: Domain::new(),
-            setup: <RawSpinLock<LockOf<S, H>, H, C> as RawMutex>::INIT,
+            setup: <RawSpinLock<LockOf<Q, S, H>, H, C> as RawMutex>::INIT,
             living: NativeU64::new(0),
             hand: NativeU64::new(0),
             _buffers: PhantomData,
@@ -95,21 +126,24 @@ where
 }
 
 /// An empty cache with [`Configuration::DEFAULT`].
-impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Default
-    for BufferCache<T, S, H, C>
+impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSlots, C: Context>
+    Default for BufferCache<Q, T, B, S, H, C>
 {
     fn default() -> Self {
         Self::with_configuration(Configuration::DEFAULT)
     }
 }
 
-impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T, S, H, C> {
+impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSlots, C: Context>
+    BufferCache<Q, T, B, S, H, C>
+{
     /// Returns an empty cache, on any platform.
     pub fn with_configuration(configuration: Configuration) -> Self {
         BufferCache {
             shards: Word::new(0),
             limit: Word::new(configuration.limit),
             configuration,
+            hasher: DataCell::new(MaybeUninit::uninit()),
             domain: Domain::default(),
             setup: RawSpinLock::new(),
             living: Word::new(0),
@@ -119,7 +153,7 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
     }
 
     #[inline(always)]
-    pub(super) fn shards(&self) -> Option<NonNull<ShardsOf<S, H, C>>> {
+    pub(super) fn shards(&self) -> Option<NonNull<ShardsOf<Q, S, H, C>>> {
         // Acquire: pairs with the release in `make_shards`.
         NonNull::new(from_word(self.shards.load(Ordering::Acquire)))
     }
@@ -132,14 +166,38 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
     #[inline(always)]
     pub(super) unsafe fn part(
         &self,
-        shards: NonNull<ShardsOf<S, H, C>>,
-        wanted: &Wanted,
-    ) -> Part<'_, S, H, C> {
+        shards: NonNull<ShardsOf<Q, S, H, C>>,
+        wanted: &Wanted<'_, Q>,
+    ) -> Part<'_, Q, S, H, C> {
         // SAFETY: published shards live as long as the cache.
         let all = unsafe { shards.as_ref() };
         // SAFETY: as above; the index returns a shard below their number.
         let shard = unsafe { Shards::at(shards, S::Index::shard(wanted, all.number())) };
         Part { shard, all }
+    }
+
+    /// Returns a key with its hash.
+    ///
+    /// # Safety
+    ///
+    /// The cache has shards.
+    #[inline(always)]
+    pub(super) unsafe fn wanted<'q>(&self, key: &'q Q) -> Wanted<'q, Q> {
+        // SAFETY: the hasher was written before the shards were published, and not since.
+        let hash = self.hasher.with(|hasher| unsafe { (*hasher).assume_init_ref() }.hash_of(key));
+        Wanted { key, hash }
+    }
+
+    /// Returns the key of a buffer with the hash by which the buffer was inserted. A hasher that the
+    /// caller wrote might return another one now.
+    #[inline(always)]
+    pub(super) fn wanted_of<'e>(&self, entry: &'e EntryOf<Q, T, S, H, C>) -> Wanted<'e, Q> {
+        if B::TRUSTED {
+            // SAFETY: there is a buffer, so there are shards.
+            unsafe { self.wanted(entry.key()) }
+        } else {
+            Wanted { key: entry.key(), hash: S::Index::hash(entry) }
+        }
     }
 
     /// Takes a buffer out of the index and out of its shard's list.
@@ -149,9 +207,9 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
     /// The shard is that of `wanted`, the caller holds its lock, and the buffer is in the index and
     /// in the list.
     pub(super) unsafe fn take_out(
-        Part { shard, all }: Part<'_, S, H, C>,
-        wanted: &Wanted,
-        entry: NonNull<EntryOf<T, S, H, C>>,
+        Part { shard, all }: Part<'_, Q, S, H, C>,
+        wanted: &Wanted<'_, Q>,
+        entry: NonNull<EntryOf<Q, T, S, H, C>>,
     ) {
         // SAFETY: the caller's promise.
         unsafe {
@@ -171,13 +229,17 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
     }
 
     #[cold]
-    pub(super) fn make_shards(&self) -> Result<NonNull<ShardsOf<S, H, C>>, AllocationFailed> {
+    pub(super) fn make_shards(&self) -> Result<NonNull<ShardsOf<Q, S, H, C>>, AllocationFailed> {
+        // The standard library may ask the operating system for a seed, so not under the lock.
+        let hasher = B::default();
         let held = self.setup.acquire();
         // Relaxed: written under the lock.
         let there = NonNull::new(from_word(self.shards.load(Ordering::Relaxed)));
         let shards = there.map_or_else(
             || {
                 let new = Shards::allocate(S::Index::shards(&self.configuration))?;
+                // SAFETY: written once, under the lock, before there are shards.
+                self.hasher.with_mut(|place| unsafe { (*place).write(hasher) });
                 // Release: pairs with the acquire in `shards`.
                 self.shards.store(to_word(new.as_ptr()), Ordering::Release);
                 Ok(new)
@@ -231,7 +293,7 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
     /// Bytes of one buffer with its value, without its share of the chains and without the
     /// allocator's overhead.
     pub const fn bytes_of_a_buffer() -> usize {
-        size_of::<EntryOf<T, S, H, C>>()
+        size_of::<EntryOf<Q, T, S, H, C>>()
     }
 
     /// Bytes of the cache with its [living](Self::living) buffers. This excludes buffers that
@@ -247,39 +309,52 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
     }
 }
 
-impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Drop
-    for BufferCache<T, S, H, C>
+impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSlots, C: Context>
+    Drop for BufferCache<Q, T, B, S, H, C>
 {
     /// Drops all buffers. Handles borrow the cache, so there are none left; a forgotten one cannot
     /// be used. If a value's destructor panics, the others are still dropped.
     fn drop(&mut self) {
-        struct Rest<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context>(
-            NonNull<ShardsOf<S, H, C>>,
-            usize,
-            PhantomData<fn() -> T>,
-        );
-        impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Rest<T, S, H, C> {
+        struct Rest<
+            Q: CacheKey,
+            T: Send + Sync,
+            B: Hashes<Q>,
+            S: Switches<H, Q>,
+            H: HostWithSlots,
+            C: Context,
+        >(NonNull<ShardsOf<Q, S, H, C>>, usize, PhantomData<fn() -> (Q, T, B)>);
+        impl<
+            Q: CacheKey,
+            T: Send + Sync,
+            B: Hashes<Q>,
+            S: Switches<H, Q>,
+            H: HostWithSlots,
+            C: Context,
+        > Rest<Q, T, B, S, H, C>
+        {
             fn free_buffers(&mut self) {
                 // SAFETY: the shards are alive until `drop`.
                 while self.1 < unsafe { self.0.as_ref() }.number() {
                     // SAFETY: as above; below their number.
                     let shard = unsafe { Shards::at(self.0, self.1) };
                     // SAFETY: nobody else has the cache; the shard's buffers are of this type.
-                    while let Some(entry) = unsafe { shard.oldest::<T>() } {
+                    while let Some(entry) = unsafe { shard.oldest::<Q, T>() } {
                         // SAFETY: as above; the buffer is in the list, and nobody uses it.
                         unsafe {
                             shard.take(entry);
-                            Entry::destroy(entry, |tail| EntryOf::<T, S, H, C>::free(tail));
+                            Entry::destroy(entry, |tail| EntryOf::<Q, T, S, H, C>::free(tail));
                         }
                     }
                     self.1 += 1;
                 }
             }
         }
-        impl<T, S, H, C> Drop for Rest<T, S, H, C>
+        impl<Q, T, B, S, H, C> Drop for Rest<Q, T, B, S, H, C>
         where
+            Q: CacheKey,
             T: Send + Sync,
-            S: Switches<H>,
+            B: Hashes<Q>,
+            S: Switches<H, Q>,
             H: HostWithSlots,
             C: Context,
         {
@@ -292,14 +367,18 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Drop
                 }
             }
         }
-        if let Some(shards) = NonNull::new(from_word::<ShardsOf<S, H, C>>(self.shards.get())) {
-            Rest::<T, S, H, C>(shards, 0, PhantomData).free_buffers();
+        if let Some(shards) = NonNull::new(from_word::<ShardsOf<Q, S, H, C>>(self.shards.get())) {
+            if mem::needs_drop::<B>() {
+                // SAFETY: there are shards, so there is a hasher. It is dropped once, here.
+                self.hasher.with_mut(|hasher| unsafe { (*hasher).assume_init_drop() });
+            }
+            Rest::<Q, T, B, S, H, C>(shards, 0, PhantomData).free_buffers();
         }
     }
 }
 
-impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> fmt::Debug
-    for BufferCache<T, S, H, C>
+impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSlots, C: Context>
+    fmt::Debug for BufferCache<Q, T, B, S, H, C>
 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BufferCache")

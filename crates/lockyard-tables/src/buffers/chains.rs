@@ -229,12 +229,12 @@ unsafe fn gap<H: Host>(mut link: &Links<H>, place: u64) -> (&Links<H>, u64) {
 ///
 /// As for that function.
 #[inline(always)]
-pub(super) unsafe fn find<O: Order, T: Send, K: LaneLock<H>, H: Host, C: Context>(
+pub(super) unsafe fn find<O: Order, Q: Send + Eq, T: Send, K: LaneLock<H>, H: Host, C: Context>(
     shards: &Shards<K, H, C>,
     shard: &Shard<K, H, C>,
-    wanted: &Wanted,
-    mut accept: impl FnMut(&Entry<T, K, H, C>) -> bool,
-) -> Option<NonNull<Entry<T, K, H, C>>> {
+    wanted: &Wanted<'_, Q>,
+    mut accept: impl FnMut(&Entry<Q, T, K, H, C>) -> bool,
+) -> Option<NonNull<Entry<Q, T, K, H, C>>> {
     let place = O::place(wanted.hash);
     // SAFETY: the caller's promise.
     let mut link = unsafe { O::before(shards, shard, wanted.hash) };
@@ -253,7 +253,7 @@ pub(super) unsafe fn find<O: Order, T: Send, K: LaneLock<H>, H: Host, C: Context
         }
         if order == place {
             // An odd place marks a buffer.
-            let found = node.cast::<Entry<T, K, H, C>>();
+            let found = node.cast::<Entry<Q, T, K, H, C>>();
             // SAFETY: as above; buffers begin with their links.
             let entry = unsafe { found.as_ref() };
             if entry.key() == wanted.key && accept(entry) {
@@ -268,11 +268,11 @@ pub(super) unsafe fn find<O: Order, T: Send, K: LaneLock<H>, H: Host, C: Context
 /// # Safety
 ///
 /// As for that function.
-pub(super) unsafe fn insert<O: Order, T: Send, K: LaneLock<H>, H: Host, C: Context>(
+pub(super) unsafe fn insert<O: Order, Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context>(
     shards: &Shards<K, H, C>,
     shard: &Shard<K, H, C>,
-    wanted: &Wanted,
-    entry: NonNull<Entry<T, K, H, C>>,
+    wanted: &Wanted<'_, Q>,
+    entry: NonNull<Entry<Q, T, K, H, C>>,
 ) {
     let place = O::place(wanted.hash);
     // SAFETY: the caller's promise.
@@ -292,11 +292,11 @@ pub(super) unsafe fn insert<O: Order, T: Send, K: LaneLock<H>, H: Host, C: Conte
 /// # Safety
 ///
 /// As for that function.
-pub(super) unsafe fn remove<O: Order, T: Send, K: LaneLock<H>, H: Host, C: Context>(
+pub(super) unsafe fn remove<O: Order, Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context>(
     shards: &Shards<K, H, C>,
     shard: &Shard<K, H, C>,
-    wanted: &Wanted,
-    entry: NonNull<Entry<T, K, H, C>>,
+    wanted: &Wanted<'_, Q>,
+    entry: NonNull<Entry<Q, T, K, H, C>>,
 ) {
     let address = to_word(entry.as_ptr());
     // SAFETY: the caller's promise.

@@ -23,7 +23,6 @@
 //!                  READY | REFERENCED   a look-up has found it since reclaim last came by
 //! ```
 
-use super::key::Key;
 use crate::memory::{self, AllocationFailed};
 use core::mem::{ManuallyDrop, MaybeUninit, offset_of};
 use core::ptr::NonNull;
@@ -63,11 +62,11 @@ impl<H: Host> Links<H> {
     }
 }
 
-/// A buffer with value `T`.
+/// A buffer with key `Q` and value `T`.
 #[repr(C)]
-pub struct Entry<T: Send, K: LaneLock<H>, H: Host, C: Context> {
+pub struct Entry<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context> {
     pub(super) links: Links<H>,
-    key: Cell<H, Key>,
+    key: Cell<H, Q>,
     references: LockRef<K, Standard, H, C>,
     tail: Tail<T, H>,
 }
@@ -93,10 +92,10 @@ pub(super) struct Recency<H: Host> {
     pub(super) older: U64<H>,
 }
 
-impl<T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<T, K, H, C> {
+impl<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<Q, T, K, H, C> {
     /// Allocates an unpublished buffer without a value. It has a reference for the cache and one
     /// for the caller.
-    pub(super) fn allocate(key: Key) -> Result<NonNull<Self>, AllocationFailed> {
+    pub(super) fn allocate(key: Q) -> Result<NonNull<Self>, AllocationFailed> {
         memory::allocate::<Self, H>(None, || {
             let live = Live {
                 recency: Recency { newer: Word::new(0), older: Word::new(0) },
@@ -126,9 +125,10 @@ impl<T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<T, K, H, C> {
     }
 
     #[inline(always)]
-    pub(super) fn key(&self) -> Key {
-        // SAFETY: the key is not written after the entry is published.
-        self.key.with(|key| unsafe { *key })
+    pub(super) fn key(&self) -> &Q {
+        // SAFETY: the key is not written after the entry is published, and dropped only when the
+        // entry is freed.
+        self.key.with(|key| unsafe { &*key })
     }
 
     /// Takes a reference, unless the buffer is about to be freed. Acquire.
@@ -346,19 +346,19 @@ impl<T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<T, K, H, C> {
     /// Nobody has a reference or can get one. `retire` arranges one call of [`free`](Self::free)
     /// with its argument, when no look-up can be at the buffer any more.
     pub(super) unsafe fn destroy(entry: NonNull<Self>, retire: impl FnOnce(NonNull<Header<H>>)) {
-        struct Retire<T: Send, K: LaneLock<H>, H: Host, C: Context, F: FnOnce(NonNull<Header<H>>)>(
-            NonNull<Entry<T, K, H, C>>,
+        struct Retire<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context, F: FnOnce(NonNull<Header<H>>)>(
+            NonNull<Entry<Q, T, K, H, C>>,
             Option<F>,
         );
-        impl<T: Send, K: LaneLock<H>, H: Host, C: Context, F: FnOnce(NonNull<Header<H>>)> Drop
-            for Retire<T, K, H, C, F>
+        impl<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context, F: FnOnce(NonNull<Header<H>>)>
+            Drop for Retire<Q, T, K, H, C, F>
         {
             fn drop(&mut self) {
                 // SAFETY: nobody else has a reference, so this thread owns the tail. The tail is
                 // live, and its value is gone.
                 unsafe { ManuallyDrop::drop(&mut (*self.0.as_ptr()).tail.live) };
                 let Some(retire) = self.1.take() else { return };
-                let offset = offset_of!(Entry<T, K, H, C>, tail);
+                let offset = offset_of!(Entry<Q, T, K, H, C>, tail);
                 // SAFETY: the tail is in the entry, and every part of the union begins where the
                 // union begins.
                 let tail = unsafe { self.0.cast::<u8>().add(offset).cast::<Header<H>>() };
@@ -390,14 +390,15 @@ impl<T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<T, K, H, C> {
         // SAFETY: `destroy` derived the pointer from the entry's pointer, so it points into the
         // same memory.
         let entry =
-            unsafe { tail.cast::<u8>().sub(offset_of!(Entry<T, K, H, C>, tail)).cast::<Self>() };
+            unsafe { tail.cast::<u8>().sub(offset_of!(Entry<Q, T, K, H, C>, tail)).cast::<Self>() };
         // SAFETY: the caller's promise; the former contents of the tail are no longer used.
         unsafe { memory::free::<Self, H>(entry) };
     }
 }
 
 const _: () = {
+    use super::key::Key;
     use lockyard::{Native, NoContext, lock::Ticket};
-    assert!(size_of::<Entry<(), Ticket, Native, NoContext>>() == 64);
-    assert!(size_of::<Entry<[u64; 3], Ticket, Native, NoContext>>() == 88);
+    assert!(size_of::<Entry<Key, (), Ticket, Native, NoContext>>() == 64);
+    assert!(size_of::<Entry<Key, [u64; 3], Ticket, Native, NoContext>>() == 88);
 };

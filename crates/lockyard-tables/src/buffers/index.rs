@@ -9,6 +9,7 @@
 use super::chains::{self, Fixed, Growing};
 use super::configuration::Configuration;
 use super::entry::Entry;
+use super::key::{CacheKey, Key};
 use super::sealed::Sealed;
 use super::shard::{Shard, Shards};
 use super::tree;
@@ -16,13 +17,13 @@ use super::wanted::Wanted;
 use crate::memory::Invariant;
 use core::ptr::NonNull;
 use lockyard::lock::{LaneLock, Queued};
-use lockyard::platform::Host;
+use lockyard::platform::{Host, Ordering, Word};
 use lockyard::{Context, FourBytes};
 
-type Found<T, K, H, C> = Option<NonNull<Entry<T, K, H, C>>>;
+type Found<Q, T, K, H, C> = Option<NonNull<Entry<Q, T, K, H, C>>>;
 
-/// A way to find buffers: [`Hash256`], [`TreePerGroup`], [`WideHash`]. Sealed.
-pub trait Index<H: Host>: Sealed + 'static {
+/// A way to find buffers: [`WideHash`]; of [blocks](Key) also [`Hash256`], [`TreePerGroup`]. Sealed.
+pub trait Index<H: Host, Q: CacheKey = Key>: Sealed + 'static {
     /// Name of the index in tables.
     const NAME: &'static str;
     /// True if a look-up takes the shard's lock. If false, buffers are freed by
@@ -36,7 +37,7 @@ pub trait Index<H: Host>: Sealed + 'static {
 
     /// Returns the shard of `wanted`, one of `shards`.
     #[doc(hidden)]
-    fn shard(wanted: &Wanted, shards: usize) -> usize;
+    fn shard(wanted: &Wanted<'_, Q>, shards: usize) -> usize;
 
     /// Returns the buffer of the wanted key for which `accept` returns true.
     ///
@@ -48,9 +49,13 @@ pub trait Index<H: Host>: Sealed + 'static {
     unsafe fn find<T: Send, C: Context>(
         shards: &Shards<Self::Lock, H, C>,
         shard: &Shard<Self::Lock, H, C>,
-        wanted: &Wanted,
-        accept: impl FnMut(&Entry<T, Self::Lock, H, C>) -> bool,
-    ) -> Found<T, Self::Lock, H, C>;
+        wanted: &Wanted<'_, Q>,
+        accept: impl FnMut(&Entry<Q, T, Self::Lock, H, C>) -> bool,
+    ) -> Found<Q, T, Self::Lock, H, C>;
+
+    /// Returns the hash by which a buffer was inserted, as far as this index uses it.
+    #[doc(hidden)]
+    fn hash<T: Send, C: Context>(entry: &Entry<Q, T, Self::Lock, H, C>) -> u64;
 
     /// Inserts a buffer into the index.
     ///
@@ -62,8 +67,8 @@ pub trait Index<H: Host>: Sealed + 'static {
     unsafe fn insert<T: Send, C: Context>(
         shards: &Shards<Self::Lock, H, C>,
         shard: &Shard<Self::Lock, H, C>,
-        wanted: &Wanted,
-        entry: NonNull<Entry<T, Self::Lock, H, C>>,
+        wanted: &Wanted<'_, Q>,
+        entry: NonNull<Entry<Q, T, Self::Lock, H, C>>,
     );
 
     /// Removes a buffer from the index.
@@ -76,8 +81,8 @@ pub trait Index<H: Host>: Sealed + 'static {
     unsafe fn remove<T: Send, C: Context>(
         shards: &Shards<Self::Lock, H, C>,
         shard: &Shard<Self::Lock, H, C>,
-        wanted: &Wanted,
-        entry: NonNull<Entry<T, Self::Lock, H, C>>,
+        wanted: &Wanted<'_, Q>,
+        entry: NonNull<Entry<Q, T, Self::Lock, H, C>>,
     );
 
     /// Grows the index for `buffers` buffers, if necessary. Takes no lock. If there is no memory,
@@ -105,7 +110,8 @@ pub trait Index<H: Host>: Sealed + 'static {
     }
 }
 
-/// A fixed number of chains, 2^`BITS`, each with its own lock. A new buffer goes to the front.
+/// A fixed number of chains of blocks, 2^`BITS`, each with its own lock. A new buffer goes to the
+/// front.
 #[derive(Debug)]
 pub struct FixedHash<const BITS: u32, K = Queued>(Invariant<K>);
 
@@ -138,38 +144,38 @@ fn low_bits(hash: u64, shards: usize) -> usize {
 
 /// Writes the operations of an `impl Index` for chains that grow as `$growth` says.
 macro_rules! by_chains {
-    ($growth:ty) => {
+    ($key:ty, $growth:ty) => {
         #[inline(always)]
-        fn shard(wanted: &Wanted, shards: usize) -> usize {
+        fn shard(wanted: &Wanted<'_, $key>, shards: usize) -> usize {
             low_bits(wanted.hash, shards)
         }
         #[inline(always)]
         unsafe fn find<T: Send, C: Context>(
             shards: &Shards<K, H, C>,
             shard: &Shard<K, H, C>,
-            wanted: &Wanted,
-            accept: impl FnMut(&Entry<T, K, H, C>) -> bool,
-        ) -> Found<T, K, H, C> {
+            wanted: &Wanted<'_, $key>,
+            accept: impl FnMut(&Entry<$key, T, K, H, C>) -> bool,
+        ) -> Found<$key, T, K, H, C> {
             // SAFETY: the caller's promise.
-            unsafe { chains::find::<$growth, T, K, H, C>(shards, shard, wanted, accept) }
+            unsafe { chains::find::<$growth, $key, T, K, H, C>(shards, shard, wanted, accept) }
         }
         unsafe fn insert<T: Send, C: Context>(
             shards: &Shards<K, H, C>,
             shard: &Shard<K, H, C>,
-            wanted: &Wanted,
-            entry: NonNull<Entry<T, K, H, C>>,
+            wanted: &Wanted<'_, $key>,
+            entry: NonNull<Entry<$key, T, K, H, C>>,
         ) {
             // SAFETY: the caller's promise.
-            unsafe { chains::insert::<$growth, T, K, H, C>(shards, shard, wanted, entry) }
+            unsafe { chains::insert::<$growth, $key, T, K, H, C>(shards, shard, wanted, entry) }
         }
         unsafe fn remove<T: Send, C: Context>(
             shards: &Shards<K, H, C>,
             shard: &Shard<K, H, C>,
-            wanted: &Wanted,
-            entry: NonNull<Entry<T, K, H, C>>,
+            wanted: &Wanted<'_, $key>,
+            entry: NonNull<Entry<$key, T, K, H, C>>,
         ) {
             // SAFETY: the caller's promise.
-            unsafe { chains::remove::<$growth, T, K, H, C>(shards, shard, wanted, entry) }
+            unsafe { chains::remove::<$growth, $key, T, K, H, C>(shards, shard, wanted, entry) }
         }
     };
 }
@@ -183,10 +189,15 @@ impl<const BITS: u32, K: LaneLock<H, Width = FourBytes>, H: Host> Index<H> for F
         const { assert!(BITS <= 16, "a hash of fixed size has at most 2^16 chains") };
         1 << BITS
     }
-    by_chains!(Fixed);
+    fn hash<T: Send, C: Context>(entry: &Entry<Key, T, K, H, C>) -> u64 {
+        entry.key().hash()
+    }
+    by_chains!(Key, Fixed);
 }
 
-impl<const BITS: u32, K: LaneLock<H, Width = FourBytes>, H: Host> Index<H> for WideHash<BITS, K> {
+impl<const BITS: u32, K: LaneLock<H, Width = FourBytes>, H: Host, Q: CacheKey> Index<H, Q>
+    for WideHash<BITS, K>
+{
     const NAME: &'static str = "wide-hash";
     const LOCKS: bool = false;
     type Lock = K;
@@ -195,7 +206,12 @@ impl<const BITS: u32, K: LaneLock<H, Width = FourBytes>, H: Host> Index<H> for W
         const { assert!(BITS <= 16, "a hash that grows begins with at most 2^16 chains") };
         1 << BITS
     }
-    by_chains!(Growing<BITS>);
+    fn hash<T: Send, C: Context>(entry: &Entry<Q, T, K, H, C>) -> u64 {
+        // Relaxed: written before the buffer was inserted. The upper bit, which is always 1 here,
+        // selects nothing.
+        entry.links.order.load(Ordering::Relaxed).reverse_bits()
+    }
+    by_chains!(Q, Growing<BITS>);
     #[inline]
     fn grow<C: Context>(shards: &Shards<K, H, C>, buffers: u64) {
         chains::grow::<BITS, K, H, C>(shards, buffers);
@@ -217,27 +233,30 @@ impl<K: LaneLock<H, Width = FourBytes>, H: Host> Index<H> for TreePerGroup<K> {
     fn shards(configuration: &Configuration) -> usize {
         configuration.groups.get() as usize
     }
+    fn hash<T: Send, C: Context>(entry: &Entry<Key, T, K, H, C>) -> u64 {
+        entry.key().hash()
+    }
     #[inline(always)]
-    fn shard(wanted: &Wanted, shards: usize) -> usize {
+    fn shard(wanted: &Wanted<'_, Key>, shards: usize) -> usize {
         wanted.key.group as usize % shards
     }
     #[inline(always)]
     unsafe fn find<T: Send, C: Context>(
         _: &Shards<K, H, C>,
         shard: &Shard<K, H, C>,
-        wanted: &Wanted,
-        mut accept: impl FnMut(&Entry<T, K, H, C>) -> bool,
-    ) -> Found<T, K, H, C> {
+        wanted: &Wanted<'_, Key>,
+        mut accept: impl FnMut(&Entry<Key, T, K, H, C>) -> bool,
+    ) -> Found<Key, T, K, H, C> {
         // SAFETY: the caller's promise.
-        let found = unsafe { tree::find::<T, K, H, C>(shard, wanted.key) }?;
+        let found = unsafe { tree::find::<T, K, H, C>(shard, *wanted.key) }?;
         // SAFETY: it is in the tree.
         accept(unsafe { found.as_ref() }).then_some(found)
     }
     unsafe fn insert<T: Send, C: Context>(
         _: &Shards<K, H, C>,
         shard: &Shard<K, H, C>,
-        wanted: &Wanted,
-        entry: NonNull<Entry<T, K, H, C>>,
+        wanted: &Wanted<'_, Key>,
+        entry: NonNull<Entry<Key, T, K, H, C>>,
     ) {
         // SAFETY: the caller's promise.
         unsafe { tree::insert(shard, wanted, entry) }
@@ -245,10 +264,10 @@ impl<K: LaneLock<H, Width = FourBytes>, H: Host> Index<H> for TreePerGroup<K> {
     unsafe fn remove<T: Send, C: Context>(
         _: &Shards<K, H, C>,
         shard: &Shard<K, H, C>,
-        wanted: &Wanted,
-        entry: NonNull<Entry<T, K, H, C>>,
+        wanted: &Wanted<'_, Key>,
+        entry: NonNull<Entry<Key, T, K, H, C>>,
     ) {
         // SAFETY: the caller's promise.
-        unsafe { tree::remove(shard, wanted.key, entry) }
+        unsafe { tree::remove(shard, *wanted.key, entry) }
     }
 }

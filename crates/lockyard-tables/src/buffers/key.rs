@@ -1,8 +1,33 @@
-//! The key of a buffer, and its hash.
+//! Keys of buffers, and the hash of a block.
 
+use crate::seed::HashOf;
 use lockyard::platform::mix;
 
-/// The source of a buffer's contents: a block of a group. The caller decides on the meaning of the
+/// A key of a cache's buffers.
+pub trait CacheKey: Clone + Eq + Send + Sync {}
+
+impl<Q: Clone + Eq + Send + Sync> CacheKey for Q {}
+
+/// A hasher of a cache's keys: any [`BuildHasher`](core::hash::BuildHasher) that has a default.
+#[doc(hidden)]
+pub trait Hashes<Q>: HashOf<Q> + Default + Send + Sync {}
+
+impl<Q, B: HashOf<Q> + Default + Send + Sync> Hashes<Q> for B {}
+
+/// The hash of a [block's key](Key), which is public and fast.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct BlockHash;
+
+impl HashOf<Key> for BlockHash {
+    const TRUSTED: bool = true;
+
+    #[inline(always)]
+    fn hash_of(&self, key: &Key) -> u64 {
+        key.hash()
+    }
+}
+
+/// The source of a block's contents: a block of a group. The caller decides on the meaning of the
 /// two numbers. A group is a part that is used independently, such as an allocation group of a file
 /// system, or a device. [`TreePerGroup`](super::TreePerGroup) keeps one tree for each group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]

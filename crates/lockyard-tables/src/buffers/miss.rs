@@ -9,6 +9,7 @@
 use super::buffer::Buffer;
 use super::cache::{BufferCache, EntryOf, Part, ShardsOf};
 use super::index::Index;
+use super::key::{CacheKey, Hashes};
 use super::switches::{Allocate, Initialise, Switches};
 use super::wanted::Wanted;
 use crate::memory::AllocationFailed;
@@ -53,41 +54,60 @@ impl<E: core::error::Error + 'static> core::error::Error for GetError<E> {
 }
 
 /// Memory for a buffer that is not yet published. Dropping it frees the memory.
-struct Spare<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context>(
-    NonNull<EntryOf<T, S, H, C>>,
+struct Spare<Q: CacheKey, T: Send + Sync, S: Switches<H, Q>, H: HostWithSlots, C: Context>(
+    NonNull<EntryOf<Q, T, S, H, C>>,
 );
 
-impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Spare<T, S, H, C> {
-    fn allocate(key: super::Key) -> Result<Self, AllocationFailed> {
-        EntryOf::<T, S, H, C>::allocate(key).map(Spare)
+impl<Q: CacheKey, T: Send + Sync, S: Switches<H, Q>, H: HostWithSlots, C: Context>
+    Spare<Q, T, S, H, C>
+{
+    fn allocate(key: Q) -> Result<Self, AllocationFailed> {
+        EntryOf::<Q, T, S, H, C>::allocate(key).map(Spare)
     }
 }
 
-impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Drop for Spare<T, S, H, C> {
+impl<Q: CacheKey, T: Send + Sync, S: Switches<H, Q>, H: HostWithSlots, C: Context> Drop
+    for Spare<Q, T, S, H, C>
+{
     fn drop(&mut self) {
         // SAFETY: the buffer was not published, and has no value.
-        unsafe { EntryOf::<T, S, H, C>::give_back(self.0) };
+        unsafe { EntryOf::<Q, T, S, H, C>::give_back(self.0) };
     }
 }
 
 /// A place within the limit. Dropping it gives the place up, unless it is kept.
-struct Place<'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context>(
-    &'c BufferCache<T, S, H, C>,
-);
+struct Place<
+    'c,
+    Q: CacheKey,
+    T: Send + Sync,
+    B: Hashes<Q>,
+    S: Switches<H, Q>,
+    H: HostWithSlots,
+    C: Context,
+>(&'c BufferCache<Q, T, B, S, H, C>);
 
-impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Drop for Place<'_, T, S, H, C> {
+impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSlots, C: Context>
+    Drop for Place<'_, Q, T, B, S, H, C>
+{
     fn drop(&mut self) {
         self.0.living.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 /// A buffer that is not filled yet. Dropping this marks it as failed.
-struct Filling<'b, 'c, T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context>(
-    &'b Buffer<'c, T, S, H, C>,
-);
+struct Filling<
+    'b,
+    'c,
+    Q: CacheKey,
+    T: Send + Sync,
+    B: Hashes<Q>,
+    S: Switches<H, Q>,
+    H: HostWithSlots,
+    C: Context,
+>(&'b Buffer<'c, Q, T, B, S, H, C>);
 
-impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Drop
-    for Filling<'_, '_, T, S, H, C>
+impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSlots, C: Context>
+    Drop for Filling<'_, '_, Q, T, B, S, H, C>
 {
     fn drop(&mut self) {
         // The buffer is removed first, so woken waiters do not find it again.
@@ -98,7 +118,9 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> Drop
     }
 }
 
-impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T, S, H, C> {
+impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSlots, C: Context>
+    BufferCache<Q, T, B, S, H, C>
+{
     /// Returns the buffer of `key`, or a new one with the value that `fill` makes. If several
     /// callers want the buffer at the same time, one of them fills it, and all get the same buffer.
     ///
@@ -121,37 +143,43 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
     #[inline]
     pub fn get_or_fill<E>(
         &self,
-        key: super::Key,
+        key: Q,
         fill: impl FnOnce() -> Result<T, E>,
-    ) -> Result<Buffer<'_, T, S, H, C>, GetError<E>> {
-        let wanted = Wanted::new(key);
+    ) -> Result<Buffer<'_, Q, T, B, S, H, C>, GetError<E>> {
+        let key = &key;
         // A hit is possible even if there is no memory.
-        let spare = if S::Allocate::EVERY_CALL { Spare::allocate(key).ok() } else { None };
-        match self.find_ready(&wanted) {
+        let spare = if S::Allocate::EVERY_CALL { Spare::allocate(key.clone()).ok() } else { None };
+        // SAFETY: the shards belong to this cache.
+        let find = |shards| unsafe { self.find_ready(shards, &self.wanted(key)) };
+        match self.shards().and_then(find) {
             Some(found) => Ok(found),
-            None => self.make(&wanted, spare, fill),
+            None => self.make(key, spare, fill),
         }
     }
 
     #[inline(never)]
     fn make<E>(
         &self,
-        wanted: &Wanted,
-        spare: Option<Spare<T, S, H, C>>,
+        key: &Q,
+        spare: Option<Spare<Q, T, S, H, C>>,
         fill: impl FnOnce() -> Result<T, E>,
-    ) -> Result<Buffer<'_, T, S, H, C>, GetError<E>> {
+    ) -> Result<Buffer<'_, Q, T, B, S, H, C>, GetError<E>> {
         let no_memory = |AllocationFailed| GetError::NoMemory;
         let shards = self.shards().map_or_else(|| self.make_shards(), Ok).map_err(no_memory)?;
-        let spare = spare.map_or_else(|| Spare::allocate(wanted.key), Ok).map_err(no_memory)?;
+        // SAFETY: there are shards.
+        let wanted = &unsafe { self.wanted(key) };
+        // SAFETY: the shards belong to this cache.
+        let find_ready = || unsafe { self.find_ready(shards, wanted) };
+        let spare = spare.map_or_else(|| Spare::allocate(key.clone()), Ok).map_err(no_memory)?;
         loop {
             let Some(place) = self.reserve() else {
                 // Another thread may have made the buffer meanwhile, and an existing buffer needs
                 // no place.
-                if let Some(found) = self.find_ready(wanted) {
+                if let Some(found) = find_ready() {
                     return Ok(found);
                 }
                 if !self.make_room() {
-                    return self.find_ready(wanted).ok_or(GetError::Full);
+                    return find_ready().ok_or(GetError::Full);
                 }
                 continue;
             };
@@ -180,12 +208,12 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
 
     fn insert_filled<E>(
         &self,
-        shards: NonNull<ShardsOf<S, H, C>>,
-        wanted: &Wanted,
-        spare: Spare<T, S, H, C>,
-        place: Place<'_, T, S, H, C>,
+        shards: NonNull<ShardsOf<Q, S, H, C>>,
+        wanted: &Wanted<'_, Q>,
+        spare: Spare<Q, T, S, H, C>,
+        place: Place<'_, Q, T, B, S, H, C>,
         fill: impl FnOnce() -> Result<T, E>,
-    ) -> Result<Buffer<'_, T, S, H, C>, GetError<E>> {
+    ) -> Result<Buffer<'_, Q, T, B, S, H, C>, GetError<E>> {
         let entry = spare.0;
         let there = self.insert(shards, wanted, entry, || {
             let value = fill().map_err(GetError::Fill)?;
@@ -209,18 +237,18 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
     /// inserted.
     fn insert<E>(
         &self,
-        shards: NonNull<ShardsOf<S, H, C>>,
-        wanted: &Wanted,
-        entry: NonNull<EntryOf<T, S, H, C>>,
+        shards: NonNull<ShardsOf<Q, S, H, C>>,
+        wanted: &Wanted<'_, Q>,
+        entry: NonNull<EntryOf<Q, T, S, H, C>>,
         prepare: impl FnOnce() -> Result<(), E>,
-    ) -> Result<Option<Buffer<'_, T, S, H, C>>, E> {
+    ) -> Result<Option<Buffer<'_, Q, T, B, S, H, C>>, E> {
         // SAFETY: published shards live as long as the cache.
         let Part { shard, all } = unsafe { self.part(shards, wanted) };
         let there = shard.locked(|| {
             // SAFETY: the shard is that of the key, and its lock is held. Nothing is removed
             // meanwhile, so nothing is freed.
             let there = during::<H, _>(Region::LookUp, || unsafe {
-                S::Index::find(all, shard, wanted, EntryOf::<T, S, H, C>::get)
+                S::Index::find(all, shard, wanted, EntryOf::<Q, T, S, H, C>::get)
             });
             if there.is_none() {
                 prepare()?;
@@ -239,10 +267,10 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
     /// Makes the handle of a newly inserted buffer, and keeps its memory and its place.
     fn keep<'c>(
         &'c self,
-        shards: NonNull<ShardsOf<S, H, C>>,
-        spare: Spare<T, S, H, C>,
-        place: Place<'_, T, S, H, C>,
-    ) -> Buffer<'c, T, S, H, C> {
+        shards: NonNull<ShardsOf<Q, S, H, C>>,
+        spare: Spare<Q, T, S, H, C>,
+        place: Place<'_, Q, T, B, S, H, C>,
+    ) -> Buffer<'c, Q, T, B, S, H, C> {
         let entry = spare.0;
         mem::forget((spare, place));
         // SAFETY: this is the other reference of the new buffer.
@@ -253,9 +281,9 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
     }
 
     fn fill<'c, E>(
-        new: Buffer<'c, T, S, H, C>,
+        new: Buffer<'c, Q, T, B, S, H, C>,
         fill: impl FnOnce() -> Result<T, E>,
-    ) -> Result<Buffer<'c, T, S, H, C>, GetError<E>> {
+    ) -> Result<Buffer<'c, Q, T, B, S, H, C>, GetError<E>> {
         let filling = Filling(&new);
         let value = fill().map_err(GetError::Fill)?;
         mem::forget(filling);
@@ -266,7 +294,7 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
     }
 
     /// Takes a place within the limit, if one is free.
-    fn reserve(&self) -> Option<Place<'_, T, S, H, C>> {
+    fn reserve(&self) -> Option<Place<'_, Q, T, B, S, H, C>> {
         // All relaxed: only a number.
         let mut living = self.living.load(Ordering::Relaxed);
         while living < self.limit.load(Ordering::Relaxed) {

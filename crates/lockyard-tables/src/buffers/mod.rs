@@ -1,7 +1,8 @@
 //! The buffer cache: a concurrent index of reference-counted buffers. An unused buffer stays in the
 //! cache until its memory is needed.
 //!
-//! A buffer is found by its [`Key`]. The first caller that asks for it creates it.
+//! A buffer is found by its key, of any type. A [`BlockCache`] has the keys of blocks ([`Key`]), and
+//! the hash of the experiments, which is public. The first caller that asks for it creates it.
 //! [`BufferCache::get_or_fill`] calls the given function for the contents. It calls it only once,
 //! even if many callers ask for the buffer at the same time. It returns a [`Buffer`], which is a
 //! reference. A buffer with a reference is neither freed nor reclaimed. When its last reference is
@@ -50,7 +51,7 @@
 //!
 //! # Memory
 //!
-//! A buffer takes 64 bytes plus its value and the allocator's overhead. [`WideHash`] adds 8 to 16
+//! A buffer takes 48 bytes plus its key (of a block 16) and its value and the allocator's overhead. [`WideHash`] adds 8 to 16
 //! bytes for the chains, which stay when buffers leave. [`BufferCache::bytes`] returns the memory
 //! of a cache. `cargo run --release -p lockyard-tables --example buffers` measures it with a
 //! million buffers, and shows that memory is steady under churn.
@@ -80,6 +81,8 @@
 //! from that description, not from an implementation. `chains.rs`, `tree.rs` and `reclaim.rs` name
 //! the sources of their algorithms.
 
+#![expect(clippy::type_complexity, reason = "a table has a parameter for each choice")]
+
 mod buffer;
 mod cache;
 mod chains;
@@ -99,32 +102,51 @@ pub use buffer::Buffer;
 pub use cache::BufferCache;
 pub use configuration::{Configuration, Groups, GroupsError};
 pub use index::{FixedHash, Hash256, Index, TreePerGroup, WideHash};
-pub use key::Key;
+pub use key::{BlockHash, CacheKey, Key};
 pub use miss::GetError;
 pub use switches::{
     Allocate, Before, EveryCall, Initialise, MoveToFront, OnMiss, Outside, Promote, ReferencedBit,
     Standard, Switches, UnderLock, With,
 };
 
-use cache::{EntryOf, Part};
+/// A cache of [blocks](Key) with values `T`: the one of the experiments.
+pub type BlockCache<T, S, H, C = lockyard::NoContext> = BufferCache<Key, T, BlockHash, S, H, C>;
+/// A reference to a buffer of a [`BlockCache`].
+pub type Block<'c, T, S, H, C = lockyard::NoContext> = Buffer<'c, Key, T, BlockHash, S, H, C>;
+
+use cache::{EntryOf, Part, ShardsOf};
+use core::borrow::Borrow;
 use core::ptr::NonNull;
+use key::Hashes;
 use lockyard::Context;
 use lockyard::platform::{HostWithSlots, Region, during};
 use wanted::Wanted;
 
-impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T, S, H, C> {
+impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSlots, C: Context>
+    BufferCache<Q, T, B, S, H, C>
+{
     /// Returns the buffer of `key`, if it is in the cache; waits while it is being filled.
     ///
     /// Takes no lock with [`WideHash`] and [`ReferencedBit`]. Acquire.
     #[inline]
-    pub fn look_up(&self, key: Key) -> Option<Buffer<'_, T, S, H, C>> {
-        self.find_ready(&Wanted::new(key))
+    pub fn look_up(&self, key: impl Borrow<Q>) -> Option<Buffer<'_, Q, T, B, S, H, C>> {
+        let shards = self.shards()?;
+        // SAFETY: there are shards, which are the cache's.
+        unsafe { self.find_ready(shards, &self.wanted(key.borrow())) }
     }
 
+    /// # Safety
+    ///
+    /// The shards belong to this cache.
     #[inline(always)]
-    fn find_ready(&self, wanted: &Wanted) -> Option<Buffer<'_, T, S, H, C>> {
+    unsafe fn find_ready(
+        &self,
+        shards: NonNull<ShardsOf<Q, S, H, C>>,
+        wanted: &Wanted<'_, Q>,
+    ) -> Option<Buffer<'_, Q, T, B, S, H, C>> {
         loop {
-            let found = self.find(wanted)?;
+            // SAFETY: the caller's promise.
+            let found = unsafe { self.find(shards, wanted) }?;
             if found.hit() {
                 return Some(found);
             }
@@ -134,15 +156,22 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
     }
 
     /// Returns the buffer of a key, filled or not.
+    ///
+    /// # Safety
+    ///
+    /// The shards belong to this cache.
     #[inline(always)]
-    fn find(&self, wanted: &Wanted) -> Option<Buffer<'_, T, S, H, C>> {
-        let shards = self.shards()?;
+    unsafe fn find(
+        &self,
+        shards: NonNull<ShardsOf<Q, S, H, C>>,
+        wanted: &Wanted<'_, Q>,
+    ) -> Option<Buffer<'_, Q, T, B, S, H, C>> {
         // SAFETY: published shards live as long as the cache.
         let Part { shard, all } = unsafe { self.part(shards, wanted) };
         let look = || {
             // SAFETY: under the lock nothing is removed, so nothing is freed. Without the lock, the
             // guard keeps every reachable buffer from being freed: see `chains.rs`.
-            unsafe { S::Index::find(all, shard, wanted, EntryOf::<T, S, H, C>::get) }
+            unsafe { S::Index::find(all, shard, wanted, EntryOf::<Q, T, S, H, C>::get) }
         };
         let found = if S::Index::LOCKS {
             shard.locked(|| {
@@ -170,16 +199,17 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
     /// filled.
     ///
     /// Cost: the shard's lock.
-    pub fn remove(&self, key: Key) -> Option<Buffer<'_, T, S, H, C>> {
+    pub fn remove(&self, key: impl Borrow<Q>) -> Option<Buffer<'_, Q, T, B, S, H, C>> {
         let shards = self.shards()?;
-        let wanted = Wanted::new(key);
+        // SAFETY: there are shards.
+        let wanted = unsafe { self.wanted(key.borrow()) };
         // SAFETY: published shards live as long as the cache.
         let Part { shard, all } = unsafe { self.part(shards, &wanted) };
         let taken = shard.locked(|| {
             // SAFETY: under the lock nothing else is removed. The found buffer is in the index and
             // in the list.
             unsafe {
-                let found: NonNull<EntryOf<T, S, H, C>> =
+                let found: NonNull<EntryOf<Q, T, S, H, C>> =
                     S::Index::find(all, shard, &wanted, |_| true)?;
                 Self::take_out(Part { shard, all }, &wanted, found);
                 Some(found)

@@ -10,8 +10,8 @@
 use super::buffer::Dead;
 use super::cache::{BufferCache, EntryOf, Part, ShardsOf};
 use super::index::Index;
+use super::key::{CacheKey, Hashes};
 use super::switches::{Promote, Switches};
-use super::wanted::Wanted;
 use core::ptr::NonNull;
 use lockyard::Context;
 use lockyard::lockref::Count;
@@ -20,7 +20,9 @@ use lockyard::platform::{HostWithSlots, Ordering, Word};
 /// Number of buffers examined under one acquisition of a shard's lock.
 const BATCH: usize = 16;
 
-impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T, S, H, C> {
+impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSlots, C: Context>
+    BufferCache<Q, T, B, S, H, C>
+{
     /// Frees up to `buffers` unused buffers and returns the number freed. Buffers that have not
     /// been used for long go first. Their values are dropped before the call returns.
     ///
@@ -73,17 +75,17 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
     /// pass there is no second chance.
     fn reclaim_from(
         &self,
-        shards: NonNull<ShardsOf<S, H, C>>,
+        shards: NonNull<ShardsOf<Q, S, H, C>>,
         index: usize,
         quota: usize,
         last: bool,
     ) -> usize {
         // SAFETY: published shards live as long as the cache; `index` is below their number.
-        let (shard, all) = unsafe { (ShardsOf::<S, H, C>::at(shards, index), shards.as_ref()) };
+        let (shard, all) = unsafe { (ShardsOf::<Q, S, H, C>::at(shards, index), shards.as_ref()) };
         let mut looks = shard.buffers() as usize;
         let mut freed = 0;
         while looks > 0 && freed < quota {
-            let mut dead = [const { None::<Dead<'_, T, S, H, C>> }; BATCH];
+            let mut dead = [const { None::<Dead<'_, Q, T, B, S, H, C>> }; BATCH];
             let mut taken = 0;
             shard.locked(|| {
                 for _ in 0..BATCH.min(looks) {
@@ -98,7 +100,7 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
                     if unsafe { self.take_if_unused(oldest, last) } {
                         // SAFETY: the lock is held, and the buffer is in the index and in the list.
                         unsafe {
-                            let wanted = Wanted::new(oldest.as_ref().key());
+                            let wanted = self.wanted_of(oldest.as_ref());
                             Self::take_out(Part { shard, all }, &wanted, oldest);
                         }
                         // SAFETY: the buffer was marked dead with its last reference, and was
@@ -121,7 +123,7 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
     /// # Safety
     ///
     /// The caller holds the shard's lock, and the buffer is in its list.
-    unsafe fn take_if_unused(&self, entry: NonNull<EntryOf<T, S, H, C>>, last: bool) -> bool {
+    unsafe fn take_if_unused(&self, entry: NonNull<EntryOf<Q, T, S, H, C>>, last: bool) -> bool {
         // SAFETY: the cache has a reference to every buffer in the list.
         let entry = unsafe { entry.as_ref() };
         // SAFETY: as above.
@@ -138,10 +140,10 @@ impl<T: Send + Sync, S: Switches<H>, H: HostWithSlots, C: Context> BufferCache<T
         (0..number)
             .map(|index| {
                 // SAFETY: as above; below the number.
-                let shard = unsafe { ShardsOf::<S, H, C>::at(shards, index) };
+                let shard = unsafe { ShardsOf::<Q, S, H, C>::at(shards, index) };
                 shard.locked(|| {
                     // SAFETY: under the lock; the shard's buffers are of this type.
-                    let mut at = unsafe { shard.oldest::<T>() };
+                    let mut at = unsafe { shard.oldest::<Q, T>() };
                     let mut referenced = 0;
                     while let Some(entry) = at {
                         // SAFETY: the buffer is in the list.

@@ -71,7 +71,7 @@ impl<K: LaneLock<H>, H: Host, C: Context> Shard<K, H, C> {
     /// # Safety
     ///
     /// The caller holds the lock, and gives the cache a reference. The buffer is in no list.
-    pub(super) unsafe fn push<T: Send>(&self, entry: NonNull<Entry<T, K, H, C>>) {
+    pub(super) unsafe fn push<Q: Send, T: Send>(&self, entry: NonNull<Entry<Q, T, K, H, C>>) {
         // SAFETY: the caller's promise.
         unsafe {
             self.link(entry);
@@ -85,7 +85,7 @@ impl<K: LaneLock<H>, H: Host, C: Context> Shard<K, H, C> {
     /// # Safety
     ///
     /// The caller holds the lock; the buffer is in this list.
-    pub(super) unsafe fn take<T: Send>(&self, entry: NonNull<Entry<T, K, H, C>>) {
+    pub(super) unsafe fn take<Q: Send, T: Send>(&self, entry: NonNull<Entry<Q, T, K, H, C>>) {
         // SAFETY: the caller's promise.
         unsafe {
             self.unlink(entry);
@@ -99,7 +99,10 @@ impl<K: LaneLock<H>, H: Host, C: Context> Shard<K, H, C> {
     /// # Safety
     ///
     /// As [`take`](Self::take).
-    pub(super) unsafe fn move_to_front<T: Send>(&self, entry: NonNull<Entry<T, K, H, C>>) {
+    pub(super) unsafe fn move_to_front<Q: Send, T: Send>(
+        &self,
+        entry: NonNull<Entry<Q, T, K, H, C>>,
+    ) {
         if self.newest.load(Ordering::Relaxed) != to_word(entry.as_ptr()) {
             // SAFETY: the caller's promise.
             unsafe {
@@ -114,7 +117,7 @@ impl<K: LaneLock<H>, H: Host, C: Context> Shard<K, H, C> {
     /// # Safety
     ///
     /// The caller holds the lock; the shard's buffers are of this type.
-    pub(super) unsafe fn oldest<T: Send>(&self) -> Option<NonNull<Entry<T, K, H, C>>> {
+    pub(super) unsafe fn oldest<Q: Send, T: Send>(&self) -> Option<NonNull<Entry<Q, T, K, H, C>>> {
         NonNull::new(from_word(self.oldest.load(Ordering::Relaxed)))
     }
 
@@ -123,10 +126,10 @@ impl<K: LaneLock<H>, H: Host, C: Context> Shard<K, H, C> {
     /// # Safety
     ///
     /// As [`take`](Self::take).
-    pub(super) unsafe fn newer<T: Send>(
+    pub(super) unsafe fn newer<Q: Send, T: Send>(
         &self,
-        entry: NonNull<Entry<T, K, H, C>>,
-    ) -> Option<NonNull<Entry<T, K, H, C>>> {
+        entry: NonNull<Entry<Q, T, K, H, C>>,
+    ) -> Option<NonNull<Entry<Q, T, K, H, C>>> {
         // SAFETY: the caller's promise.
         let newer = unsafe { entry.as_ref().recency() }.newer.load(Ordering::Relaxed);
         NonNull::new(from_word(newer))
@@ -135,14 +138,14 @@ impl<K: LaneLock<H>, H: Host, C: Context> Shard<K, H, C> {
     /// # Safety
     ///
     /// The caller holds the lock; the buffer is in no list.
-    unsafe fn link<T: Send>(&self, entry: NonNull<Entry<T, K, H, C>>) {
+    unsafe fn link<Q: Send, T: Send>(&self, entry: NonNull<Entry<Q, T, K, H, C>>) {
         let (address, second) = (to_word(entry.as_ptr()), self.newest.load(Ordering::Relaxed));
         // SAFETY: the caller's promise.
         let recency = unsafe { entry.as_ref().recency() };
         recency.newer.store(0, Ordering::Relaxed);
         recency.older.store(second, Ordering::Relaxed);
         // SAFETY: listed buffers stay in the list while the lock is held.
-        match unsafe { from_word::<Entry<T, K, H, C>>(second).as_ref() } {
+        match unsafe { from_word::<Entry<Q, T, K, H, C>>(second).as_ref() } {
             // SAFETY: as above.
             Some(second) => unsafe { second.recency() }.newer.store(address, Ordering::Relaxed),
             None => self.oldest.store(address, Ordering::Relaxed),
@@ -153,19 +156,19 @@ impl<K: LaneLock<H>, H: Host, C: Context> Shard<K, H, C> {
     /// # Safety
     ///
     /// As [`take`](Self::take).
-    unsafe fn unlink<T: Send>(&self, entry: NonNull<Entry<T, K, H, C>>) {
+    unsafe fn unlink<Q: Send, T: Send>(&self, entry: NonNull<Entry<Q, T, K, H, C>>) {
         // SAFETY: the caller's promise.
         let recency = unsafe { entry.as_ref().recency() };
         let newer = recency.newer.load(Ordering::Relaxed);
         let older = recency.older.load(Ordering::Relaxed);
         // SAFETY: listed buffers stay in the list while the lock is held.
-        match unsafe { from_word::<Entry<T, K, H, C>>(newer).as_ref() } {
+        match unsafe { from_word::<Entry<Q, T, K, H, C>>(newer).as_ref() } {
             // SAFETY: as above.
             Some(newer) => unsafe { newer.recency() }.older.store(older, Ordering::Relaxed),
             None => self.newest.store(older, Ordering::Relaxed),
         }
         // SAFETY: as above.
-        match unsafe { from_word::<Entry<T, K, H, C>>(older).as_ref() } {
+        match unsafe { from_word::<Entry<Q, T, K, H, C>>(older).as_ref() } {
             // SAFETY: as above.
             Some(older) => unsafe { older.recency() }.newer.store(newer, Ordering::Relaxed),
             None => self.oldest.store(newer, Ordering::Relaxed),

@@ -5,6 +5,7 @@
 //! documentation](super) says what they cost.
 
 use super::index::{Hash256, Index, WideHash};
+use super::key::{CacheKey, Key};
 use super::sealed::Sealed;
 use crate::memory::Invariant;
 use lockyard::platform::Host;
@@ -87,7 +88,7 @@ impl Promote for ReferencedBit {
 }
 
 /// All switches of a cache: [`With`]. Sealed.
-pub trait Switches<H: Host>: Sealed + 'static {
+pub trait Switches<H: Host, Q: CacheKey = Key>: Sealed + 'static {
     /// The time at which memory is allocated.
     type Allocate: Allocate;
     /// The place where values are made.
@@ -95,7 +96,7 @@ pub trait Switches<H: Host>: Sealed + 'static {
     /// The record that a hit leaves for reclaim.
     type Promote: Promote;
     /// The way to find buffers.
-    type Index: Index<H>;
+    type Index: Index<H, Q>;
 }
 
 type Named<A, I, P, X> = Invariant<(A, I, P, X)>;
@@ -104,7 +105,7 @@ type Named<A, I, P, X> = Invariant<(A, I, P, X)>;
 #[derive(Debug)]
 pub struct With<A = OnMiss, I = Outside, P = ReferencedBit, X = WideHash>(Named<A, I, P, X>);
 
-impl<A: Allocate, I: Initialise, P: Promote, X: Index<H>, H: Host> Switches<H>
+impl<A: Allocate, I: Initialise, P: Promote, X: Index<H, Q>, H: Host, Q: CacheKey> Switches<H, Q>
     for With<A, I, P, X>
 {
     type Allocate = A;

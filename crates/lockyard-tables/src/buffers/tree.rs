@@ -29,9 +29,9 @@ type Place<'t, H> = &'t U64<H>;
 #[inline(always)]
 unsafe fn root<'t, T: Send, K: LaneLock<H>, H: Host, C: Context>(
     place: Place<'t, H>,
-) -> Option<&'t Entry<T, K, H, C>> {
+) -> Option<&'t Entry<Key, T, K, H, C>> {
     // SAFETY: buffers in the tree stay there while the lock is held.
-    unsafe { from_word::<Entry<T, K, H, C>>(place.load(Ordering::Relaxed)).as_ref() }
+    unsafe { from_word::<Entry<Key, T, K, H, C>>(place.load(Ordering::Relaxed)).as_ref() }
 }
 
 /// Searches for `key` from the root and returns its place. Stops early at the first node whose
@@ -49,7 +49,7 @@ unsafe fn descend<'t, T: Send + 't, K: LaneLock<H>, H: Host, C: Context>(
     let mut place = &shard.root.next;
     // SAFETY: the caller's promise.
     while let Some(node) = unsafe { root::<T, K, H, C>(place) } {
-        let at = node.key();
+        let at = *node.key();
         place = match key.cmp(&at) {
             cmp::Ordering::Equal => break,
             _ if at.hash() < least => break,
@@ -69,7 +69,7 @@ unsafe fn descend<'t, T: Send + 't, K: LaneLock<H>, H: Host, C: Context>(
 pub(super) unsafe fn find<T: Send, K: LaneLock<H>, H: Host, C: Context>(
     shard: &Shard<K, H, C>,
     key: Key,
-) -> Option<NonNull<Entry<T, K, H, C>>> {
+) -> Option<NonNull<Entry<Key, T, K, H, C>>> {
     // SAFETY: the caller's promise.
     let place = unsafe { descend::<T, K, H, C>(shard, key, 0) };
     NonNull::new(from_word(place.load(Ordering::Relaxed)))
@@ -83,11 +83,11 @@ pub(super) unsafe fn find<T: Send, K: LaneLock<H>, H: Host, C: Context>(
 /// As [`find`], and the key is not in the tree.
 pub(super) unsafe fn insert<T: Send, K: LaneLock<H>, H: Host, C: Context>(
     shard: &Shard<K, H, C>,
-    wanted: &Wanted,
-    entry: NonNull<Entry<T, K, H, C>>,
+    wanted: &Wanted<'_, Key>,
+    entry: NonNull<Entry<Key, T, K, H, C>>,
 ) {
     // SAFETY: the caller's promise.
-    let place = unsafe { descend::<T, K, H, C>(shard, wanted.key, wanted.hash) };
+    let place = unsafe { descend::<T, K, H, C>(shard, *wanted.key, wanted.hash) };
     // SAFETY: the buffer belongs to the caller.
     let links = &unsafe { entry.as_ref() }.links;
     // The places for the next smaller node and for the next greater node.
@@ -119,7 +119,7 @@ pub(super) unsafe fn insert<T: Send, K: LaneLock<H>, H: Host, C: Context>(
 pub(super) unsafe fn remove<T: Send, K: LaneLock<H>, H: Host, C: Context>(
     shard: &Shard<K, H, C>,
     key: Key,
-    entry: NonNull<Entry<T, K, H, C>>,
+    entry: NonNull<Entry<Key, T, K, H, C>>,
 ) {
     // SAFETY: the caller's promise.
     let mut place = unsafe { descend::<T, K, H, C>(shard, key, 0) };

@@ -9,22 +9,19 @@
 //! link to the next one.
 
 use super::configuration::Bits;
-use super::entry::Entry;
-use super::hash::{Seed, hash};
-use super::key::Key;
+use super::entry::{Entry, Moment};
 use crate::memory::{AllocationFailed, from_host, from_word, to_host, to_word};
 use core::alloc::Layout;
 use core::marker::PhantomData;
 use core::ptr::NonNull;
-use lockyard::Context;
-use lockyard::RawSpinLock;
 use lockyard::lock::LaneLock;
 use lockyard::platform::{Host, Ordering, U32, U64, Word};
+use lockyard::{Context, Held, RawSpinLock};
 
 /// A chain and its lock.
 #[repr(C)]
-pub struct Bucket<K: LaneLock<H>, H: Host, C: Context> {
-    lock: RawSpinLock<K, H, C>,
+pub struct Bucket<L: LaneLock<H>, H: Host, C: Context> {
+    lock: RawSpinLock<L, H, C>,
     /// Number of entries in the chain. Written under the lock.
     entries: U32<H>,
     /// The first entry's address, or 0. Written under the lock.
@@ -42,19 +39,42 @@ pub(super) enum Verdict {
     End,
 }
 
-impl<K: LaneLock<H>, H: Host, C: Context> Bucket<K, H, C> {
+/// What a walk does after it has looked at an entry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Look {
+    /// It ends with this entry.
+    Found,
+    /// It goes on, in a table whose entries are never replaced.
+    On,
+    /// It goes on, in a table whose entries are replaced.
+    OnInReplaced,
+    /// It begins again.
+    Again,
+}
+
+impl<L: LaneLock<H>, H: Host, C: Context> Bucket<L, H, C> {
     fn new() -> Self {
         Bucket { lock: RawSpinLock::new(), entries: Word::new(0), first: Word::new(0) }
     }
 
-    /// Runs `f` under the lock. `f` must not unwind.
+    /// Runs `f` under the lock. `f` may unwind, for it may compare keys.
     #[inline(always)]
     pub(super) fn locked<R>(&self, f: impl FnOnce() -> R) -> R {
-        let held = self.lock.acquire();
-        let result = f();
-        // SAFETY: `held` is this lock's.
-        unsafe { self.lock.release(held) };
-        result
+        struct Release<'b, L: LaneLock<H>, H: Host, C: Context> {
+            lock: &'b RawSpinLock<L, H, C>,
+            held: Option<Held<RawSpinLock<L, H, C>>>,
+        }
+        impl<L: LaneLock<H>, H: Host, C: Context> Drop for Release<'_, L, H, C> {
+            #[inline(always)]
+            fn drop(&mut self) {
+                if let Some(held) = self.held.take() {
+                    // SAFETY: `held` is this lock's.
+                    unsafe { self.lock.release(held) };
+                }
+            }
+        }
+        let _release = Release { lock: &self.lock, held: Some(self.lock.acquire()) };
+        f()
     }
 
     /// Number of entries. A snapshot.
@@ -62,29 +82,47 @@ impl<K: LaneLock<H>, H: Host, C: Context> Bucket<K, H, C> {
         self.entries.load(Ordering::Relaxed)
     }
 
-    /// Returns the entry of `key`, with a reference.
+    /// Walks along the chain and returns the first entry that `judge` finds.
     ///
     /// # Safety
     ///
     /// The chain's entries are of this type, and none of them is freed during the call.
     #[inline(always)]
-    pub(super) unsafe fn find<T: Send, D>(&self, key: &Key) -> Option<NonNull<Entry<T, H, D>>> {
+    pub(super) unsafe fn walk<K: Send, T: Send, D, M: Moment>(
+        &self,
+        mut judge: impl FnMut(&Entry<K, T, H, D, M>) -> Look,
+    ) -> Option<NonNull<Entry<K, T, H, D, M>>> {
         // Acquire: pairs with the release of the thread that stored the entry's address (`push`,
-        // `retain`). The entry is therefore seen fully initialised, and so are all entries that
-        // were in the chain before it.
+        // `retain`, `replace`). The entry is therefore seen fully initialised, and so are all
+        // entries that were in the chain before it.
         let mut at = self.first.load(Ordering::Acquire);
-        while let Some(found) = NonNull::new(from_word::<Entry<T, H, D>>(at)) {
+        while let Some(found) = NonNull::new(from_word::<Entry<K, T, H, D, M>>(at)) {
             // SAFETY: the chain leads to this entry; the caller promises that it is not freed.
             let entry = unsafe { found.as_ref() };
-            // An entry without a reference has already been removed.
-            if entry.key().is(key) && entry.references.get_not_zero() {
-                return Some(found);
+            match judge(entry) {
+                Look::Found => return Some(found),
+                // Without replacement a link always leads to an entry that is older than the link's
+                // own, so relaxed would do. A replaced entry may be newer. Acquire: pairs with the
+                // release in `replace`.
+                Look::On => at = entry.next.load(Ordering::Relaxed),
+                Look::OnInReplaced => at = entry.next.load(Ordering::Acquire),
+                // Acquire: as above.
+                Look::Again => at = self.first.load(Ordering::Acquire),
             }
-            // Relaxed: entries are inserted at the front, so a link always leads to an entry that
-            // is older than the link's own.
-            at = entry.next.load(Ordering::Relaxed);
         }
         None
+    }
+
+    /// Returns the first entry.
+    ///
+    /// # Safety
+    ///
+    /// The chain's entries are of this type.
+    pub(super) unsafe fn first_entry<K: Send, T: Send, D, M: Moment>(
+        &self,
+    ) -> Option<NonNull<Entry<K, T, H, D, M>>> {
+        // Acquire: as in `walk`.
+        NonNull::new(from_word(self.first.load(Ordering::Acquire)))
     }
 
     /// Inserts an entry at the front.
@@ -93,12 +131,15 @@ impl<K: LaneLock<H>, H: Host, C: Context> Bucket<K, H, C> {
     ///
     /// The caller holds the lock, and gives the chain a reference. The entry has the chain's type
     /// and is in no chain.
-    pub(super) unsafe fn push<T: Send, D>(&self, entry: NonNull<Entry<T, H, D>>) {
+    pub(super) unsafe fn push<K: Send, T: Send, D, M: Moment>(
+        &self,
+        entry: NonNull<Entry<K, T, H, D, M>>,
+    ) {
         // Relaxed: written only by holders of the lock.
         let first = self.first.load(Ordering::Relaxed);
         // SAFETY: the entry belongs to the caller.
         unsafe { entry.as_ref() }.next.store(first, Ordering::Relaxed);
-        // Release: pairs with the acquire in `find`.
+        // Release: pairs with the acquire in `walk`.
         self.first.store(to_word(entry.as_ptr()), Ordering::Release);
         self.count(1);
     }
@@ -109,16 +150,16 @@ impl<K: LaneLock<H>, H: Host, C: Context> Bucket<K, H, C> {
     /// # Safety
     ///
     /// The caller holds the lock; the chain's entries are of this type.
-    pub(super) unsafe fn retain<T: Send, D>(
+    pub(super) unsafe fn retain<K: Send, T: Send, D, M: Moment>(
         &self,
-        mut judge: impl FnMut(NonNull<Entry<T, H, D>>) -> Verdict,
+        mut judge: impl FnMut(NonNull<Entry<K, T, H, D, M>>) -> Verdict,
     ) {
         let mut link: &U64<H> = &self.first;
         let mut gone = 0u32;
         loop {
             // Relaxed: written under the lock, which its previous holder has released.
             let at = link.load(Ordering::Relaxed);
-            let Some(found) = NonNull::new(from_word::<Entry<T, H, D>>(at)) else { break };
+            let Some(found) = NonNull::new(from_word::<Entry<K, T, H, D, M>>(at)) else { break };
             // SAFETY: the table has a reference to each entry in the chain, and only the holder of
             // the lock removes entries.
             let entry = unsafe { found.as_ref() };
@@ -127,7 +168,7 @@ impl<K: LaneLock<H>, H: Host, C: Context> Bucket<K, H, C> {
             match verdict {
                 Verdict::Stays => link = &entry.next,
                 Verdict::Leaves | Verdict::LeavesAtLast => {
-                    // Release: pairs with the acquire in `find`, if the link is the first one.
+                    // Release: pairs with the acquire in `walk`, if the link is the first one.
                     // Another thread may have made the next entry, and a look-up does not acquire
                     // from that thread here.
                     link.store(next, Ordering::Release);
@@ -144,6 +185,43 @@ impl<K: LaneLock<H>, H: Host, C: Context> Bucket<K, H, C> {
         }
     }
 
+    /// Puts a new entry in the place of an old one, if the old one is in the chain; returns true if
+    /// it is. `prepare` runs before. A look-up finds one entry or the other. The caller takes over
+    /// the old entry's reference.
+    ///
+    /// # Safety
+    ///
+    /// The caller holds the lock. The new entry has the chain's type, is in no chain, and the caller
+    /// gives the chain a reference to it.
+    pub(super) unsafe fn replace<K: Send, T: Send, D, M: Moment>(
+        &self,
+        old: NonNull<Entry<K, T, H, D, M>>,
+        new: NonNull<Entry<K, T, H, D, M>>,
+        prepare: impl FnOnce(),
+    ) -> bool {
+        let mut link: &U64<H> = &self.first;
+        loop {
+            // Relaxed, all below: written under the lock.
+            let at = link.load(Ordering::Relaxed);
+            let Some(found) = NonNull::new(from_word::<Entry<K, T, H, D, M>>(at)) else {
+                return false;
+            };
+            // SAFETY: the table has a reference to each entry in the chain, and only the holder of
+            // the lock removes entries.
+            let next = unsafe { &found.as_ref().next };
+            if found != old {
+                link = next;
+                continue;
+            }
+            prepare();
+            // SAFETY: the caller has the new entry.
+            unsafe { new.as_ref() }.next.store(next.load(Ordering::Relaxed), Ordering::Relaxed);
+            // Release: pairs with the acquire in `walk`.
+            link.store(to_word(new.as_ptr()), Ordering::Release);
+            return true;
+        }
+    }
+
     fn count(&self, change: u32) {
         // Relaxed: written under the lock.
         let entries = self.entries.load(Ordering::Relaxed);
@@ -151,8 +229,8 @@ impl<K: LaneLock<H>, H: Host, C: Context> Bucket<K, H, C> {
     }
 
     /// Removes the first entry, for a table that is being dropped.
-    fn pop<T: Send, D>(&mut self) -> Option<NonNull<Entry<T, H, D>>> {
-        let entry = NonNull::new(from_word::<Entry<T, H, D>>(self.first.get()))?;
+    fn pop<K: Send, T: Send, D, M: Moment>(&mut self) -> Option<NonNull<Entry<K, T, H, D, M>>> {
+        let entry = NonNull::new(from_word::<Entry<K, T, H, D, M>>(self.first.get()))?;
         // SAFETY: an entry in the chain is alive.
         let next = unsafe { entry.as_ref() }.next.load(Ordering::Relaxed);
         self.first.store(next, Ordering::Relaxed);
@@ -160,20 +238,20 @@ impl<K: LaneLock<H>, H: Host, C: Context> Bucket<K, H, C> {
     }
 }
 
-/// The array of a table's buckets with the key of the hash, in one allocation.
+/// The array of a table's buckets with the hasher, in one allocation.
 #[repr(C, align(64))]
-pub(super) struct Buckets<K: LaneLock<H>, H: Host, C: Context> {
-    seed: Seed,
+pub(super) struct Buckets<S, L: LaneLock<H>, H: Host, C: Context> {
+    hasher: S,
     bits: Bits,
     /// The buckets begin where this struct ends.
-    _buckets: PhantomData<Bucket<K, H, C>>,
+    _buckets: PhantomData<Bucket<L, H, C>>,
 }
 
-impl<K: LaneLock<H>, H: Host, C: Context> Buckets<K, H, C> {
+impl<S, L: LaneLock<H>, H: Host, C: Context> Buckets<S, L, H, C> {
     /// Returns the layout of `Self` followed by an array of 2^`bits` buckets, and the offset of the
     /// array. Returns `None` if the layout would be too large.
     fn layout(bits: Bits) -> Option<(Layout, usize)> {
-        let buckets = Layout::array::<Bucket<K, H, C>>(bits.buckets()).ok()?;
+        let buckets = Layout::array::<Bucket<L, H, C>>(bits.buckets()).ok()?;
         Layout::new::<Self>().extend(buckets).ok()
     }
 
@@ -182,15 +260,19 @@ impl<K: LaneLock<H>, H: Host, C: Context> Buckets<K, H, C> {
         Self::layout(bits).map_or(usize::MAX, |(layout, _)| layout.size())
     }
 
-    pub(super) fn allocate(bits: Bits, seed: Seed) -> Result<NonNull<Self>, AllocationFailed> {
+    /// Allocates the buckets. `hasher` is called only if there is memory.
+    pub(super) fn allocate(
+        bits: Bits,
+        hasher: impl FnOnce() -> S,
+    ) -> Result<NonNull<Self>, AllocationFailed> {
         let (layout, offset) = Self::layout(bits).ok_or(AllocationFailed)?;
         let memory = from_host::<H>(layout, None).ok_or(AllocationFailed)?;
         let buckets = memory.cast::<Self>();
         // SAFETY: the memory has the layout of `Self` followed by the buckets, and belongs to this
         // function.
         unsafe {
-            buckets.write(Buckets { seed, bits, _buckets: PhantomData });
-            let first = memory.add(offset).cast::<Bucket<K, H, C>>();
+            buckets.write(Buckets { hasher: hasher(), bits, _buckets: PhantomData });
+            let first = memory.add(offset).cast::<Bucket<L, H, C>>();
             for index in 0..bits.buckets() {
                 first.add(index).write(Bucket::new());
             }
@@ -208,35 +290,38 @@ impl<K: LaneLock<H>, H: Host, C: Context> Buckets<K, H, C> {
     ///
     /// `this` came from [`allocate`](Self::allocate), and has not been freed.
     #[inline(always)]
-    unsafe fn all(this: NonNull<Self>) -> NonNull<Bucket<K, H, C>> {
+    unsafe fn all(this: NonNull<Self>) -> NonNull<Bucket<L, H, C>> {
         // SAFETY: the buckets begin right after the header (`layout`), whose size is a multiple of
         // their alignment.
         unsafe { this.add(1).cast() }
     }
 
-    /// Returns the index of the bucket of `key`.
+    /// Returns the index of the bucket of a key, given the hash of the key.
     ///
     /// # Safety
     ///
     /// `this` came from [`allocate`](Self::allocate), and has not been freed.
     #[inline(always)]
-    pub(super) unsafe fn index(this: NonNull<Self>, key: &Key) -> usize {
+    pub(super) unsafe fn index(this: NonNull<Self>, hash: impl FnOnce(&S) -> u64) -> usize {
         // SAFETY: the caller's promise.
-        let (seed, bits) = unsafe { (this.as_ref().seed, this.as_ref().bits) };
+        let Buckets { hasher, bits, .. } = unsafe { this.as_ref() };
         // There is at least one bit, so the shift is less than 64.
-        (hash(seed, key.words()) >> (64 - bits.get())) as usize
+        (hash(hasher) >> (64 - bits.get())) as usize
     }
 
-    /// Returns the bucket of `key`.
+    /// Returns the bucket of a key, given the hash of the key.
     ///
     /// # Safety
     ///
     /// `this` came from [`allocate`](Self::allocate), and is not freed while the returned bucket is
     /// used.
     #[inline(always)]
-    pub(super) unsafe fn of_key<'b>(this: NonNull<Self>, key: &Key) -> &'b Bucket<K, H, C> {
+    pub(super) unsafe fn of_key<'b>(
+        this: NonNull<Self>,
+        hash: impl FnOnce(&S) -> u64,
+    ) -> &'b Bucket<L, H, C> {
         // SAFETY: the caller's promise; an index is below 2^bits.
-        unsafe { Self::at(this, Self::index(this, key)) }
+        unsafe { Self::at(this, Self::index(this, hash)) }
     }
 
     /// Returns bucket `index`.
@@ -245,7 +330,7 @@ impl<K: LaneLock<H>, H: Host, C: Context> Buckets<K, H, C> {
     ///
     /// As [`of_key`](Self::of_key), and `index` is below 2^bits.
     #[inline(always)]
-    pub(super) unsafe fn at<'b>(this: NonNull<Self>, index: usize) -> &'b Bucket<K, H, C> {
+    pub(super) unsafe fn at<'b>(this: NonNull<Self>, index: usize) -> &'b Bucket<L, H, C> {
         // SAFETY: the caller's promise; the bucket is inside the array.
         unsafe { Self::all(this).add(index).as_ref() }
     }
@@ -257,13 +342,15 @@ impl<K: LaneLock<H>, H: Host, C: Context> Buckets<K, H, C> {
     ///
     /// `this` came from [`allocate`](Self::allocate), nobody uses it any more, and its chains have
     /// entries of this type.
-    pub(super) unsafe fn free<T: Send, D>(this: NonNull<Self>) {
-        struct Rest<K: LaneLock<H>, H: Host, C: Context, T: Send, D> {
-            buckets: NonNull<Buckets<K, H, C>>,
+    pub(super) unsafe fn free<K: Send, T: Send, D, M: Moment>(this: NonNull<Self>) {
+        struct Rest<S, L: LaneLock<H>, H: Host, C: Context, K: Send, T: Send, D, M: Moment> {
+            buckets: NonNull<Buckets<S, L, H, C>>,
             index: usize,
-            _entries: PhantomData<fn() -> (T, D)>,
+            _entries: PhantomData<fn() -> (K, T, D, M)>,
         }
-        impl<K: LaneLock<H>, H: Host, C: Context, T: Send, D> Rest<K, H, C, T, D> {
+        impl<S, L: LaneLock<H>, H: Host, C: Context, K: Send, T: Send, D, M: Moment>
+            Rest<S, L, H, C, K, T, D, M>
+        {
             fn free_entries(&mut self) {
                 // SAFETY: the array is alive until `drop`.
                 let (all, bits) =
@@ -271,10 +358,10 @@ impl<K: LaneLock<H>, H: Host, C: Context> Buckets<K, H, C> {
                 while self.index < bits.buckets() {
                     // SAFETY: in the array, which nobody else uses.
                     let bucket = unsafe { all.add(self.index).as_mut() };
-                    while let Some(entry) = bucket.pop::<T, D>() {
+                    while let Some(entry) = bucket.pop::<K, T, D, M>() {
                         // SAFETY: nobody uses the entry any more; it was allocated by this host.
-                        // The returned value is dropped here.
-                        drop(unsafe { Entry::<T, H, D>::take_back(entry) });
+                        // The returned contents are dropped here.
+                        drop(unsafe { Entry::<K, T, H, D, M>::take_back(entry) });
                     }
                     // SAFETY: as above; the bucket is not used again.
                     unsafe { all.add(self.index).drop_in_place() };
@@ -282,23 +369,29 @@ impl<K: LaneLock<H>, H: Host, C: Context> Buckets<K, H, C> {
                 }
             }
         }
-        impl<K: LaneLock<H>, H: Host, C: Context, T: Send, D> Drop for Rest<K, H, C, T, D> {
+        impl<S, L: LaneLock<H>, H: Host, C: Context, K: Send, T: Send, D, M: Moment> Drop
+            for Rest<S, L, H, C, K, T, D, M>
+        {
             fn drop(&mut self) {
                 self.free_entries();
                 // SAFETY: the array is alive.
                 let bits = unsafe { self.buckets.as_ref() }.bits;
-                if let Some((layout, _)) = Buckets::<K, H, C>::layout(bits) {
+                // SAFETY: nobody uses the header any more.
+                unsafe { self.buckets.drop_in_place() };
+                if let Some((layout, _)) = Buckets::<S, L, H, C>::layout(bits) {
                     // SAFETY: allocated with this layout, by this host.
                     unsafe { to_host::<H>(self.buckets.cast(), layout) };
                 }
             }
         }
-        Rest::<K, H, C, T, D> { buckets: this, index: 0, _entries: PhantomData }.free_entries();
+        Rest::<S, L, H, C, K, T, D, M> { buckets: this, index: 0, _entries: PhantomData }
+            .free_entries();
     }
 }
 
 const _: () = {
+    use crate::seed::Seed;
     use lockyard::{Native, NoContext, lock::Ticket};
     assert!(size_of::<Bucket<Ticket, Native, NoContext>>() == 16);
-    assert!(size_of::<Buckets<Ticket, Native, NoContext>>() == 64);
+    assert!(size_of::<Buckets<Seed, Ticket, Native, NoContext>>() == 64);
 };

@@ -1,7 +1,7 @@
 //! The size of a table and the key of its hash. Both are chosen before the first use.
 
-use super::hash::Seed;
 use core::fmt;
+use core::mem::ManuallyDrop;
 use core::str::FromStr;
 
 /// Binary logarithm of the number of buckets: from [`Bits::MIN`] to [`Bits::MAX`].
@@ -54,7 +54,7 @@ impl Bits {
         1 << self.0
     }
 
-    /// Returns the smallest number of bits that gives at most one of `connections` connections per
+    /// Returns the smallest number of bits that gives at most one of `connections` entries per
     /// bucket on average. Returns [`Bits::MAX`] if no number is enough.
     pub const fn for_connections(connections: usize) -> Bits {
         let mut bits = Bits::MIN.0;
@@ -118,20 +118,33 @@ impl fmt::Display for AlreadyInUse {
 
 impl core::error::Error for AlreadyInUse {}
 
-/// The settings from which a table's buckets are created.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Configuration {
+/// The choices from which a table's buckets are created.
+#[derive(Debug)]
+pub(super) struct Configuration<S> {
     pub bits: Bits,
-    /// `None` means a random seed, where the standard library is available.
-    pub seed: Option<Seed>,
+    /// The table drops it, unless there are buckets, which then have it.
+    pub hasher: ManuallyDrop<Hasher<S>>,
 }
 
-impl Configuration {
-    pub(super) fn seed(&self) -> Seed {
-        #[cfg(feature = "std")]
-        return self.seed.unwrap_or_else(Seed::random);
-        #[cfg(not(feature = "std"))]
-        self.seed.unwrap_or(Seed::new(0))
+/// The hasher of a table whose buckets do not exist yet.
+#[derive(Debug)]
+pub(super) enum Hasher<S> {
+    /// This function makes it.
+    Default(fn() -> S),
+    Given(S),
+}
+
+impl<S> Configuration<S> {
+    pub(super) const fn new(bits: Bits, hasher: Hasher<S>) -> Self {
+        Configuration { bits, hasher: ManuallyDrop::new(hasher) }
+    }
+
+    /// Returns the function that makes the hasher, if no hasher was given.
+    pub(super) fn default(&self) -> Option<fn() -> S> {
+        match *self.hasher {
+            Hasher::Default(make) => Some(make),
+            Hasher::Given(_) => None,
+        }
     }
 }
 

@@ -1,5 +1,5 @@
-//! One connection in a chain: its link, its key, its reference count, and a part that only holders
-//! of references may use.
+//! One entry of a chain: its link, its key, its reference count, and a part that only holders of
+//! references may use.
 //!
 //! ```text
 //!        link | key | references | deadline, value         while there are references
@@ -7,37 +7,85 @@
 //! ```
 //!
 //! The second part, the tail, belongs exclusively to the owner of the last reference. That thread
-//! drops the value immediately. The tail's memory then links the entries that wait to be freed. The
-//! first part stays readable while a look-up without a lock may be at the entry. Such a look-up
-//! follows the link, compares the key, and learns from the count that the connection can no longer
-//! be used.
+//! drops the value immediately ([`AtOnce`]). The tail's memory then links the entries that wait to
+//! be freed. The first part stays readable while a look-up without a lock may be at the entry. Such
+//! a look-up follows the link, compares the key, and learns from the count that the entry can no
+//! longer be used.
 //!
-//! The deadline also records if a connection is in the table. The holder of the bucket's lock that
-//! removes the connection sets the deadline to [`REMOVED`], once. A renewal changes the deadline by
+//! Look-ups that read a value without a reference need the value until they are over
+//! ([`AfterLookUps`]). Then the value stays until the entry is freed, and what reclamation needs has
+//! its own memory behind it.
+//!
+//! The deadline also records if an entry is in the table. The holder of the bucket's lock that
+//! removes the entry sets the deadline to [`REMOVED`], once. A renewal changes the deadline by
 //! compare-exchange. If the renewal is first, the sweep sees the new deadline. If the removal is
 //! first, the renewal reports it.
 
-use super::key::StoredKey;
-use crate::memory;
-use core::mem::{ManuallyDrop, offset_of};
+use crate::memory::{self, Invariant};
+use core::marker::PhantomData;
+use core::mem::{ManuallyDrop, MaybeUninit, offset_of};
 use core::ptr::NonNull;
 use lockyard::page_ref::{Cmpxchg, PageRef};
 use lockyard::platform::{Cell, DataCell, Host, Ordering, U64, Word};
 
-/// The deadline of a connection that never expires.
+/// The deadline of an entry that never expires.
 pub const NEVER: u64 = u64::MAX - 1;
-/// The deadline of a connection that was removed from the table.
+/// The deadline of an entry that was removed from the table.
 const REMOVED: u64 = u64::MAX;
 
-/// A connection with value `T`. `D` is the data that reclamation keeps in a retired entry.
+/// The moment at which the value of a removed entry is dropped.
+#[doc(hidden)]
+pub trait Moment: 'static {
+    const AT_ONCE: bool;
+    /// What shares the memory of the value, given what reclamation needs.
+    type Over<D>;
+    /// What has its own memory.
+    type Apart<D>: Default;
+}
+
+/// With the last reference. Look-ups read no value without a reference.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct AtOnce;
+
+impl Moment for AtOnce {
+    const AT_ONCE: bool = true;
+    type Over<D> = D;
+    type Apart<D> = ();
+}
+
+/// When the last look-up that may read it without a reference is over.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct AfterLookUps;
+
+impl Moment for AfterLookUps {
+    const AT_ONCE: bool = false;
+    type Over<D> = ();
+    type Apart<D> = Room<D>;
+}
+
+/// Memory for a `D`.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Room<D>(MaybeUninit<D>);
+
+impl<D> Default for Room<D> {
+    fn default() -> Self {
+        Room(MaybeUninit::uninit())
+    }
+}
+
+/// An entry with key `K` and value `T`. `D` is the data that reclamation keeps in a retired entry.
 #[repr(C)]
-pub(super) struct Entry<T: Send, H: Host, D> {
+pub(super) struct Entry<K: Send, T: Send, H: Host, D, M: Moment> {
     /// The next entry of the chain. Written under the bucket's lock.
     pub(super) next: U64<H>,
-    key: Cell<H, StoredKey>,
+    key: Cell<H, K>,
     /// Reference count: one for the table, one for each handle.
     pub(super) references: PageRef<Cmpxchg, H>,
-    tail: Tail<T, H, D>,
+    tail: Tail<T, H, M::Over<D>>,
+    apart: M::Apart<D>,
 }
 
 #[repr(C)]
@@ -51,15 +99,25 @@ struct Live<T: Send, H: Host> {
     value: Cell<H, T>,
 }
 
-impl<T: Send, H: Host, D> Entry<T, H, D> {
+/// Memory of an entry, which is freed when this is dropped. The entry in it is not dropped.
+struct Memory<E, H: Host>(NonNull<E>, Invariant<H>);
+
+impl<E, H: Host> Drop for Memory<E, H> {
+    fn drop(&mut self) {
+        // SAFETY: the memory came from this host, with this layout, and is no longer used.
+        unsafe { memory::free::<MaybeUninit<E>, H>(self.0.cast()) };
+    }
+}
+
+impl<K: Send, T: Send, H: Host, D, M: Moment> Entry<K, T, H, D, M> {
     /// Allocates an entry that is not yet published, with a reference for the table and one for the
-    /// caller. Returns the value if there is no memory.
-    pub(super) fn allocate(key: StoredKey, value: T, deadline: u64) -> Result<NonNull<Self>, T> {
-        let mut value = Some(value);
-        // SAFETY: `fill` writes an entry, because `value` is there.
+    /// caller. Returns key and value if there is no memory.
+    pub(super) fn allocate(key: K, value: T, deadline: u64) -> Result<NonNull<Self>, (K, T)> {
+        let mut contents = Some((key, value));
+        // SAFETY: `fill` writes an entry, because the contents are there.
         let memory = unsafe {
             memory::allocate_with::<Self, H>(None, |memory| {
-                if let Some(value) = value.take() {
+                if let Some((key, value)) = contents.take() {
                     let live = Live {
                         deadline: Word::new(deadline.min(NEVER)),
                         value: DataCell::new(value),
@@ -69,37 +127,38 @@ impl<T: Send, H: Host, D> Entry<T, H, D> {
                         key: DataCell::new(key),
                         references: PageRef::from_references(2),
                         tail: Tail { live: ManuallyDrop::new(live) },
+                        apart: Default::default(),
                     });
                 }
             })
         };
-        match (memory, value) {
+        match (memory, contents) {
             (Ok(entry), _) => Ok(entry),
-            (Err(_), Some(value)) => Err(value),
-            (Err(_), None) => unreachable!("the value is taken when there is memory"),
+            (Err(_), Some(contents)) => Err(contents),
+            (Err(_), None) => unreachable!("the contents are taken when there is memory"),
         }
     }
 
-    /// Takes the value out of an entry that was never published, and frees the entry's memory.
+    /// Takes key and value out of an entry that nobody else uses, and frees the entry's memory.
     ///
     /// # Safety
     ///
-    /// The entry came from [`allocate`](Self::allocate), and only the caller has its address.
-    pub(super) unsafe fn take_back(entry: NonNull<Self>) -> T {
-        // SAFETY: only the caller has the entry, and its tail is live; the value taken out is not
-        // used there again.
-        let live = ManuallyDrop::into_inner(unsafe {
-            core::ptr::read(&raw const (*entry.as_ptr()).tail.live)
-        });
-        // SAFETY: the tail is a union: freeing the entry does not drop what was taken out.
-        unsafe { memory::free::<Self, H>(entry) };
-        live.value.into_inner()
+    /// The entry came from [`allocate`](Self::allocate). Only the caller has its address, and its
+    /// value has not been dropped.
+    pub(super) unsafe fn take_back(entry: NonNull<Self>) -> (K, T) {
+        let _memory = Memory::<Self, H>(entry, PhantomData);
+        // SAFETY: only the caller has the entry, which is not used there again.
+        let Entry { key, tail, .. } = unsafe { entry.read() };
+        // SAFETY: the value has not been dropped, so the tail is live.
+        let live = ManuallyDrop::into_inner(unsafe { tail.live });
+        (key.into_inner(), live.value.into_inner())
     }
 
     #[inline(always)]
-    pub(super) fn key(&self) -> StoredKey {
-        // SAFETY: the key is not written after the entry is published.
-        self.key.with(|key| unsafe { *key })
+    pub(super) fn key(&self) -> &K {
+        // SAFETY: the key is not written after the entry is published, and dropped only when the
+        // entry is freed.
+        self.key.with(|key| unsafe { &*key })
     }
 
     /// # Safety
@@ -113,15 +172,16 @@ impl<T: Send, H: Host, D> Entry<T, H, D> {
 
     /// # Safety
     ///
-    /// The caller has a reference to the entry while the returned value is used.
+    /// The caller has a reference to the entry while the returned value is used. With
+    /// [`AfterLookUps`], a look-up that may be at the entry is enough.
     #[inline(always)]
     pub(super) unsafe fn value(&self) -> &T {
         // SAFETY: the caller's promise. The value is only written again after the last reference is
-        // gone.
+        // gone, and with `AfterLookUps` when the entry is freed.
         unsafe { &*self.live().value.with(|value| value) }
     }
 
-    /// Returns the deadline; `None` if the connection was removed from the table.
+    /// Returns the deadline; `None` if the entry was removed from the table.
     ///
     /// # Safety
     ///
@@ -134,7 +194,7 @@ impl<T: Send, H: Host, D> Entry<T, H, D> {
         (deadline != REMOVED).then_some(deadline)
     }
 
-    /// Moves the deadline to `until`, if that is later; returns true if the connection is in the
+    /// Moves the deadline to `until`, if that is later; returns true if the entry is in the
     /// table.
     ///
     /// # Safety
@@ -160,7 +220,36 @@ impl<T: Send, H: Host, D> Entry<T, H, D> {
         }
     }
 
-    /// Marks the connection as removed if its deadline is at most `by`; returns true if it did.
+    /// Marks the entry as removed, and returns the deadline that it had; `None` if it was already
+    /// removed from the table.
+    ///
+    /// # Safety
+    ///
+    /// The caller holds the lock of the entry's bucket, and removes the entry unless this returns
+    /// `None`. It has a reference, or the table has one.
+    pub(super) unsafe fn take_deadline(&self) -> Option<u64> {
+        // SAFETY: the caller's promise.
+        let deadline = unsafe { self.live() }.deadline.swap(REMOVED, Ordering::Relaxed);
+        (deadline != REMOVED).then_some(deadline)
+    }
+
+    /// Sets the deadline of an entry that is not yet published.
+    ///
+    /// # Safety
+    ///
+    /// Only the caller has the entry.
+    pub(super) unsafe fn set_deadline(&self, deadline: u64) {
+        // SAFETY: the caller's promise.
+        unsafe { self.live() }.deadline.store(deadline, Ordering::Relaxed);
+    }
+
+    /// Returns the next entry of the chain.
+    pub(super) fn next_entry(&self) -> Option<NonNull<Self>> {
+        // Acquire: pairs with the release in `Bucket::replace`.
+        NonNull::new(memory::from_word(self.next.load(Ordering::Acquire)))
+    }
+
+    /// Marks the entry as removed if its deadline is at most `by`; returns true if it did.
     ///
     /// # Safety
     ///
@@ -170,7 +259,7 @@ impl<T: Send, H: Host, D> Entry<T, H, D> {
         // there.
         let word = &unsafe { self.live() }.deadline;
         let mut seen = word.load(Ordering::Relaxed);
-        // A failure means that the connection was renewed meanwhile.
+        // A failure means that the entry was renewed meanwhile.
         while seen <= by {
             match word.compare_exchange_weak(seen, REMOVED, Ordering::Relaxed, Ordering::Relaxed) {
                 Ok(_) => return true,
@@ -180,8 +269,15 @@ impl<T: Send, H: Host, D> Entry<T, H, D> {
         false
     }
 
-    /// Destroys an entry whose last reference is gone. Drops its value and passes its memory to
-    /// `retire`, even if the value's destructor unwinds.
+    /// Offset of what reclamation needs.
+    const DEFERRED: usize = if M::AT_ONCE {
+        offset_of!(Entry<K, T, H, D, M>, tail)
+    } else {
+        offset_of!(Entry<K, T, H, D, M>, apart)
+    };
+
+    /// Destroys an entry whose last reference is gone. Drops its value, if that is due at once, and
+    /// passes its memory to `retire`, even if the value's destructor unwinds.
     ///
     /// # Safety
     ///
@@ -192,35 +288,34 @@ impl<T: Send, H: Host, D> Entry<T, H, D> {
         deferred: D,
         retire: impl FnOnce(NonNull<D>),
     ) {
-        struct Retire<T: Send, H: Host, D, F: FnOnce(NonNull<D>)>(
-            NonNull<Entry<T, H, D>>,
-            Option<(D, F)>,
-        );
-        impl<T: Send, H: Host, D, F: FnOnce(NonNull<D>)> Drop for Retire<T, H, D, F> {
+        struct Retire<D, F: FnOnce(NonNull<D>)>(NonNull<D>, Option<(D, F)>);
+        impl<D, F: FnOnce(NonNull<D>)> Drop for Retire<D, F> {
             fn drop(&mut self) {
                 if let Some((deferred, retire)) = self.1.take() {
-                    let offset = offset_of!(Entry<T, H, D>, tail);
-                    // SAFETY: the tail is in the entry, and every part of the union begins where
-                    // the union begins. The live part was dropped: nobody uses it.
-                    let tail = unsafe { self.0.cast::<u8>().add(offset).cast::<D>() };
-                    // SAFETY: as above; the tail is at least as large as its retired part.
-                    unsafe { tail.write(deferred) };
-                    retire(tail);
+                    // SAFETY: the place has the size of a `D`. It is the tail, whose live part was
+                    // dropped, or behind the tail, where nobody else writes.
+                    unsafe { self.0.write(deferred) };
+                    retire(self.0);
                 }
             }
         }
-        let retire = Retire(entry, Some((deferred, retire)));
-        // SAFETY: nobody else has a reference, so the caller owns the tail; look-ups do not read
-        // it. Look-ups still share the entry: only the tail is borrowed exclusively.
-        let live = unsafe { &mut (*entry.as_ptr()).tail.live };
-        // Tells a back-end that checks accesses: from here on the value is written.
-        live.value.with_mut(|_| ());
-        // SAFETY: dropped once, here; the tail then holds the retired part.
-        unsafe { ManuallyDrop::drop(live) };
+        // SAFETY: the place is in the entry: in the union, every part of which begins where the
+        // union begins, or in the memory of its own.
+        let place = unsafe { entry.cast::<u8>().add(Self::DEFERRED).cast::<D>() };
+        let retire = Retire(place, Some((deferred, retire)));
+        if M::AT_ONCE {
+            // SAFETY: nobody else has a reference, so the caller owns the tail; look-ups do not
+            // read it. Look-ups still share the entry: only the tail is borrowed exclusively.
+            let live = unsafe { &mut (*entry.as_ptr()).tail.live };
+            // Tells a back-end that checks accesses: from here on the value is written.
+            live.value.with_mut(|_| ());
+            // SAFETY: dropped once, here; the tail then holds the retired part.
+            unsafe { ManuallyDrop::drop(live) };
+        }
         drop(retire);
     }
 
-    /// Frees a retired entry.
+    /// Frees a retired entry, with the value if it is still there.
     ///
     /// # Safety
     ///
@@ -229,10 +324,13 @@ impl<T: Send, H: Host, D> Entry<T, H, D> {
     pub(super) unsafe fn free(deferred: NonNull<D>) {
         // SAFETY: `destroy` derived the pointer from the entry's pointer, so it points into the
         // same memory.
-        let entry = unsafe {
-            deferred.cast::<u8>().sub(offset_of!(Entry<T, H, D>, tail)).cast::<Entry<T, H, D>>()
-        };
-        // SAFETY: the caller's promise; the former contents of the tail are no longer used.
-        unsafe { memory::free::<Self, H>(entry) };
+        let entry = unsafe { deferred.cast::<u8>().sub(Self::DEFERRED).cast::<Self>() };
+        if M::AT_ONCE {
+            // SAFETY: the caller's promise; the former contents of the tail are no longer used.
+            unsafe { memory::free::<Self, H>(entry) };
+        } else {
+            // SAFETY: nobody has the entry, and its value was not dropped.
+            drop(unsafe { Self::take_back(entry) });
+        }
     }
 }

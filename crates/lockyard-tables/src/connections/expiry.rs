@@ -1,28 +1,30 @@
-//! Expiry: removes connections past their deadline from the table, a few buckets at a time.
+//! Expiry: removes entries past their deadline from the table, a few buckets at a time.
 
 use super::bucket::{Buckets, Verdict};
-use super::connection::Connection;
 use super::entry::NEVER;
+use super::held::Held;
 use super::look_up::{LookUp, Readers};
 use super::removal::BATCH;
-use super::table::{ConnectionTable, EntryOf};
+use super::table::{Connections, EntryOf};
 use core::ptr::NonNull;
 use lockyard::Context;
 use lockyard::platform::{Host, Ordering, Word};
 
-impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H, C> {
-    /// Removes connections whose deadline is `now` or before, shows each to `gone`, and returns
+impl<K: Send + Sync, V: Send + Sync, S: Send + Sync, P: LookUp<H>, H: Host, C: Context>
+    Connections<K, V, S, P, H, C>
+{
+    /// Removes entries whose deadline is `now` or before, shows each to `gone`, and returns
     /// their number. It examines `buckets` buckets, each at most once. It begins where the last
     /// call of any thread ended. `usize::MAX` means all buckets.
     ///
-    /// A renewal takes effect if it comes before this call examines the connection. If it comes
-    /// after the removal, [`Connection::renew`] returns `false`. `gone` runs outside all locks, and
+    /// A renewal takes effect if it comes before this call examines the entry. If it comes
+    /// after the removal, [`Held::renew`] returns `false`. `gone` runs outside all locks, and
     /// may use the table.
     pub fn expire(
         &self,
         now: u64,
         buckets: usize,
-        mut gone: impl FnMut(Connection<'_, T, P, H, C>),
+        mut gone: impl FnMut(Held<'_, K, V, S, P, H, C>),
     ) -> usize {
         let Some(all) = self.buckets() else { return 0 };
         // SAFETY: published buckets live as long as the table.
@@ -40,16 +42,16 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H,
             }
             loop {
                 let mut batch = [const { None }; BATCH];
-                let due = |entry: NonNull<EntryOf<T, P, H, C>>| {
+                let due = |entry: NonNull<EntryOf<K, V, P, H, C>>| {
                     // SAFETY: the lock is held, and `take_out` removes the entry if this returns
                     // true.
                     let due = unsafe { entry.as_ref().remove_if_due(now) };
                     if due { Verdict::Leaves } else { Verdict::Stays }
                 };
                 let more = self.take_out(bucket, due, &mut batch);
-                for connection in batch.into_iter().flatten() {
+                for entry in batch.into_iter().flatten() {
                     expired += 1;
-                    gone(connection);
+                    gone(entry);
                 }
                 if !more {
                     break;

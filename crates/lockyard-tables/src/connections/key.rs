@@ -101,7 +101,7 @@ const ORIGINAL_IN_ORDER: u64 = 1 << 63;
 
 /// A key as stored in an entry, with the direction in which the connection was inserted.
 #[derive(Clone, Copy)]
-pub(super) struct StoredKey(Key);
+pub struct StoredKey(Key);
 
 impl StoredKey {
     pub(super) fn new(key: Key, in_order: bool) -> Self {

@@ -14,8 +14,15 @@
 //! - *R* gets *E* only if it can take a reference, and none can be taken after the last was
 //!   dropped. A connection that left during the look-up may still be found, as if *R* had come
 //!   earlier.
+//! - *R* reads the value of *E* without a reference only if values wait as entries do ([`InPlace`]).
+//!   *E* was then in the chain at a moment after *R* began. For *R* reached *E* by a link that was in
+//!   the chain when *R* read it, or by a link of another removed entry, which left after *R* began,
+//!   and led to *E* when it left.
+//! - *E* may have been replaced: another entry has its key and its place. A look-up that wants a
+//!   reference and can take none at *E* begins again, as the other entry is there by then.
 
 use super::bucket::Bucket;
+use super::entry::{AfterLookUps, AtOnce, Moment};
 use crate::memory::Invariant;
 use core::ptr::NonNull;
 use lockyard::lock::{LaneLock, Queued};
@@ -23,12 +30,15 @@ use lockyard::platform::{ConstAtomics, Host, HostWithSlots};
 use lockyard::reclaim::{Domain, Header};
 use lockyard::{Context, FourBytes};
 
-/// The way in which connections are looked up. Sealed: [`Rcu`] or [`Locked`].
+/// The way in which connections are looked up. Sealed: [`Rcu`], [`InPlace`]
+/// or [`Locked`].
 pub trait LookUp<H: Host>: sealed::Sealed + 'static {
     /// The algorithm of the buckets' locks.
     type Lock: LaneLock<H, Width = FourBytes>;
     #[doc(hidden)]
     type Readers<C: Context>: Readers<Self::Lock, H, C>;
+    #[doc(hidden)]
+    type Moment: Moment;
 }
 
 /// State that a table keeps for its look-ups.
@@ -83,6 +93,7 @@ mod sealed {
     pub trait Sealed {}
     impl<K> Sealed for super::Rcu<K> {}
     impl<K> Sealed for super::Locked<K> {}
+    impl<K> Sealed for super::InPlace<K> {}
 }
 
 /// A look-up takes the bucket's lock. `K` is the lock's algorithm.
@@ -92,6 +103,7 @@ pub struct Locked<K = Queued>(Invariant<K>);
 impl<K: LaneLock<H, Width = FourBytes>, H: Host> LookUp<H> for Locked<K> {
     type Lock = K;
     type Readers<C: Context> = NoReaders;
+    type Moment = AtOnce;
 }
 
 /// No state: while a look-up holds the lock, nobody can remove entries from the chain.
@@ -137,11 +149,24 @@ pub struct Rcu<K = Queued>(Invariant<K>);
 impl<K: LaneLock<H, Width = FourBytes>, H: HostWithSlots> LookUp<H> for Rcu<K> {
     type Lock = K;
     type Readers<C: Context> = InDomain<H, C>;
+    type Moment = AtOnce;
+}
+
+/// As [`Rcu`], and a look-up can read the value [without a reference](super::Connections::read). The
+/// values of removed entries therefore wait for look-ups too, and an entry takes 24 bytes more. A
+/// value's destructor runs in a thread that removes something later, or drops the table.
+#[derive(Debug)]
+pub struct InPlace<K = Queued>(Invariant<K>);
+
+impl<K: LaneLock<H, Width = FourBytes>, H: HostWithSlots> LookUp<H> for InPlace<K> {
+    type Lock = K;
+    type Readers<C: Context> = InDomain<H, C>;
+    type Moment = AfterLookUps;
 }
 
 /// The domain of a table's look-ups.
 #[doc(hidden)]
-pub struct InDomain<H: HostWithSlots, C: Context>(Domain<H, C>);
+pub struct InDomain<H: HostWithSlots, C: Context>(pub(super) Domain<H, C>);
 
 impl<H: HostWithSlots, C: Context> Default for InDomain<H, C> {
     fn default() -> Self {
@@ -173,9 +198,9 @@ unsafe impl<K: LaneLock<H>, H: HostWithSlots, C: Context> Readers<K, H, C> for I
         // SAFETY: the entry was removed under its bucket's lock. After that the remover dropped the
         // table's reference, by a release; the owner of the last reference saw it, by an acquire.
         // The entry is retired once, because only one reference is the last. All look-ups without
-        // the bucket's lock enter this domain. Freeing an entry touches only that entry, whose
-        // value is gone. So any thread may free it at any time before the domain, which the table
-        // owns, is dropped.
+        // the bucket's lock enter this domain. Freeing an entry touches only that entry, and what
+        // its key and its value own, which outlives the table and may be sent to any thread. So any
+        // thread may free it at any time before the domain, which the table owns, is dropped.
         unsafe { self.0.retire(entry, free) };
     }
 

@@ -1,29 +1,31 @@
-//! Removal: connections leave a bucket in batches, each under one acquisition of its lock. The
-//! table's references become handles. Expiry removes connections in the same way.
+//! Removal: entries leave a bucket in batches, each under one acquisition of its lock. The table's
+//! references become handles. Expiry removes entries in the same way.
 
-use super::bucket::{Bucket, Verdict};
-use super::connection::Connection;
+use super::bucket::Verdict;
 use super::entry::NEVER;
+use super::held::Held;
 use super::look_up::LookUp;
-use super::table::{ConnectionTable, EntryOf};
+use super::table::{BucketOf, Connections, EntryOf};
 use core::ptr::NonNull;
 use lockyard::Context;
 use lockyard::platform::Host;
 
-/// Maximum number of connections removed under one acquisition of a bucket's lock.
+/// Maximum number of entries removed under one acquisition of a bucket's lock.
 pub(super) const BATCH: usize = 16;
 
-/// Connections that were removed together. Dropping the batch drops those that are left in it.
-pub(super) type Batch<'t, T, P, H, C> = [Option<Connection<'t, T, P, H, C>>; BATCH];
+/// Entries that were removed together. Dropping the batch drops those that are left in it.
+pub(super) type Batch<'t, K, V, S, P, H, C> = [Option<Held<'t, K, V, S, P, H, C>>; BATCH];
 
-impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H, C> {
-    /// Removes from `bucket` the connections that `judge` selects, at most a batch. Returns true if
-    /// there may be more.
+impl<K: Send + Sync, V: Send + Sync, S: Send + Sync, P: LookUp<H>, H: Host, C: Context>
+    Connections<K, V, S, P, H, C>
+{
+    /// Removes from `bucket` the entries that `judge` selects, at most a batch. Returns true if
+    /// there may be more. `judge` must not unwind.
     pub(super) fn take_out<'t>(
         &'t self,
-        bucket: &Bucket<P::Lock, H, C>,
-        mut judge: impl FnMut(NonNull<EntryOf<T, P, H, C>>) -> Verdict,
-        batch: &mut Batch<'t, T, P, H, C>,
+        bucket: &BucketOf<P, H, C>,
+        mut judge: impl FnMut(NonNull<EntryOf<K, V, P, H, C>>) -> Verdict,
+        batch: &mut Batch<'t, K, V, S, P, H, C>,
     ) -> bool {
         let mut taken = [const { None }; BATCH];
         let mut count = 0;
@@ -45,27 +47,25 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H,
         });
         for (place, entry) in batch.iter_mut().zip(taken) {
             // SAFETY: the handle takes over the table's reference, which `retain` has given up.
-            *place = entry.map(|entry| unsafe { Connection::new(self, entry) });
+            *place = entry.map(|entry| unsafe { Held::new(self, entry) });
         }
         count == BATCH
     }
-}
 
-impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> Connection<'_, T, P, H, C> {
-    /// Removes the connection from the table. Returns true if this call removed it, and false if
-    /// another removal or expiry was first. The handle stays valid.
-    pub fn remove(&self) -> bool {
-        let (Some(buckets), Some(_)) = (self.table.buckets(), self.deadline()) else {
-            return false;
-        };
-        let bucket = self.table.bucket(buckets, &self.entry().key().key());
+    /// Removes this entry of `bucket`. Returns the table's reference to it, or `None` if another
+    /// removal or expiry was first. Does not use the entry unless it is in the chain.
+    pub(super) fn remove_entry(
+        &self,
+        bucket: &BucketOf<P, H, C>,
+        wanted: NonNull<EntryOf<K, V, P, H, C>>,
+    ) -> Option<Held<'_, K, V, S, P, H, C>> {
         let mut batch = [const { None }; BATCH];
-        let mine = |entry: NonNull<EntryOf<T, P, H, C>>| {
+        let judge = |entry: NonNull<EntryOf<K, V, P, H, C>>| {
             // SAFETY: the lock is held, and `take_out` removes the entry if this returns true.
-            let leaves = entry == self.entry && unsafe { entry.as_ref().remove_if_due(NEVER) };
+            let leaves = entry == wanted && unsafe { entry.as_ref().remove_if_due(NEVER) };
             if leaves { Verdict::Leaves } else { Verdict::Stays }
         };
-        self.table.take_out(bucket, mine, &mut batch);
-        batch[0].is_some()
+        self.take_out(bucket, judge, &mut batch);
+        batch[0].take()
     }
 }

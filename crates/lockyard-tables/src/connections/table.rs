@@ -1,77 +1,73 @@
 //! The table itself: its buckets, created at the first insertion, and the choices that are open
 //! until then.
 
-use super::bucket::{Bucket, Buckets};
-use super::configuration::{AlreadyInUse, Bits, Configuration};
+use super::bucket::{Bucket, Buckets, Look};
+use super::configuration::{AlreadyInUse, Bits, Configuration, Hasher};
 use super::entry::Entry;
-use super::hash::Seed;
-use super::key::{Key, Tuple};
 use super::look_up::{ConstReaders, LookUp, Readers};
 use crate::memory::{AllocationFailed, Values, from_word, to_word};
+use crate::seed::{HashOf, Seed};
 use core::fmt;
 use core::marker::PhantomData;
-use core::ptr::NonNull;
+use core::mem::{self, ManuallyDrop};
+use core::ptr::{self, NonNull};
 use lock_api::RawMutex;
 use lockyard::RawSpinLock;
 use lockyard::platform::{
-    Cell, DataCell, Host, Native, NativeAtomics, NativeCell, NativeU64, Ordering, U64, Word,
+    Atomics, Cell, DataCell, Host, Native, NativeAtomics, NativeCell, NativeU64, Ordering, U64,
+    Word,
 };
 use lockyard::{Context, NoContext};
 
 pub(super) type ReadersOf<P, H, C> = <P as LookUp<H>>::Readers<C>;
 pub(super) type DeferredOf<P, H, C> =
     <ReadersOf<P, H, C> as Readers<<P as LookUp<H>>::Lock, H, C>>::Deferred;
-pub(super) type EntryOf<T, P, H, C> = Entry<T, H, DeferredOf<P, H, C>>;
-pub(super) type BucketsOf<P, H, C> = Buckets<<P as LookUp<H>>::Lock, H, C>;
+pub(super) type EntryOf<K, V, P, H, C> =
+    Entry<K, V, H, DeferredOf<P, H, C>, <P as LookUp<H>>::Moment>;
+pub(super) type BucketOf<P, H, C> = Bucket<<P as LookUp<H>>::Lock, H, C>;
+pub(super) type BucketsOf<S, P, H, C> = Buckets<S, <P as LookUp<H>>::Lock, H, C>;
 
-/// A table of connections with values `T`. See the [module documentation](super).
+/// A table of values `V` with keys `K`. See the [module documentation](super).
 ///
 /// ```
-/// use lockyard_tables::ConnectionTable;
-/// use lockyard_tables::connections::{Bits, Direction, Tuple};
-/// use std::net::Ipv4Addr;
-/// use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+/// use lockyard_tables::Connections;
 ///
-/// // Compiled for 4,096 buckets. The configuration wants more, and is read before the first
-/// // packet.
-/// static TABLE: ConnectionTable<AtomicU64> = ConnectionTable::new(Bits::DEFAULT);
-/// TABLE.set_bits("14".parse()?)?;
+/// let sessions: Connections<String, u64> = Connections::with_capacity(10_000);
+/// sessions.insert("alice".into(), 7)?;
 ///
-/// let client = (Ipv4Addr::new(10, 0, 0, 1).into(), 40_000);
-/// let server = (Ipv4Addr::new(192, 0, 2, 7).into(), 443);
-/// let first = Tuple { protocol: 6, source: client, destination: server };
-/// let now = 1_000;
-/// TABLE.insert(&first, AtomicU64::new(0), now + 60).expect("it is new, and there is memory");
+/// // Read in place: no lock, and nothing that other look-ups share is written.
+/// assert_eq!(sessions.read("alice", |number| *number), Some(7));
 ///
-/// // A reply comes.
-/// let (connection, direction) = TABLE.look_up(&first.reversed()).expect("it is there");
-/// assert_eq!(direction, Direction::Reply);
-/// connection.fetch_add(1, Relaxed);
-/// assert!(connection.renew(now + 100));
-///
-/// assert_eq!(TABLE.expire(now + 99, usize::MAX, |_| ()), 0);
-/// assert_eq!(TABLE.expire(now + 100, usize::MAX, |gone| assert_eq!(gone.load(Relaxed), 1)), 1);
-/// assert!(TABLE.look_up(&first).is_none() && !connection.renew(now + 200));
-/// assert_eq!(connection.load(Relaxed), 1, "a holder of a reference can still use it");
-/// assert!(TABLE.set_bits(Bits::MIN).is_err(), "it is too late for that");
+/// // Hold: the value may leave the table meanwhile.
+/// let held = sessions.get("alice").expect("it is there");
+/// assert!(sessions.remove("alice").is_some() && sessions.get("alice").is_none());
+/// assert_eq!((*held, held.key().as_str()), (7, "alice"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Parameters: the value, the [`LookUp`], the [`Host`], and the [`Context`] of the buckets' locks.
-pub struct ConnectionTable<T: Send + Sync, P: LookUp<H>, H: Host = Native, C: Context = NoContext> {
+/// Parameters: key and value, the [hasher](core::hash::BuildHasher), the [`LookUp`], the [`Host`],
+/// and the [`Context`] of the buckets' locks.
+pub struct Connections<
+    K: Send + Sync,
+    V: Send + Sync,
+    S: Send + Sync,
+    P: LookUp<H>,
+    H: Host = Native,
+    C: Context = NoContext,
+> {
     /// The address of the [`Buckets`], or 0 before the first insertion.
     buckets: U64<H>,
     /// Held by the thread that creates or configures the buckets.
     setup: RawSpinLock<P::Lock, H, C>,
-    configuration: Cell<H, Configuration>,
+    configuration: Cell<H, Configuration<S>>,
     /// The bucket at which the next sweep begins.
     pub(super) swept: U64<H>,
     pub(super) readers: ReadersOf<P, H, C>,
-    _entries: Values<T>,
+    _entries: Values<(K, V, S)>,
 }
 
-impl<T: Send + Sync, P: LookUp<H>, H: Host<Atomics = NativeAtomics>, C: Context>
-    ConnectionTable<T, P, H, C>
+impl<K: Send + Sync, V: Send + Sync, P: LookUp<H>, H: Host<Atomics = NativeAtomics>, C: Context>
+    Connections<K, V, Seed, P, H, C>
 where
     ReadersOf<P, H, C>: ConstReaders,
 {
@@ -79,12 +75,15 @@ where
     /// Before the first insertion another number can be [chosen](Self::set_bits).
     ///
     /// The hash is keyed with a [random seed](Seed::random). Without the feature `std` you must
-    /// [set the seed](Self::set_seed). Otherwise anyone can find connections that share a chain.
+    /// [set the seed](Self::set_hasher). Otherwise anyone can find keys that share a chain.
     pub const fn new(bits: Bits) -> Self {
-        ConnectionTable {
+        Connections {
             buckets: NativeU64::new(0),
             setup: <RawSpinLock<P::Lock, H, C> as RawMutex>::INIT,
-            configuration: NativeCell::new(Configuration { bits, seed: None }),
+            configuration: NativeCell::new(Configuration::new(
+                bits,
+                Hasher::Default(Seed::default),
+            )),
             swept: NativeU64::new(0),
             readers: <ReadersOf<P, H, C> as ConstReaders>::NEW,
             _entries: PhantomData,
@@ -92,24 +91,40 @@ where
     }
 }
 
-/// Returns an empty table with [`Bits::DEFAULT`], which can be changed before the first insertion.
-impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> Default for ConnectionTable<T, P, H, C> {
-    fn default() -> Self {
-        Self::with_bits(Bits::DEFAULT, None)
+impl<K: Send + Sync, V: Send + Sync, P: LookUp<H>, H: Host, C: Context>
+    Connections<K, V, Seed, P, H, C>
+{
+    /// Returns an empty table with a bucket for each of `entries` entries, on any platform. The
+    /// hash is keyed as by [`new`](Self::new).
+    pub fn with_capacity(entries: usize) -> Self {
+        let (bits, hasher) = (Bits::for_connections(entries), Hasher::Default(Seed::default));
+        Self::with_configuration(Configuration::new(bits, hasher))
     }
 }
 
-impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H, C> {
-    /// Returns an empty table with 2^`bits` buckets, on any platform. The number can be
-    /// [changed](Self::set_bits) before the first insertion.
-    ///
-    /// The hash is keyed with `seed`; `None` means a [random one](Seed::random). Without the
-    /// feature `std`, `None` means a fixed seed, which gives no protection.
-    pub fn with_bits(bits: Bits, seed: Option<Seed>) -> Self {
-        ConnectionTable {
+/// Returns an empty table with [`Bits::DEFAULT`], which can be changed before the first insertion.
+impl<K: Send + Sync, V: Send + Sync, S: Send + Sync + Default, P: LookUp<H>, H: Host, C: Context>
+    Default for Connections<K, V, S, P, H, C>
+{
+    fn default() -> Self {
+        let hasher = Hasher::Default(S::default);
+        Self::with_configuration(Configuration::new(Bits::DEFAULT, hasher))
+    }
+}
+
+impl<K: Send + Sync, V: Send + Sync, S: Send + Sync, P: LookUp<H>, H: Host, C: Context>
+    Connections<K, V, S, P, H, C>
+{
+    /// Returns an empty table with 2^`bits` buckets, on any platform.
+    pub fn with_hasher(bits: Bits, hasher: S) -> Self {
+        Self::with_configuration(Configuration::new(bits, Hasher::Given(hasher)))
+    }
+
+    pub(super) fn with_configuration(configuration: Configuration<S>) -> Self {
+        Connections {
             buckets: Word::new(0),
             setup: RawSpinLock::new(),
-            configuration: DataCell::new(Configuration { bits, seed }),
+            configuration: DataCell::new(configuration),
             swept: Word::new(0),
             readers: Default::default(),
             _entries: PhantomData,
@@ -117,13 +132,13 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H,
     }
 
     #[inline(always)]
-    pub(super) fn buckets(&self) -> Option<NonNull<BucketsOf<P, H, C>>> {
+    pub(super) fn buckets(&self) -> Option<NonNull<BucketsOf<S, P, H, C>>> {
         // Acquire: pairs with the release in `make_buckets`.
         NonNull::new(from_word(self.buckets.load(Ordering::Acquire)))
     }
 
     /// Runs `f` while nobody else creates or configures the buckets. `f` must not unwind.
-    fn setting_up<R>(&self, f: impl FnOnce(Option<NonNull<BucketsOf<P, H, C>>>) -> R) -> R {
+    fn setting_up<R>(&self, f: impl FnOnce(Option<NonNull<BucketsOf<S, P, H, C>>>) -> R) -> R {
         let held = self.setup.acquire();
         // Relaxed: written under the lock.
         let result = f(NonNull::new(from_word(self.buckets.load(Ordering::Relaxed))));
@@ -132,15 +147,15 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H,
         result
     }
 
-    fn configure(&self, change: impl FnOnce(&mut Configuration)) -> Result<(), AlreadyInUse> {
+    fn configure<R>(
+        &self,
+        change: impl FnOnce(&mut Configuration<S>) -> R,
+    ) -> Result<R, AlreadyInUse> {
         self.setting_up(|buckets| match buckets {
             // SAFETY: published buckets live as long as the table.
             Some(buckets) => Err(AlreadyInUse { bits: unsafe { buckets.as_ref() }.bits() }),
-            None => {
-                // SAFETY: accessed only under the lock.
-                self.configuration.with_mut(|all| change(unsafe { &mut *all }));
-                Ok(())
-            }
+            // SAFETY: accessed only under the lock.
+            None => Ok(self.configuration.with_mut(|all| change(unsafe { &mut *all }))),
         })
     }
 
@@ -153,17 +168,21 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H,
         self.configure(|all| all.bits = bits)
     }
 
-    /// Chooses the key of the hash.
+    /// Chooses the hasher.
     ///
     /// # Errors
     ///
     /// Fails after the first insertion; the table is unchanged.
-    pub fn set_seed(&self, seed: Seed) -> Result<(), AlreadyInUse> {
-        self.configure(|all| all.seed = Some(seed))
+    pub fn set_hasher(&self, hasher: S) -> Result<(), AlreadyInUse> {
+        let given = |all: &mut Configuration<S>| {
+            mem::replace(&mut all.hasher, ManuallyDrop::new(Hasher::Given(hasher)))
+        };
+        // The former one is dropped outside the lock.
+        self.configure(given).map(ManuallyDrop::into_inner).map(drop)
     }
 
     /// Creates the buckets now. Otherwise the first insertion allocates them while others wait.
-    /// After this call neither bits nor seed can be chosen.
+    /// After this call neither bits nor hasher can be chosen.
     ///
     /// # Errors
     ///
@@ -173,34 +192,78 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H,
     }
 
     #[cold]
-    pub(super) fn make_buckets(&self) -> Result<NonNull<BucketsOf<P, H, C>>, AllocationFailed> {
+    pub(super) fn make_buckets(&self) -> Result<NonNull<BucketsOf<S, P, H, C>>, AllocationFailed> {
         // SAFETY: accessed only under the lock.
-        let wanted = self.setting_up(|_| self.configuration.with(|all| unsafe { *all }));
+        let default =
+            self.setting_up(|_| self.configuration.with(|all| unsafe { (*all).default() }));
         // This runs outside the lock, as the standard library may ask the operating system.
-        let seed = wanted.seed();
+        let mut made = default.map(|make| make());
         self.setting_up(|buckets| {
             if let Some(buckets) = buckets {
                 return Ok(buckets);
             }
-            // SAFETY: as above. The table may have been configured in between.
-            let bits = self.configuration.with(|all| unsafe { *all }).bits;
-            // SAFETY: as above.
-            let seed = self.configuration.with(|all| unsafe { *all }).seed.unwrap_or(seed);
-            let buckets = BucketsOf::<P, H, C>::allocate(bits, seed)?;
+            // SAFETY: accessed only under the lock. The table may have been configured in between.
+            let bits = self.configuration.with(|all| unsafe { (*all).bits });
+            // SAFETY: as above. The copy is used only if the buckets are made, and from then on the
+            // original is not.
+            let hasher =
+                self.configuration.with(|all| unsafe { ptr::read(&raw const (*all).hasher) });
+            let buckets =
+                BucketsOf::<S, P, H, C>::allocate(bits, || {
+                    match ManuallyDrop::into_inner(hasher) {
+                        Hasher::Given(hasher) => hasher,
+                        Hasher::Default(make) => made.take().unwrap_or_else(make),
+                    }
+                })?;
             // Release: pairs with the acquire in `buckets`.
             self.buckets.store(to_word(buckets.as_ptr()), Ordering::Release);
             Ok(buckets)
         })
     }
 
+    /// Returns the bucket of a key.
     #[inline(always)]
-    pub(super) fn bucket(
+    pub(super) fn bucket<Q: ?Sized>(
         &self,
-        buckets: NonNull<BucketsOf<P, H, C>>,
-        key: &Key,
-    ) -> &Bucket<P::Lock, H, C> {
+        buckets: NonNull<BucketsOf<S, P, H, C>>,
+        key: &Q,
+    ) -> &BucketOf<P, H, C>
+    where
+        S: HashOf<Q>,
+    {
         // SAFETY: published buckets live as long as the table.
-        unsafe { Buckets::of_key(buckets, key) }
+        unsafe { Buckets::of_key(buckets, |hasher| hasher.hash_of(key)) }
+    }
+
+    /// Returns the entry in `bucket` whose key `is` accepts, with a reference.
+    ///
+    /// # Safety
+    ///
+    /// The bucket is one of this table, and its entries are not freed during the call.
+    #[inline(always)]
+    pub(super) unsafe fn find_in<const REPLACED: bool>(
+        bucket: &BucketOf<P, H, C>,
+        is: impl Fn(&K) -> bool,
+    ) -> Option<NonNull<EntryOf<K, V, P, H, C>>> {
+        let look = |entry: &EntryOf<K, V, P, H, C>| {
+            if !is(entry.key()) {
+                return if REPLACED { Look::OnInReplaced } else { Look::On };
+            }
+            if entry.references.get_not_zero() {
+                return Look::Found;
+            }
+            // An entry without a reference has already been removed.
+            if REPLACED {
+                // Acquire: pairs with the release by which the remover dropped the table's
+                // reference. The next walk does not find this entry.
+                H::Atomics::fence(Ordering::Acquire);
+                Look::Again
+            } else {
+                Look::On
+            }
+        };
+        // SAFETY: the caller's promise.
+        unsafe { bucket.walk(look) }
     }
 
     /// Number of removed entries that wait to be freed because a look-up may still reach them.
@@ -209,17 +272,23 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H,
         self.readers.waiting()
     }
 
-    /// Number of connections in the table. A snapshot; exact when nobody inserts or removes. Reads
-    /// every bucket.
-    pub fn len(&self) -> usize {
-        let Some(all) = self.buckets() else { return 0 };
+    /// Returns the buckets in order; none before the first insertion.
+    pub(super) fn all_buckets(&self) -> impl Iterator<Item = &BucketOf<P, H, C>> {
+        let buckets = self.buckets();
         // SAFETY: published buckets live as long as the table.
-        let number = unsafe { all.as_ref() }.bits().buckets();
+        let number = buckets.map_or(0, |all| unsafe { all.as_ref() }.bits().buckets());
+        let all = buckets.into_iter().flat_map(move |all| (0..number).map(move |at| (all, at)));
         // SAFETY: as above; the index is below the number of buckets.
-        (0..number).map(|index| unsafe { Buckets::at(all, index) }.entries() as usize).sum()
+        all.map(|(all, at)| unsafe { Buckets::at(all, at) })
     }
 
-    /// Returns true if there are no connections. A snapshot; reads every bucket.
+    /// Number of entries in the table. A snapshot; exact when nobody inserts or removes. Reads
+    /// every bucket.
+    pub fn len(&self) -> usize {
+        self.all_buckets().map(|bucket| bucket.entries() as usize).sum()
+    }
+
+    /// Returns true if there are no entries. A snapshot; reads every bucket.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -234,43 +303,76 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H,
         })
     }
 
-    /// Index of the bucket to which a packet's connection belongs, for diagnosis; `None` before the
-    /// first insertion.
-    pub fn bucket_of(&self, tuple: &Tuple) -> Option<usize> {
-        // SAFETY: published buckets live as long as the table.
-        self.buckets().map(|all| unsafe { Buckets::index(all, &Key::of(tuple).0) })
+    /// Number of buckets. With more entries the table still works, and its chains become longer.
+    pub fn capacity(&self) -> usize {
+        self.bits().buckets()
     }
 
-    /// Bytes of one connection with its value, without its share of the buckets and without the
+    /// Bytes of one entry with key and value, without its share of the buckets and without the
     /// allocator's overhead.
-    pub const fn bytes_of_a_connection() -> usize {
-        size_of::<EntryOf<T, P, H, C>>()
+    pub const fn bytes_of_an_entry() -> usize {
+        size_of::<EntryOf<K, V, P, H, C>>()
     }
 
-    /// Bytes of the table with its connections, without the allocator's overhead. Removed
-    /// connections that [wait](Self::waiting) or are still referenced are not counted. Reads every
-    /// bucket.
+    /// Bytes of the table with its entries, without what keys and values own and without the
+    /// allocator's overhead. Removed entries that [wait](Self::waiting) or are still referenced are
+    /// not counted. Reads every bucket.
     pub fn bytes(&self) -> usize {
         let buckets = self.buckets().map_or(0, |all| {
             // SAFETY: published buckets live as long as the table.
-            BucketsOf::<P, H, C>::bytes(unsafe { all.as_ref() }.bits())
+            BucketsOf::<S, P, H, C>::bytes(unsafe { all.as_ref() }.bits())
         });
-        size_of::<Self>() + buckets + self.len() * Self::bytes_of_a_connection()
+        size_of::<Self>() + buckets + self.len() * Self::bytes_of_an_entry()
+    }
+
+    /// Returns how the entries are spread over the buckets. A snapshot; reads every bucket.
+    pub fn occupancy(&self) -> Occupancy {
+        let none = Occupancy { buckets: 0, entries: 0, empty: 0, longest: 0 };
+        self.all_buckets().map(Bucket::entries).fold(none, |all, entries| Occupancy {
+            buckets: all.buckets + 1,
+            entries: all.entries + entries as usize,
+            empty: all.empty + usize::from(entries == 0),
+            longest: all.longest.max(entries as usize),
+        })
     }
 }
 
-impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> Drop for ConnectionTable<T, P, H, C> {
+/// The spread of a table's entries over its buckets, for diagnosis. A [longest](Self::longest)
+/// chain of more than some ten entries says that there are too few buckets, or that the hasher does
+/// not fit the keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Occupancy {
+    /// Number of buckets; 0 before the first insertion.
+    pub buckets: usize,
+    /// Number of entries.
+    pub entries: usize,
+    /// Number of buckets without an entry.
+    pub empty: usize,
+    /// Number of entries of the longest chain.
+    pub longest: usize,
+}
+
+impl<K: Send + Sync, V: Send + Sync, S: Send + Sync, P: LookUp<H>, H: Host, C: Context> Drop
+    for Connections<K, V, S, P, H, C>
+{
     fn drop(&mut self) {
-        if let Some(buckets) = NonNull::new(from_word::<BucketsOf<P, H, C>>(self.buckets.get())) {
+        let buckets = NonNull::new(from_word::<BucketsOf<S, P, H, C>>(self.buckets.get()));
+        if let Some(buckets) = buckets {
             // SAFETY: handles borrow the table, so none is left (a forgotten one cannot be used);
             // the chains have entries of this type.
-            unsafe { Buckets::free::<T, DeferredOf<P, H, C>>(buckets) };
+            unsafe { Buckets::free::<K, V, DeferredOf<P, H, C>, P::Moment>(buckets) };
+        } else if mem::needs_drop::<Hasher<S>>() {
+            // SAFETY: no buckets have it, and nobody else has the table.
+            self.configuration.with_mut(|all| unsafe { ManuallyDrop::drop(&mut (*all).hasher) });
         }
     }
 }
 
-impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> fmt::Debug for ConnectionTable<T, P, H, C> {
+impl<K: Send + Sync, V: Send + Sync, S: Send + Sync, P: LookUp<H>, H: Host, C: Context> fmt::Debug
+    for Connections<K, V, S, P, H, C>
+{
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ConnectionTable").field("bits", &self.bits()).finish_non_exhaustive()
+        f.debug_struct("Connections").field("bits", &self.bits()).finish_non_exhaustive()
     }
 }

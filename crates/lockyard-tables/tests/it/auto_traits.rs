@@ -5,10 +5,11 @@
 use lockyard::Context;
 use lockyard::Native;
 use lockyard::lock::Queued;
-use lockyard_tables::buffers::{Buffer, BufferCache, GetError, Standard as Switches};
+use lockyard_tables::buffers::{Block, BlockCache, GetError, Standard as Switches};
 use lockyard_tables::connections::{self, Connection, ConnectionTable, Refused, Why};
 use lockyard_tables::id_table::{self, IdTable, InsertError};
 use lockyard_tables::statistics::{PerCpu, PerNode, Shared, Statistics};
+use lockyard_tables::{BufferCache, Connections, Held};
 use std::cell::Cell as NotShared;
 use std::rc::Rc;
 
@@ -35,7 +36,8 @@ fn tables_and_references_are_sent_and_shared() {
         IdTable<NotShared<u32>, id_table::Locked, Native>,
         ConnectionTable<u32, connections::Rcu, Native>,
         Connection<'static, u32, connections::Rcu, Native>,
-        BufferCache<u32, Switches, Native>, Buffer<'static, u32, Switches, Native>,
+        Connections<String, u32>, Held<'static, String, u32>, BufferCache<String, u32>,
+        BlockCache<u32, Switches, Native>, Block<'static, u32, Switches, Native>,
     );
 }
 
@@ -51,8 +53,8 @@ fn each_variant_and_context_is_sent_and_shared() {
         Connection<'static, u32, connections::Rcu, Native, Sticky>,
         Refused<'static, u32, connections::Rcu, Native>,
         Why<'static, u32, connections::Rcu, Native>,
-        BufferCache<u32, Switches, Native, Sticky>,
-        Buffer<'static, u32, Switches, Native, Sticky>,
+        BlockCache<u32, Switches, Native, Sticky>,
+        Block<'static, u32, Switches, Native, Sticky>,
         Statistics<PerNode, Queued, Native, Sticky>, Statistics<Shared, Queued, Native, Sticky>,
     );
 }
@@ -69,6 +71,11 @@ fn an_error_is_as_what_it_returns() {
         InsertError<NotShared<u32>>, GetError<NotShared<u32>>, InsertError<Neither>,
         GetError<Neither>,
     );
+}
+
+#[test]
+fn a_reader_stays_on_its_thread() {
+    lacks!(Send; connections::Reader<'static, u32, u32, connections::Seed, Queued, Native>);
 }
 
 #[test]

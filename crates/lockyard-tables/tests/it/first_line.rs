@@ -2,7 +2,9 @@
 
 use lockyard_tables::buffers::{Configuration, Key};
 use lockyard_tables::connections::{Bits, Tuple};
-use lockyard_tables::{BufferCache, ConnectionTable, Counts, IdTable, Statistics};
+use lockyard_tables::{
+    BlockCache, BufferCache, ConnectionTable, Connections, Counts, IdTable, Statistics,
+};
 
 #[test]
 fn a_table() {
@@ -10,12 +12,19 @@ fn a_table() {
     let id = ids.insert("seven").unwrap();
     assert_eq!(ids.remove(id), Some("seven"));
 
+    let sessions = Connections::new(Bits::MIN);
+    assert!(sessions.insert("seven", 7).is_ok_and(|old| old.is_none()));
+    assert_eq!(sessions.get("seven").as_deref(), Some(&7));
+
+    let pages = BufferCache::new(Configuration::DEFAULT);
+    assert!(pages.get_or_fill("seven", || Ok::<_, ()>(7)).is_ok_and(|page| *page == 7));
+
     let connections = ConnectionTable::new(Bits::MIN);
     let address = (std::net::Ipv4Addr::LOCALHOST.into(), 80);
     let tuple = Tuple { protocol: 6, source: address, destination: address };
     assert!(connections.insert(&tuple, 7, 1).is_ok());
 
-    let buffers = BufferCache::new(Configuration::DEFAULT);
+    let buffers = BlockCache::new(Configuration::DEFAULT);
     let buffer = buffers.get_or_fill(Key::new(0, 1), || Ok::<_, ()>(7)).unwrap();
     assert_eq!(*buffer, 7);
 
@@ -31,7 +40,7 @@ fn a_default() {
     struct Everything {
         ids: IdTable<u32>,
         connections: ConnectionTable<u32>,
-        buffers: BufferCache<u32>,
+        buffers: BlockCache<u32>,
     }
     let all = Everything::default();
     assert_eq!((all.ids.len(), all.connections.len(), all.buffers.len()), (0, 0, 0));
@@ -43,9 +52,9 @@ fn a_handle() {
     fn entry(table: &IdTable<u32>, id: u32) -> Option<lockyard_tables::IdEntry<'_, u32>> {
         table.lock(id)
     }
-    fn buffer(cache: &BufferCache<u32>) -> Option<lockyard_tables::Buffer<'_, u32>> {
+    fn buffer(cache: &BlockCache<u32>) -> Option<lockyard_tables::Block<'_, u32>> {
         cache.look_up(Key::new(0, 1))
     }
     assert!(entry(&IdTable::new(), 0).is_none());
-    assert!(buffer(&BufferCache::new(Configuration::DEFAULT)).is_none());
+    assert!(buffer(&BlockCache::new(Configuration::DEFAULT)).is_none());
 }

@@ -13,6 +13,7 @@ mod corpus;
 mod does_not_compile;
 mod first_line;
 mod id_table;
+mod keys;
 mod linearizable;
 mod models;
 mod outside;

@@ -6,7 +6,7 @@
 use crate::replay::Target;
 use lockyard_tables::buffers::{Configuration, GetError, Key};
 use lockyard_tables::connections::{Bits, Direction, NEVER, Tuple, Why};
-use lockyard_tables::{BufferCache, ConnectionTable, Counts, IdTable, Statistics};
+use lockyard_tables::{BlockCache, ConnectionTable, Counts, IdTable, Statistics};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -191,7 +191,7 @@ fn connections(data: &[u8]) {
 fn buffers(data: &[u8]) {
     let mut program = Program(data);
     let Some(limit) = program.byte().map(|limit| u64::from(limit & 31)) else { return };
-    let cache: BufferCache<u64> = BufferCache::new(Configuration::DEFAULT.with_limit(limit));
+    let cache: BlockCache<u64> = BlockCache::new(Configuration::DEFAULT.with_limit(limit));
     // What may be in the cache, and the references that this program keeps. The cache may drop any
     // buffer that is not referenced, so a look-up may find less than the model.
     let mut filled: BTreeMap<u8, u64> = BTreeMap::new();
@@ -210,7 +210,7 @@ fn buffers(data: &[u8]) {
                 });
                 match made {
                     Ok(buffer) => {
-                        assert_eq!(buffer.key(), key);
+                        assert_eq!(*buffer.key(), key);
                         if ran {
                             assert!(!is_kept(&kept), "a buffer that is kept was filled again");
                             filled.insert(block, value);

@@ -57,13 +57,25 @@ passes_for_another! {
         statistics::Statistics<statistics::PerNode, PvQueued<W<P>>, Native>;
     counts_context: CountsContext<P> =
         statistics::Statistics<statistics::Shared, Queued, Native, W<P>>;
+    keyed_key: KeyedKey<P> = lockyard_tables::Connections<W<P>, u32>;
+    keyed_value: KeyedValue<P> = lockyard_tables::Connections<u32, W<P>>;
+    keyed_hasher: KeyedHasher<P> = lockyard_tables::Connections<u32, u32, W<P>>;
+    held: Held<P> = lockyard_tables::Held<'static, u32, W<P>>;
+    reader: Reader<P> = connections::Reader<'static, u32, W<P>, connections::Seed, Queued, Native>;
+    in_place: InPlace<P> = connections::InPlace<PvQueued<W<P>>>;
+    not_inserted: NotInserted<P> =
+        connections::NotInserted<'static, u32, W<P>, connections::Seed, connections::Rcu>;
+    keyed_buffers: KeyedBuffers<P> =
+        buffers::BufferCache<u32, W<P>, connections::Seed, buffers::Standard, Native>;
+    keyed_buffer: KeyedBuffer<P> =
+        buffers::Buffer<'static, u32, W<P>, connections::Seed, buffers::Standard, Native>;
     connections_value: ConnectionsValue<P> =
         connections::ConnectionTable<W<P>, connections::Rcu, Native>;
     connections_lock: ConnectionsLock<P> =
         connections::ConnectionTable<u32, connections::Rcu<PvQueued<W<P>>>, Native>;
     connection: Connection<P> = connections::Connection<'static, W<P>, connections::Rcu, Native>;
-    buffers_value: BuffersValue<P> = buffers::BufferCache<W<P>, buffers::Standard, Native>;
-    buffers_lock: BuffersLock<P> = buffers::BufferCache<
+    buffers_value: BuffersValue<P> = buffers::BlockCache<W<P>, buffers::Standard, Native>;
+    buffers_lock: BuffersLock<P> = buffers::BlockCache<
         u32,
         buffers::With<
             buffers::OnMiss,
@@ -73,7 +85,7 @@ passes_for_another! {
         >,
         Native,
     >;
-    buffer: Buffer<P> = buffers::Buffer<'static, W<P>, buffers::Standard, Native>;
+    buffer: Block<P> = buffers::Block<'static, W<P>, buffers::Standard, Native>;
 }
 
 fn main() {}

@@ -9,7 +9,7 @@ use super::tally::Tally;
 use crate::model::{Table, TableOperation};
 use lockyard::platform::HostWithSlots;
 use lockyard_tables::buffers::{
-    BufferCache, Configuration, EveryCall, Groups, Hash256, Key, MoveToFront, OnMiss, Outside,
+    BlockCache, Configuration, EveryCall, Groups, Hash256, Key, MoveToFront, OnMiss, Outside,
     ReferencedBit, Switches, TreePerGroup, WideHash, With,
 };
 use std::alloc::Layout;
@@ -53,7 +53,7 @@ impl MakeTable for Buffers {
         impl<H: HostWithSlots> Chosen<H> for Of<H> {
             type Result = Layout;
             fn with<S: Switches<H>>(self) -> Layout {
-                Layout::new::<BufferCache<u64, S, H>>()
+                Layout::new::<BlockCache<u64, S, H>>()
             }
         }
         choose(table, Of::<H>(std::marker::PhantomData))
@@ -91,7 +91,7 @@ unsafe fn made<S: Switches<H>, H: HostWithSlots>(
 ) -> Option<Box<dyn TableObject>> {
     let groups = Groups::new(table.number("groups") as u32).ok()?;
     let empty =
-        BufferCache::<u64, S, H>::with_configuration(Configuration::DEFAULT.with_groups(groups));
+        BlockCache::<u64, S, H>::with_configuration(Configuration::DEFAULT.with_groups(groups));
     // SAFETY: the caller upholds the contract of this function.
     let cache = unsafe { Held::write(memory, empty, drops) };
     let cached = Cached {
@@ -108,7 +108,7 @@ unsafe fn made<S: Switches<H>, H: HostWithSlots>(
 }
 
 struct Cached<S: Switches<H>, H: HostWithSlots> {
-    cache: Held<BufferCache<u64, S, H>>,
+    cache: Held<BlockCache<u64, S, H>>,
     groups: u64,
     buffers: u64,
     /// Number of look-ups and removals that found no buffer, or the wrong one. Written only on such

@@ -1,20 +1,20 @@
 //! Memory: the bytes of a buffer. Buffers that are gone leave no memory behind.
 
 use lockyard::Native;
-use lockyard_tables::buffers::{Before, BufferCache, Configuration, Key, Standard, Switches};
+use lockyard_tables::buffers::{Before, BlockCache, Configuration, Key, Standard, Switches};
 use std::convert::Infallible;
 
-fn get<S: Switches<Native>>(cache: &BufferCache<u64, S, Native>, block: u64) {
+fn get<S: Switches<Native>>(cache: &BlockCache<u64, S, Native>, block: u64) {
     let key = Key::new(block as u32 % 7, block);
     assert_eq!(*cache.get_or_fill(key, || Ok::<_, Infallible>(block)).unwrap(), block);
 }
 
 #[test]
 fn bytes_are_what_the_documentation_says() {
-    assert_eq!(lockyard_tables::BufferCache::<()>::bytes_of_a_buffer(), 64);
-    assert_eq!(lockyard_tables::BufferCache::<u64>::bytes_of_a_buffer(), 72);
-    assert_eq!(BufferCache::<[u64; 8], Before, Native>::bytes_of_a_buffer(), 128);
-    let cache = lockyard_tables::BufferCache::<u64>::new(Configuration::DEFAULT);
+    assert_eq!(lockyard_tables::BlockCache::<()>::bytes_of_a_buffer(), 64);
+    assert_eq!(lockyard_tables::BlockCache::<u64>::bytes_of_a_buffer(), 72);
+    assert_eq!(BlockCache::<[u64; 8], Before, Native>::bytes_of_a_buffer(), 128);
+    let cache = lockyard_tables::BlockCache::<u64>::new(Configuration::DEFAULT);
     assert_eq!(cache.bytes(), size_of_val(&cache), "nothing before the first miss");
     let shards = 192 + 256 * 64;
     for block in 0..512 {
@@ -32,7 +32,7 @@ fn bytes_are_what_the_documentation_says() {
 }
 
 fn churns<S: Switches<Native>>() {
-    let cache = BufferCache::<u64, S, Native>::new(Configuration::DEFAULT.with_limit(1_000));
+    let cache = BlockCache::<u64, S, Native>::new(Configuration::DEFAULT.with_limit(1_000));
     (0..1_000).for_each(|block| get(&cache, block));
     let bytes = cache.bytes();
     let mut most = 0;

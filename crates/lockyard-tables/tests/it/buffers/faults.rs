@@ -225,7 +225,7 @@ fn those_who_wait_for_a_filling_that_fails_start_over() {
 #[test]
 fn removing_a_buffer_that_is_being_filled_waits_and_takes_it_out() {
     for fails in [false, true] {
-        let cache = lockyard_tables::BufferCache::<u64>::new(Configuration::DEFAULT);
+        let cache = lockyard_tables::BlockCache::<u64>::new(Configuration::DEFAULT);
         let begun = Barrier::new(2);
         thread::scope(|scope| {
             scope.spawn(|| {

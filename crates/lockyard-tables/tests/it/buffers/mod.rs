@@ -4,13 +4,14 @@
 
 mod churn;
 mod faults;
+mod keys;
 mod model;
 mod races;
 mod threads;
 
 use lockyard::Native;
 use lockyard_tables::buffers::{
-    BufferCache, Configuration, EveryCall, FixedHash, MoveToFront, OnMiss, Outside, ReferencedBit,
+    BlockCache, Configuration, EveryCall, FixedHash, MoveToFront, OnMiss, Outside, ReferencedBit,
     Switches, TreePerGroup, UnderLock, WideHash, With,
 };
 
@@ -51,6 +52,6 @@ pub(crate) fn every_combination<const BITS: u32>(mut each: impl ForEach) {
 
 pub(crate) fn cache<T: Send + Sync, S: Switches<Native>>(
     configuration: Configuration,
-) -> BufferCache<T, S, Native> {
-    BufferCache::new(configuration)
+) -> BlockCache<T, S, Native> {
+    BlockCache::new(configuration)
 }

@@ -4,7 +4,7 @@
 use super::{ForEach, Random, cache, every_combination};
 use lockyard::Native;
 use lockyard_tables::buffers::{
-    Buffer, BufferCache, Configuration, GetError, Groups, Key, Promote, Switches,
+    Block, BlockCache, Configuration, GetError, Groups, Key, Promote, Switches,
 };
 
 /// The expected state of a buffer.
@@ -21,7 +21,7 @@ struct Model {
     moves: bool,
 }
 
-type Held<'c, S> = Vec<(Buffer<'c, u64, S, Native>, u64)>;
+type Held<'c, S> = Vec<(Block<'c, u64, S, Native>, u64)>;
 
 impl Model {
     fn find(&self, key: Key) -> Option<usize> {
@@ -94,7 +94,7 @@ impl Model {
 
 /// Performs random operations on a cache with one list, whose state is known exactly.
 // Longer than a screen, because it has one arm for each operation.
-fn behaves<S: Switches<Native>>(cache: &BufferCache<u64, S, Native>, seed: u64) {
+fn behaves<S: Switches<Native>>(cache: &BlockCache<u64, S, Native>, seed: u64) {
     let name = format!("{cache:?}");
     let mut random = Random(seed);
     let mut model = Model {
@@ -124,7 +124,7 @@ fn behaves<S: Switches<Native>>(cache: &BufferCache<u64, S, Native>, seed: u64) 
                 if let Ok(buffer) = got
                     && random.below(4) == 0
                 {
-                    assert!(buffer.key() == key && buffer.is_cached(), "{at}");
+                    assert!(*buffer.key() == key && buffer.is_cached(), "{at}");
                     let value = *buffer;
                     held.push((buffer, value));
                 }
@@ -199,7 +199,7 @@ fn a_cache_of_one_list_behaves_as_the_list() {
 
 /// Performs random operations on a cache with several lists. Only the number of reclaimed buffers
 /// is known, not which ones.
-fn keeps_what_is_used<S: Switches<Native>>(cache: &BufferCache<u64, S, Native>, seed: u64) {
+fn keeps_what_is_used<S: Switches<Native>>(cache: &BlockCache<u64, S, Native>, seed: u64) {
     let name = format!("{cache:?}");
     let mut random = Random(seed);
     let mut model = std::collections::HashMap::new();
@@ -226,7 +226,7 @@ fn keeps_what_is_used<S: Switches<Native>>(cache: &BufferCache<u64, S, Native>, 
             _ if random.below(20) > 0 => {}
             _ => {
                 let used: Vec<Key> =
-                    held.iter().filter(|(b, _)| b.is_cached()).map(|(b, _)| b.key()).collect();
+                    held.iter().filter(|(b, _)| b.is_cached()).map(|(b, _)| *b.key()).collect();
                 let unused = model.keys().filter(|key| !used.contains(key)).count();
                 let wanted = random.below(400) as usize;
                 assert_eq!(cache.reclaim(wanted), wanted.min(unused), "{at}");

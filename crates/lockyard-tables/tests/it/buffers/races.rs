@@ -2,7 +2,7 @@
 
 use lockyard::platform::{Host, HostWithSlots, Native};
 use lockyard_tables::buffers::{
-    BufferCache, Configuration, FixedHash, Key, MoveToFront, OnMiss, Outside, ReferencedBit,
+    BlockCache, Configuration, FixedHash, Key, MoveToFront, OnMiss, Outside, ReferencedBit,
     Switches, TreePerGroup, UnderLock, WideHash, With,
 };
 use std::alloc::Layout;
@@ -39,8 +39,8 @@ unsafe impl Host for Interrupted {
 impl HostWithSlots for Interrupted {}
 
 fn the_other_ones_buffer<S: Switches<Interrupted>>() {
-    let cache: &'static BufferCache<u64, S, Interrupted> =
-        Box::leak(Box::new(BufferCache::new(Configuration::DEFAULT.with_limit(1))));
+    let cache: &'static BlockCache<u64, S, Interrupted> =
+        Box::leak(Box::new(BlockCache::new(Configuration::DEFAULT.with_limit(1))));
     let get = |block, value| cache.get_or_fill(Key::new(0, block), || Ok::<u64, ()>(value));
     // From here on the cache has its own memory.
     assert_eq!(get(9, 9).as_deref(), Ok(&9));

@@ -3,7 +3,7 @@
 use super::faults::Value;
 use super::{ForEach, Random, cache, every_combination};
 use lockyard::Native;
-use lockyard_tables::buffers::{BufferCache, Configuration, Key, Switches, WideHash, With};
+use lockyard_tables::buffers::{BlockCache, Configuration, Key, Switches, WideHash, With};
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -45,7 +45,7 @@ impl ForEach for Torture {
                                     if fails { Err(()) } else { Ok((key, Value::new(living))) }
                                 });
                                 if let Ok(got) = got {
-                                    assert!(got.0 == key && got.key() == key);
+                                    assert!(got.0 == key && *got.key() == key);
                                     assert!(got.1.living.load(Ordering::Relaxed) > 0);
                                     if got.is_cached() {
                                         let again = cache.look_up(key);
@@ -66,7 +66,7 @@ impl ForEach for Torture {
                             6 if random.below(3) == 0 => {
                                 let removed = kept.pop();
                                 assert!(removed.is_none_or(
-                                    |b: lockyard_tables::buffers::Buffer<'_, _, S, Native>| {
+                                    |b: lockyard_tables::buffers::Block<'_, _, S, Native>| {
                                         b.remove();
                                         !b.is_cached()
                                     }
@@ -107,7 +107,7 @@ fn threads_that_do_everything_at_the_limit_lose_nothing() {
 
 #[test]
 fn chains_divide_under_those_who_look_up() {
-    type Growing = BufferCache<
+    type Growing = BlockCache<
         u64,
         With<
             lockyard_tables::buffers::OnMiss,
