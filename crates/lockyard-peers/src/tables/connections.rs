@@ -2,14 +2,17 @@
 //!
 //! Half of the packets have one direction, and half the other. A table that needs one key per
 //! connection gets the tuple with its endpoints sorted. The sorting is part of the operation, as in
-//! our table. Each table hashes the same 40 bytes with the same SipHash and a random key.
+//! our table of packets. Each table hashes the same 40 bytes with the same SipHash, lockyard's
+//! [`Seed`], and a random key.
 
-use super::look_up::{LookUp, Object, room, table};
+use super::look_up::{LookUp, Object, Session, room, table};
 use super::subject::{SubjectRole, SubjectRow, rows};
-use super::work::Load;
+use super::work::{Done, Load};
 use lockyard::Native;
-use lockyard_tables::connections::{self, Bits, ConnectionTable, NEVER, Tuple};
-use std::hash::{Hash, Hasher, RandomState};
+use lockyard_tables::Connections;
+use lockyard_tables::connections::{self, Bits, ConnectionTable, NEVER, Seed, Tuple};
+use seize::Guard as _;
+use std::hash::{Hash, Hasher};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
@@ -31,7 +34,7 @@ fn packets(load: &Load) -> Vec<Tuple> {
     (0..load.objects).map(packet).collect()
 }
 
-/// The key of a connection for the other tables, as in lockyard's: ports and protocol, then the
+/// The key of a connection for tables with any keys, as in lockyard's: ports and protocol, then the
 /// addresses, the lower endpoint first.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Key([u64; 5]);
@@ -94,6 +97,77 @@ impl<P: connections::LookUp<Native>> LookUp for Ours<P> {
     }
 }
 
+/// Ours with any keys, with a bucket or two for each object. `HOLDS` is true if a look-up takes a
+/// reference, and false if it reads in place.
+struct Keyed<const HOLDS: bool>(Connections<Key, Object>);
+
+impl<const HOLDS: bool> LookUp for Keyed<HOLDS> {
+    type Key = Tuple;
+
+    fn filled(load: &Load) -> Result<(Self, Vec<Tuple>), String> {
+        let table = Connections::with_capacity(room(load));
+        for number in 0..load.objects {
+            let object = Object::numbered(u64::from(number));
+            table.insert(Key::of(&tuple(number)), object).map_err(|_| FULL.to_owned())?;
+        }
+        Ok((Keyed(table), packets(load)))
+    }
+    #[inline(always)]
+    fn read(&self, tuple: &Tuple) -> Option<u64> {
+        let key = Key::of(tuple);
+        if HOLDS {
+            self.0.get(&key).map(|held| held.value)
+        } else {
+            self.0.read(&key, |object| object.value)
+        }
+    }
+    #[inline(always)]
+    fn change(&self, number: u32) {
+        change(&self.0, number);
+    }
+    fn objects(&self) -> usize {
+        self.0.len()
+    }
+}
+
+#[inline(always)]
+fn change(table: &Connections<Key, Object>, number: u32) {
+    let key = Key::of(&tuple(number));
+    assert!(table.insert(key, Object::numbered(0)).is_ok(), "{FULL}");
+    assert!(table.remove(&key).is_some(), "only this thread has the key");
+}
+
+/// Ours with any keys; each thread keeps one reader, and passes a quiescent state after each
+/// look-up.
+struct KeyedKept(Keyed<false>);
+
+impl LookUp for KeyedKept {
+    type Key = Tuple;
+
+    fn filled(load: &Load) -> Result<(Self, Vec<Tuple>), String> {
+        Keyed::filled(load).map(|(table, keys)| (KeyedKept(table), keys))
+    }
+    fn read(&self, tuple: &Tuple) -> Option<u64> {
+        self.0.read(tuple)
+    }
+    fn change(&self, number: u32) {
+        self.0.change(number);
+    }
+    fn session(&self, session: Session<Tuple>) -> Done {
+        let table = &self.0.0;
+        let mut reader = table.reader();
+        let read = |tuple: &Tuple| {
+            let found = reader.get(&Key::of(tuple)).map(|object| object.value);
+            reader.pass_quiescent_state();
+            found
+        };
+        session.run(read, |number| change(table, number))
+    }
+    fn objects(&self) -> usize {
+        self.0.objects()
+    }
+}
+
 /// A value in a table: the object, or a reference to it that outlives its removal.
 trait Value: Clone + Send + Sync + 'static {
     /// Result of a look-up: the value that was read in place, or a separate reference.
@@ -134,13 +208,13 @@ impl Value for Arc<Object> {
     }
 }
 
-struct Papaya<V>(papaya::HashMap<Key, V>);
+struct Papaya<V>(papaya::HashMap<Key, V, Seed>);
 
 impl<V: Value> LookUp for Papaya<V> {
     type Key = Tuple;
 
     fn filled(load: &Load) -> Result<(Self, Vec<Tuple>), String> {
-        let map = papaya::HashMap::with_capacity(room(load));
+        let map = papaya::HashMap::with_capacity_and_hasher(room(load), Seed::random());
         for number in 0..load.objects {
             map.pin().insert(Key::of(&tuple(number)), V::numbered(number));
         }
@@ -162,13 +236,43 @@ impl<V: Value> LookUp for Papaya<V> {
     }
 }
 
-struct Dash<V>(dashmap::DashMap<Key, V, RandomState>);
+/// The same; each thread keeps one guard, and refreshes it after each look-up.
+struct PapayaKept(Papaya<Object>);
+
+impl LookUp for PapayaKept {
+    type Key = Tuple;
+
+    fn filled(load: &Load) -> Result<(Self, Vec<Tuple>), String> {
+        Papaya::filled(load).map(|(table, keys)| (PapayaKept(table), keys))
+    }
+    fn read(&self, tuple: &Tuple) -> Option<u64> {
+        self.0.read(tuple)
+    }
+    fn change(&self, number: u32) {
+        self.0.change(number);
+    }
+    fn session(&self, session: Session<Tuple>) -> Done {
+        let map = &self.0.0;
+        let mut guard = map.guard();
+        let read = |tuple: &Tuple| {
+            let found = map.get(&Key::of(tuple), &guard).map(|object| object.value);
+            guard.refresh();
+            found
+        };
+        session.run(read, |number| self.0.change(number))
+    }
+    fn objects(&self) -> usize {
+        self.0.objects()
+    }
+}
+
+struct Dash<V>(dashmap::DashMap<Key, V, Seed>);
 
 impl<V: Value> LookUp for Dash<V> {
     type Key = Tuple;
 
     fn filled(load: &Load) -> Result<(Self, Vec<Tuple>), String> {
-        let map = dashmap::DashMap::with_capacity(room(load));
+        let map = dashmap::DashMap::with_capacity_and_hasher(room(load), Seed::random());
         for number in 0..load.objects {
             map.insert(Key::of(&tuple(number)), V::numbered(number));
         }
@@ -190,13 +294,13 @@ impl<V: Value> LookUp for Dash<V> {
     }
 }
 
-struct SccMap<V>(scc::HashMap<Key, V, RandomState>);
+struct SccMap<V>(scc::HashMap<Key, V, Seed>);
 
 impl<V: Value> LookUp for SccMap<V> {
     type Key = Tuple;
 
     fn filled(load: &Load) -> Result<(Self, Vec<Tuple>), String> {
-        let map = scc::HashMap::with_capacity(room(load));
+        let map = scc::HashMap::with_capacity_and_hasher(room(load), Seed::random());
         for number in 0..load.objects {
             let inserted = map.insert_sync(Key::of(&tuple(number)), V::numbered(number)).is_ok();
             assert!(inserted, "each key comes once");
@@ -219,13 +323,13 @@ impl<V: Value> LookUp for SccMap<V> {
     }
 }
 
-struct SccIndex<V: 'static>(scc::HashIndex<Key, V, RandomState>);
+struct SccIndex<V: 'static>(scc::HashIndex<Key, V, Seed>);
 
 impl<V: Value> LookUp for SccIndex<V> {
     type Key = Tuple;
 
     fn filled(load: &Load) -> Result<(Self, Vec<Tuple>), String> {
-        let map = scc::HashIndex::with_capacity(room(load));
+        let map = scc::HashIndex::with_capacity_and_hasher(room(load), Seed::random());
         for number in 0..load.objects {
             let inserted = map.insert_sync(Key::of(&tuple(number)), V::numbered(number)).is_ok();
             assert!(inserted, "each key comes once");
@@ -255,9 +359,16 @@ pub(super) const READ: &[SubjectRow] = rows! {
          the connection may be held for any time, reports the packet's direction, and expires";
     "connections-locked", Ours, "lockyard", "MIT OR Apache-2.0", Ours<connections::Locked>,
         "the same under the bucket's lock";
+    "connections", Ours, "lockyard", "MIT OR Apache-2.0", Keyed<false>,
+        "any keys; a chain walked inside an epoch, read in place; \
+         the value may also be held, replaced without a gap, and expires";
+    "connections-kept", Ours, "lockyard", "MIT OR Apache-2.0", KeyedKept,
+        "the same in one reader for all look-ups, quiescent after each";
     "papaya", Peer, "papaya 0.2.5", "MIT", Papaya<Object>,
         "a hash table read without locks; a guard of `seize` for each look-up; read in place, \
          inside the guard";
+    "papaya-kept", Peer, "papaya 0.2.5", "MIT", PapayaKept,
+        "the same in one guard for all look-ups, refreshed after each";
     "scc-index", Peer, "scc 3.8.8", "Apache-2.0", SccIndex<Object>,
         "`HashIndex::peek_with`: a hash table read without locks; read in place";
     "scc-map", Peer, "scc 3.8.8", "Apache-2.0", SccMap<Object>,
@@ -273,6 +384,9 @@ pub(super) const HOLD: &[SubjectRow] = rows! {
          reports the packet's direction, and expires";
     "connections-locked", Ours, "lockyard", "MIT OR Apache-2.0", Ours<connections::Locked>,
         "the same under the bucket's lock";
+    "connections", Ours, "lockyard", "MIT OR Apache-2.0", Keyed<true>,
+        "any keys; a chain walked inside an epoch, then a reference; \
+         the value may also be read in place, replaced without a gap, and expires";
     "papaya-arc", Peer, "papaya 0.2.5", "MIT", Papaya<Arc<Object>>,
         "as in connection-read, and a clone of an `Arc`";
     "scc-index-arc", Peer, "scc 3.8.8", "Apache-2.0", SccIndex<Arc<Object>>,
