@@ -13,8 +13,9 @@ use crate::primitives::{
 };
 use crate::program::{
     BufferOp, BufferProgram, CondOp, CondProgram, ConnOp, ConnProgram, CountOp, CountProgram,
-    FairOp, FairProgram, IdOp, IdProgram, LastUse, LockOp, NestedOp, NestedProgram, PageOp,
-    PageProgram, Program, ReclaimOp, ReclaimProgram, SHORT, StatOp, StatProgram, Unreserved, UseOp,
+    FairOp, FairProgram, IdOp, IdProgram, KeyOp, KeyProgram, LastUse, LockOp, NestedOp,
+    NestedProgram, PageOp, PageProgram, Program, ReclaimOp, ReclaimProgram, SHORT, StatOp,
+    StatProgram, Unreserved, UseOp,
 };
 use crate::quarantine::Quarantine;
 use lockyard::lock::{Adaptive, LaneLock, PvQueued, Queued, TestAndSet};
@@ -332,6 +333,23 @@ fn connection_table() -> Vec<Check> {
     ]
 }
 
+/// Returns the checks of a table with any keys, whose entries are replaced under look-ups.
+fn keyed_table() -> Vec<Check> {
+    use KeyOp::{Get, Read, ReadAll, Remove, Replace, TryInsert, Update};
+    type Of<const THERE: u32> = KeyProgram<Host, THERE>;
+    vec![
+        check::<Of<0>>(&[Get(2), Replace(2)], Bounds::preemptions(2)),
+        check::<Of<0>>(&[Replace(1), Replace(2)], Bounds::preemptions(2)),
+        check::<Of<1>>(&[Get(2), Replace(2)], Bounds::preemptions(2)),
+        check::<Of<2>>(&[Read(0), Replace(0)], Bounds::preemptions(2)),
+        check::<Of<2>>(&[Get(0), Update(0)], Bounds::preemptions(2)),
+        check::<Of<2>>(&[ReadAll, Replace(0)], Bounds::preemptions(2)),
+        check::<Of<1>>(&[ReadAll, Replace(2)], Bounds::preemptions(2)),
+        check::<Of<1>>(&[Get(0), Replace(0), TryInsert(2)], Bounds::preemptions(2)),
+        check::<Of<2>>(&[Read(0), Remove(1), Replace(0)], Bounds::preemptions(2)),
+    ]
+}
+
 /// Returns the checks of a buffer cache whose look-ups take no lock. Other suites check the
 /// orderings of its locks, lockrefs and domain.
 fn buffer_cache() -> Vec<Check> {
@@ -409,6 +427,11 @@ pub fn all() -> Vec<Suite> {
             "connections rcu",
             &["src/connections/table.rs", "src/connections/bucket.rs"],
             connection_table(),
+        ),
+        suite(
+            "connections in-place",
+            &["src/connections/table.rs", "src/connections/bucket.rs", "src/connections/entry.rs"],
+            keyed_table(),
         ),
         suite(
             "buffers wide-hash",

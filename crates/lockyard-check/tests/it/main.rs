@@ -7,6 +7,7 @@ mod connections;
 mod controls;
 mod faults;
 mod id_table;
+mod keys;
 mod kinds;
 mod links;
 mod lockref;
