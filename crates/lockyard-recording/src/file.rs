@@ -136,8 +136,13 @@ pub fn read(bytes: &[u8]) -> Result<Recording, String> {
     let Some((second, body)) = line(rest) else {
         return Err("truncated in line 2, which describes the recording".to_owned());
     };
-    let about: About = serde_json::from_slice(second)
-        .map_err(|error| format!("line 2, column {}: {error}", error.column()))?;
+    let about: About = serde_json::from_slice(second).map_err(|error| {
+        let column = error.column();
+        let what = error.to_string();
+        // The place at the end counts lines within the second one.
+        let what = what.rsplit_once(" at line ").map_or(what.as_str(), |(what, _)| what);
+        format!("line 2, column {column}: {}", printable(what))
+    })?;
     check_about(&about)?;
     let offset = bytes.len() - body.len();
     let mut reader = Reader { bytes: body, at: 0, offset };

@@ -108,12 +108,13 @@ impl<'a> Files<'a> {
         let (origin, text) = match &self.place {
             Place::Directory(directory) => {
                 let path = directory.join(name);
-                (path.display().to_string(), lockyard_support::read_text(&path, max_bytes, what)?)
+                let shown = printable(&path.display().to_string()).to_string();
+                (shown, lockyard_support::read_text(&path, max_bytes, what)?)
             }
             Place::Bundle(files) => {
                 let text = files.get(name).cloned();
                 let missing = || format!("{}: is not in the bundle of the plan", printable(name));
-                (name.to_owned(), text.ok_or_else(missing)?)
+                (printable(name).to_string(), text.ok_or_else(missing)?)
             }
         };
         self.read.borrow_mut().insert(name.to_owned(), text.clone());

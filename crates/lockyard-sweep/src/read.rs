@@ -73,7 +73,9 @@ impl Plan {
     ///
     /// As for [`load`](Self::load).
     pub fn of_bundle(bundle: &Bundle, locks: &LockKinds) -> std::result::Result<Plan, InputError> {
-        read(&bundle.origin, &bundle.origin, &bundle.text, Files::of(bundle), locks)
+        // A bundle may come from anywhere: its name is shown as text of one line.
+        let origin = printable(&bundle.origin).to_string();
+        read(&origin, &bundle.origin, &bundle.text, Files::of(bundle), locks)
     }
 }
 
