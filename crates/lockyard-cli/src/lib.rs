@@ -55,6 +55,7 @@ mod verdict;
 use arguments::{Arguments, Command};
 use errors::{Failure, complain};
 use lockyard_scenarios::LockKinds;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 pub use lockyard_scenarios::OwnLock;
@@ -116,6 +117,16 @@ pub fn main_with(own: &[OwnLock]) -> ExitCode {
     };
     // After a signal, return the signal's code even on success, because the sender expects it.
     interrupted.map_or(code, |(_, code)| ExitCode::from(code))
+}
+
+/// Parses arguments after the name of the program, without running anything. Tests of the command
+/// line use it.
+///
+/// # Errors
+///
+/// Bad usage, in one line.
+pub fn check_arguments(arguments: impl Iterator<Item = OsString>) -> Result<(), String> {
+    usage::check(arguments)
 }
 
 fn perform(arguments: &Arguments, locks: &LockKinds) -> Result<ExitCode, Failure> {

@@ -17,19 +17,40 @@ use std::ffi::OsString;
 ///
 /// Bad usage.
 pub(crate) fn parse(locks: &LockKinds) -> Result<Arguments, Failure> {
-    let mut command = arguments::command(locks);
-    command.build();
-    let command = with_usage_in(command, screen::width());
-    let parsed = command.try_get_matches().and_then(|found| Arguments::from_arg_matches(&found));
-    parsed.map_err(|error| match error.kind() {
+    let all: Vec<OsString> = std::env::args_os().collect();
+    parsed(&all, locks).map_err(|error| match error.kind() {
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => match error.print() {
             Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
                 Failure::Run(format!("standard output cannot be written: {error}"))
             }
             _ => std::process::exit(error.exit_code()),
         },
-        _ => Failure::Input(Place::of(std::env::args_os().skip(1)).explain(&error)),
+        _ => Failure::Input(explained(&all, &error)),
     })
+}
+
+/// Parses arguments after the name of the program, and does nothing else.
+///
+/// # Errors
+///
+/// Bad usage, in one line.
+pub(crate) fn check(arguments: impl Iterator<Item = OsString>) -> Result<(), String> {
+    let all: Vec<OsString> = std::iter::once("lockyard".into()).chain(arguments).collect();
+    match parsed(&all, &LockKinds::default()) {
+        Err(error) if error.use_stderr() => Err(explained(&all, &error)),
+        _ => Ok(()),
+    }
+}
+
+fn parsed(all: &[OsString], locks: &LockKinds) -> Result<Arguments, Error> {
+    let mut command = arguments::command(locks);
+    command.build();
+    let command = with_usage_in(command, screen::width());
+    command.try_get_matches_from(all).and_then(|found| Arguments::from_arg_matches(&found))
+}
+
+fn explained(all: &[OsString], error: &Error) -> String {
+    Place::of(all.iter().skip(1).cloned()).explain(error)
 }
 
 /// Wraps the usage of a command and of its subcommands. The parser wraps the other help, but not

@@ -132,6 +132,20 @@ const WALLS: &[Wall] = &[
         &["lockyard-testing"],
     ),
     wall(
+        "lockyard-fuzz",
+        &[
+            "lockyard-profile",
+            "lockyard-sim",
+            "lockyard-scenarios",
+            "lockyard-results",
+            "lockyard-recording",
+            "lockyard-sweep",
+            "lockyard-lab",
+            "lockyard-cli",
+        ],
+        &["lockyard-tables"],
+    ),
+    wall(
         "lockyard-check",
         &["lockyard", "lockyard-tables", "lockyard-controls", "lockyard-sim"],
         &["lockyard-testing"],
@@ -140,7 +154,7 @@ const WALLS: &[Wall] = &[
 
 /// Files that read a file of another crate by its path, with reasons. These arrows also lead only
 /// to lower crates.
-const PATHS: [(&str, &str, &str); 9] = [
+const PATHS: [(&str, &str, &str); 10] = [
     (
         "crates/lockyard-measure/src/call_path/mod.rs",
         "crates/lockyard/examples/common/ways.rs",
@@ -169,6 +183,11 @@ const PATHS: [(&str, &str, &str); 9] = [
         "crates/lockyard-tables/tests/it/support.rs",
         "crates/lockyard/tests/it/support/traits.rs",
         "both crates' tests look which types are `Send` and `Sync`",
+    ),
+    (
+        "crates/lockyard-fuzz/tests/it/main.rs",
+        "crates/lockyard-tables/tests/it/replay.rs",
+        "both crates' tests replay inputs and changes of each",
     ),
 ];
 
