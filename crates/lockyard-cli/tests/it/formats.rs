@@ -59,6 +59,7 @@ fn document() -> Document {
         summaries,
         environment: vec![("lockyard".to_owned(), "1.2.3".to_owned())],
         explanations: Vec::new(),
+        recorded: None,
         notes: vec!["A note.".to_owned()],
         partial: None,
     }
