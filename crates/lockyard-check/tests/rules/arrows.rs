@@ -276,8 +276,14 @@ fn arrows_between_crates_point_down() {
                 if owner == Some(wall.name) {
                     continue;
                 }
-                let is_below = owner.is_some_and(|owner| wall.uses.contains(&owner));
+                let for_tests = owner.filter(|owner| wall.tests_use.contains(owner));
+                let is_below =
+                    for_tests.or(owner.filter(|owner| wall.uses.contains(owner))).is_some();
                 if is_below && PATHS.iter().any(|(a, b, _)| *a == from && *b == to) {
+                    // A file may be all that tests use of a crate.
+                    if let Some(owner) = for_tests.filter(|_| !target.is_product()) {
+                        add(owner, false, from.clone());
+                    }
                     paths.insert((from, to));
                 } else {
                     wrong.push(format!("{from} reads {to}, a file of another crate, by its path"));
