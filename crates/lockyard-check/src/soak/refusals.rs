@@ -1,5 +1,5 @@
 //! Allocations that fail at random. A program makes [`Refusing`] its global allocator, and then
-//! [`refusing`] makes the calling thread's allocations fail while it runs a function.
+//! `refusing` makes the calling thread's allocations fail while it runs a function.
 
 use super::random::Random;
 use std::alloc::{GlobalAlloc, Layout, System};
