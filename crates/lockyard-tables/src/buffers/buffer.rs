@@ -30,8 +30,8 @@ pub struct Buffer<
     entry: NonNull<EntryOf<Q, T, S, H, C>>,
 }
 
-// SAFETY: a handle gives access to `&T`, and the last handle drops the `T` in its own thread. `T`
-// is `Send` and `Sync`. The rest of an entry is words.
+// SAFETY: a handle gives access to `&Q` and `&T`. The last handle drops the `T` in its own thread,
+// and leaves the `Q` to any thread. Both are `Send` and `Sync`. The rest of an entry is words.
 unsafe impl<
     Q: CacheKey,
     T: Send + Sync,
@@ -246,9 +246,10 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
                 } else {
                     // The buffer was removed under the shard's lock. After that its last reference
                     // was dropped, or taken under that lock. All look-ups without the lock enter
-                    // this domain. Freeing the buffer touches only its memory, as its value is
-                    // gone. So any thread may free it at any time before the domain, which the
-                    // cache owns, is dropped.
+                    // this domain. Freeing the buffer touches its memory and its key, as its value
+                    // is gone. The key may be sent to any thread, and what it borrows outlives the
+                    // cache. So any thread may free the buffer at any time before the domain, which
+                    // the cache owns, is dropped.
                     cache.domain.retire(tail, EntryOf::<Q, T, S, H, C>::free);
                 }
             });

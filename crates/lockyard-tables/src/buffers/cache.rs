@@ -188,10 +188,17 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
         Wanted { key, hash }
     }
 
-    /// Returns the key of a buffer with the hash by which the buffer was inserted. A hasher that the
-    /// caller wrote might return another one now.
+    /// Returns the key of a buffer with the hash by which the buffer was inserted. A hasher that
+    /// the caller wrote might return another one now.
     #[inline(always)]
     pub(super) fn wanted_of<'e>(&self, entry: &'e EntryOf<Q, T, S, H, C>) -> Wanted<'e, Q> {
+        // Only `WideHash` records hashes. The others find a buffer again by the hash of blocks.
+        const {
+            assert!(
+                B::TRUSTED || !S::Index::LOCKS,
+                "`FixedHash` and `TreePerGroup` take only the hash of blocks"
+            );
+        }
         if B::TRUSTED {
             // SAFETY: there is a buffer, so there are shards.
             unsafe { self.wanted(entry.key()) }
@@ -230,16 +237,21 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
 
     #[cold]
     pub(super) fn make_shards(&self) -> Result<NonNull<ShardsOf<Q, S, H, C>>, AllocationFailed> {
-        // The standard library may ask the operating system for a seed, so not under the lock.
-        let hasher = B::default();
+        // The standard library may ask the operating system for a seed, so not under the lock. A
+        // hasher that is not needed is also dropped outside.
+        let mut hasher = Some(B::default());
         let held = self.setup.acquire();
         // Relaxed: written under the lock.
         let there = NonNull::new(from_word(self.shards.load(Ordering::Relaxed)));
         let shards = there.map_or_else(
             || {
                 let new = Shards::allocate(S::Index::shards(&self.configuration))?;
-                // SAFETY: written once, under the lock, before there are shards.
-                self.hasher.with_mut(|place| unsafe { (*place).write(hasher) });
+                if let Some(hasher) = hasher.take() {
+                    // SAFETY: written once, under the lock, before there are shards.
+                    self.hasher.with_mut(|place| unsafe {
+                        (*place).write(hasher);
+                    });
+                }
                 // Release: pairs with the acquire in `shards`.
                 self.shards.store(to_word(new.as_ptr()), Ordering::Release);
                 Ok(new)

@@ -346,12 +346,15 @@ impl<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<Q, T, K, H, C>
     /// Nobody has a reference or can get one. `retire` arranges one call of [`free`](Self::free)
     /// with its argument, when no look-up can be at the buffer any more.
     pub(super) unsafe fn destroy(entry: NonNull<Self>, retire: impl FnOnce(NonNull<Header<H>>)) {
-        struct Retire<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context, F: FnOnce(NonNull<Header<H>>)>(
+        struct Retire<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context, F>(
             NonNull<Entry<Q, T, K, H, C>>,
             Option<F>,
-        );
-        impl<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context, F: FnOnce(NonNull<Header<H>>)>
-            Drop for Retire<Q, T, K, H, C, F>
+        )
+        where
+            F: FnOnce(NonNull<Header<H>>);
+        impl<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context, F> Drop for Retire<Q, T, K, H, C, F>
+        where
+            F: FnOnce(NonNull<Header<H>>),
         {
             fn drop(&mut self) {
                 // SAFETY: nobody else has a reference, so this thread owns the tail. The tail is

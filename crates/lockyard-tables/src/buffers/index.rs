@@ -22,7 +22,8 @@ use lockyard::{Context, FourBytes};
 
 type Found<Q, T, K, H, C> = Option<NonNull<Entry<Q, T, K, H, C>>>;
 
-/// A way to find buffers: [`WideHash`]; of [blocks](Key) also [`Hash256`], [`TreePerGroup`]. Sealed.
+/// A way to find buffers: [`WideHash`]; of [blocks](Key) also [`Hash256`], [`TreePerGroup`].
+/// Sealed.
 pub trait Index<H: Host, Q: CacheKey = Key>: Sealed + 'static {
     /// Name of the index in tables.
     const NAME: &'static str;

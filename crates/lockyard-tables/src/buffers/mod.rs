@@ -1,8 +1,8 @@
 //! The buffer cache: a concurrent index of reference-counted buffers. An unused buffer stays in the
 //! cache until its memory is needed.
 //!
-//! A buffer is found by its key, of any type. A [`BlockCache`] has the keys of blocks ([`Key`]), and
-//! the hash of the experiments, which is public. The first caller that asks for it creates it.
+//! A buffer is found by its key, of any type. A [`BlockCache`] has the keys of blocks ([`Key`]),
+//! and the hash of the experiments, which is public. The first caller that asks for it creates it.
 //! [`BufferCache::get_or_fill`] calls the given function for the contents. It calls it only once,
 //! even if many callers ask for the buffer at the same time. It returns a [`Buffer`], which is a
 //! reference. A buffer with a reference is neither freed nor reclaimed. When its last reference is
@@ -51,10 +51,11 @@
 //!
 //! # Memory
 //!
-//! A buffer takes 48 bytes plus its key (of a block 16) and its value and the allocator's overhead. [`WideHash`] adds 8 to 16
-//! bytes for the chains, which stay when buffers leave. [`BufferCache::bytes`] returns the memory
-//! of a cache. `cargo run --release -p lockyard-tables --example buffers` measures it with a
-//! million buffers, and shows that memory is steady under churn.
+//! A buffer takes 48 bytes, its key (of a block 16), its value, and the allocator's overhead.
+//! [`WideHash`] adds 8 to 16 bytes for the chains, which stay when buffers leave.
+//! [`BufferCache::bytes`] returns the memory of a cache. `cargo run --release -p lockyard-tables
+//! --example buffers` measures it with a million buffers, and shows that memory is steady under
+//! churn.
 //!
 //! # Faults
 //!

@@ -1,4 +1,4 @@
-//! A wanted key, hashed once for all steps of a call.
+//! A wanted key with its hash, which all steps of a search share.
 
 /// A wanted key, and its hash.
 #[doc(hidden)]
