@@ -36,8 +36,8 @@ pub type IdTable<T, H, C = NoContext> = id_table::IdTable<T, id_table::Rcu, H, C
 /// An object of an [`IdTable`], locked.
 pub type IdEntry<'t, T, H, C = NoContext> = id_table::Entry<'t, T, id_table::Rcu, H, C>;
 
-/// A [table](connections::Connections) with any keys, whose look-ups take no lock and read in place,
-/// on host `H`. The default hasher is a random [`Seed`](connections::Seed).
+/// A [table](connections::Connections) with any keys, whose look-ups take no lock and read in
+/// place, on host `H`. The default hasher is a random [`Seed`](connections::Seed).
 pub type Connections<K, V, H, S = connections::Seed, C = NoContext> =
     connections::Connections<K, V, S, connections::InPlace, H, C>;
 /// A reference to an entry of a [`Connections`].

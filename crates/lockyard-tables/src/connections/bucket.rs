@@ -101,10 +101,10 @@ impl<L: LaneLock<H>, H: Host, C: Context> Bucket<L, H, C> {
             let entry = unsafe { found.as_ref() };
             match judge(entry) {
                 Look::Found => return Some(found),
-                // Without replacement a link always leads to an entry that is older than the link's
-                // own, so relaxed would do. A replaced entry may be newer. Acquire: pairs with the
-                // release in `replace`.
+                // Relaxed: without replacement a link leads to an older entry. The acquire of the
+                // first link covers that one too.
                 Look::On => at = entry.next.load(Ordering::Relaxed),
+                // Acquire: pairs with the release in `replace`, as a replaced entry may be newer.
                 Look::OnInReplaced => at = entry.next.load(Ordering::Acquire),
                 // Acquire: as above.
                 Look::Again => at = self.first.load(Ordering::Acquire),
@@ -191,8 +191,8 @@ impl<L: LaneLock<H>, H: Host, C: Context> Bucket<L, H, C> {
     ///
     /// # Safety
     ///
-    /// The caller holds the lock. The new entry has the chain's type, is in no chain, and the caller
-    /// gives the chain a reference to it.
+    /// The caller holds the lock. The new entry has the chain's type, is in no chain, and the
+    /// caller gives the chain a reference to it.
     pub(super) unsafe fn replace<K: Send, T: Send, D, M: Moment>(
         &self,
         old: NonNull<Entry<K, T, H, D, M>>,

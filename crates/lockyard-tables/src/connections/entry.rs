@@ -13,8 +13,8 @@
 //! longer be used.
 //!
 //! Look-ups that read a value without a reference need the value until they are over
-//! ([`AfterLookUps`]). Then the value stays until the entry is freed, and what reclamation needs has
-//! its own memory behind it.
+//! ([`AfterLookUps`]). Then the value stays until the entry is freed, and what reclamation needs
+//! has its own memory behind it.
 //!
 //! The deadline also records if an entry is in the table. The holder of the bucket's lock that
 //! removes the entry sets the deadline to [`REMOVED`], once. A renewal changes the deadline by
@@ -139,7 +139,7 @@ impl<K: Send, T: Send, H: Host, D, M: Moment> Entry<K, T, H, D, M> {
         }
     }
 
-    /// Takes key and value out of an entry that nobody else uses, and frees the entry's memory.
+    /// Frees an entry that only the caller has, and returns its key and value.
     ///
     /// # Safety
     ///
@@ -163,10 +163,12 @@ impl<K: Send, T: Send, H: Host, D, M: Moment> Entry<K, T, H, D, M> {
 
     /// # Safety
     ///
-    /// The caller has a reference. Or the caller holds the bucket's lock, and the table has one.
+    /// The caller has a reference. Or the caller holds the bucket's lock, and the table has one. Or
+    /// with [`AfterLookUps`], a look-up of the caller may be at the entry.
     #[inline(always)]
     unsafe fn live(&self) -> &Live<T, H> {
-        // SAFETY: while there is a reference the tail is live.
+        // SAFETY: the tail is live while there is a reference, and with `AfterLookUps` until the
+        // entry is freed.
         unsafe { &self.tail.live }
     }
 
@@ -292,20 +294,20 @@ impl<K: Send, T: Send, H: Host, D, M: Moment> Entry<K, T, H, D, M> {
         impl<D, F: FnOnce(NonNull<D>)> Drop for Retire<D, F> {
             fn drop(&mut self) {
                 if let Some((deferred, retire)) = self.1.take() {
-                    // SAFETY: the place has the size of a `D`. It is the tail, whose live part was
-                    // dropped, or behind the tail, where nobody else writes.
+                    // SAFETY: the place is for a `D`, and only this thread writes there. It is
+                    // behind the tail, or the tail, whose live part was dropped.
                     unsafe { self.0.write(deferred) };
                     retire(self.0);
                 }
             }
         }
-        // SAFETY: the place is in the entry: in the union, every part of which begins where the
-        // union begins, or in the memory of its own.
+        // SAFETY: the place is in the entry. It is behind the tail, or the tail, each part of which
+        // begins where the tail begins.
         let place = unsafe { entry.cast::<u8>().add(Self::DEFERRED).cast::<D>() };
         let retire = Retire(place, Some((deferred, retire)));
         if M::AT_ONCE {
-            // SAFETY: nobody else has a reference, so the caller owns the tail; look-ups do not
-            // read it. Look-ups still share the entry: only the tail is borrowed exclusively.
+            // SAFETY: nobody else has a reference, so the caller owns the tail. Look-ups may still
+            // be at the entry. They do not read the tail, and only the tail is borrowed.
             let live = unsafe { &mut (*entry.as_ptr()).tail.live };
             // Tells a back-end that checks accesses: from here on the value is written.
             live.value.with_mut(|_| ());

@@ -1,12 +1,10 @@
 //! Expiry: removes entries past their deadline from the table, a few buckets at a time.
 
-use super::bucket::{Buckets, Verdict};
+use super::bucket::Buckets;
 use super::entry::NEVER;
 use super::held::Held;
 use super::look_up::{LookUp, Readers};
-use super::removal::BATCH;
-use super::table::{Connections, EntryOf};
-use core::ptr::NonNull;
+use super::table::Connections;
 use lockyard::Context;
 use lockyard::platform::{Host, Ordering, Word};
 
@@ -37,25 +35,11 @@ impl<K: Send + Sync, V: Send + Sync, S: Send + Sync, P: LookUp<H>, H: Host, C: C
         for look in 0..looks {
             // SAFETY: the index is below the number of buckets, which is a power of two; as above.
             let bucket = unsafe { Buckets::at(all, begin.wrapping_add(look) & (number - 1)) };
-            if bucket.entries() == 0 {
-                continue;
-            }
-            loop {
-                let mut batch = [const { None }; BATCH];
-                let due = |entry: NonNull<EntryOf<K, V, P, H, C>>| {
-                    // SAFETY: the lock is held, and `take_out` removes the entry if this returns
-                    // true.
-                    let due = unsafe { entry.as_ref().remove_if_due(now) };
-                    if due { Verdict::Leaves } else { Verdict::Stays }
-                };
-                let more = self.take_out(bucket, due, &mut batch);
-                for entry in batch.into_iter().flatten() {
+            if bucket.entries() > 0 {
+                self.take_due(bucket, now, |entry| {
                     expired += 1;
                     gone(entry);
-                }
-                if !more {
-                    break;
-                }
+                });
             }
         }
         if expired > 0 {

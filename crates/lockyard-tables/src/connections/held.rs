@@ -98,7 +98,7 @@ impl<'t, K: Send + Sync, V: Send + Sync, S: Send + Sync, P: LookUp<H>, H: Host, 
             return false;
         };
         let bucket = self.table.bucket(buckets, self.entry().key());
-        self.table.remove_entry(bucket, self.entry).is_some()
+        self.table.take_one(bucket, |entry| NonNull::from(entry) == self.entry).is_some()
     }
 }
 

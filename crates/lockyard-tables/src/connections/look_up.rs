@@ -14,10 +14,10 @@
 //! - *R* gets *E* only if it can take a reference, and none can be taken after the last was
 //!   dropped. A connection that left during the look-up may still be found, as if *R* had come
 //!   earlier.
-//! - *R* reads the value of *E* without a reference only if values wait as entries do ([`InPlace`]).
-//!   *E* was then in the chain at a moment after *R* began. For *R* reached *E* by a link that was in
-//!   the chain when *R* read it, or by a link of another removed entry, which left after *R* began,
-//!   and led to *E* when it left.
+//! - *R* reads the value of *E* without a reference only if values wait as entries do
+//!   ([`InPlace`]). *E* was then in the chain at a moment after *R* began. For *R* reached *E* by a
+//!   link that was in the chain when *R* read it, or by a link of another removed entry, which left
+//!   after *R* began, and led to *E* when it left.
 //! - *E* may have been replaced: another entry has its key and its place. A look-up that wants a
 //!   reference and can take none at *E* begins again, as the other entry is there by then.
 
@@ -56,7 +56,7 @@ pub unsafe trait Readers<K: LaneLock<H>, H: Host, C: Context>:
 
     fn deferred() -> Self::Deferred;
 
-    /// Runs `look`, which walks the bucket's chain and does not unwind.
+    /// Runs `look`, which walks the bucket's chain. `look` may unwind, for it may compare keys.
     fn reading<R>(&self, bucket: &Bucket<K, H, C>, look: impl FnOnce() -> R) -> R;
 
     /// Calls `free` with `entry` once no look-up that could reach it is running, possibly before
@@ -152,9 +152,9 @@ impl<K: LaneLock<H, Width = FourBytes>, H: HostWithSlots> LookUp<H> for Rcu<K> {
     type Moment = AtOnce;
 }
 
-/// As [`Rcu`], and a look-up can read the value [without a reference](super::Connections::read). The
-/// values of removed entries therefore wait for look-ups too, and an entry takes 24 bytes more. A
-/// value's destructor runs in a thread that removes something later, or drops the table.
+/// As [`Rcu`], and a look-up can read the value [without a reference](super::Connections::read).
+/// The values of removed entries therefore wait for look-ups too, and an entry takes 24 bytes more.
+/// A value's destructor runs in a thread that removes something later, or drops the table.
 #[derive(Debug)]
 pub struct InPlace<K = Queued>(Invariant<K>);
 

@@ -1,5 +1,5 @@
-//! Tables that are looked up without a lock: [`Connections`], with any keys, and [`ConnectionTable`],
-//! whose keys are the tuples of network packets.
+//! Tables that are looked up without a lock: [`Connections`], with any keys, and
+//! [`ConnectionTable`], whose keys are the tuples of network packets.
 //!
 //! ```text
 //!   key --hash, seeded--> bucket (of 2^bits)
@@ -38,8 +38,9 @@
 //!
 //! Memory on the native host, without the allocator's overhead: 16 bytes per bucket, and for each
 //! entry 24 bytes, the key and the value (with [`Rcu`] at least 16). [`InPlace`] adds 24. A
-//! connection's key has 40 bytes. With a million connections without values and as many buckets, measurement gives 96.8
-//! bytes per connection with [`Rcu`], and 80.8 with [`Locked`]. The allocator adds 16 to each.
+//! connection's key has 40 bytes. With a million connections without values and as many buckets,
+//! measurement gives 96.8 bytes per connection with [`Rcu`], and 80.8 with [`Locked`]. The
+//! allocator adds 16 to each.
 //! [`Connections::bytes`] returns the memory of a table. Of former entries, only those that wait
 //! for look-ups are kept. Memory is therefore steady under churn. `cargo run --release -p
 //! lockyard-tables --example connections` measures both, with a million connections.
@@ -48,14 +49,15 @@
 //!
 //! The [`LookUp`] decides if look-ups take a lock. With [`Rcu`], the default of a
 //! [`ConnectionTable`], and [`InPlace`], that of a [`Connections`], they take none, and entries are
-//! freed by [reclamation](lockyard::reclaim). With [`Locked`], a look-up takes the bucket's lock. In
-//! all cases a held entry is kept alive by its own reference. With [`InPlace`] a value is dropped
-//! after the look-ups that may read it, in a thread that removes something later.
+//! freed by [reclamation](lockyard::reclaim). With [`Locked`], a look-up takes the bucket's lock.
+//! In all cases a held entry is kept alive by its own reference. With [`InPlace`] a value is
+//! dropped after the look-ups that may read it, in a thread that removes something later.
 //!
 //! # What each operation costs
 //!
-//! - **Look-up**: the hash (nine rounds of SipHash for a tuple), the bucket's line, one or two lines
-//!   for each entry of the chain up to the wanted one, a read-modify-write of the reference count.
+//! - **Look-up**: the hash (nine rounds of SipHash for a tuple), the bucket's line, one or two
+//!   lines for each entry of the chain up to the wanted one, a read-modify-write of the reference
+//!   count.
 //! - **Reading in place**: the same without the read-modify-write. With a [`Reader`] that is kept,
 //!   also without the fence.
 //! - **Dropping the handle**: a read-modify-write of the reference count.
@@ -78,11 +80,11 @@
 //! - **The caller's function panics in [`expire`](ConnectionTable::expire)**: its connection, and
 //!   at most 15 that were removed with it, are out of the table and dropped; all others are still
 //!   there.
-//! - **A value's destructor panics**: the panic leaves the drop of the last reference; the memory
-//!   is still freed.
+//! - **A value's destructor panics**: the panic leaves the drop of the last reference. With
+//!   [`InPlace`] it leaves a later removal, or the drop of the table. The memory is still freed.
 //! - **A look-up never ends ([`Rcu`]: its thread stops in the middle, for good)**: the table keeps
-//!   working, and values are dropped (with [`InPlace`] they wait too). Entries that leave the table from then on keep their memory,
-//!   [this many bytes](ConnectionTable::bytes_of_a_connection) each;
+//!   working, and values are dropped (with [`InPlace`] they wait too). Entries that leave the table
+//!   from then on keep their memory, [this many bytes](ConnectionTable::bytes_of_a_connection) each;
 //!   [`waiting`](ConnectionTable::waiting) counts them.
 //! - **A handle is forgotten**: the connection is never freed. Removal and expiry still take it out
 //!   of the table.

@@ -1,11 +1,10 @@
 //! The operations of a table with any keys, and the steps that they share with the table of network
 //! connections.
 
-use super::bucket::{Look, Verdict};
+use super::bucket::Look;
 use super::entry::NEVER;
 use super::held::Held;
 use super::look_up::{LookUp, Readers};
-use super::removal::BATCH;
 use super::table::{BucketOf, Connections, EntryOf};
 use crate::memory::AllocationFailed;
 use crate::seed::HashOf;
@@ -128,14 +127,16 @@ impl<K: Send + Sync, V: Send + Sync, S: Send + Sync, P: LookUp<H>, H: Host, C: C
         key: K,
         value: V,
         deadline: u64,
-    ) -> Result<Prepared<'_, K, V, P, H, C>, (K, V)>
+    ) -> Result<Prepared<'_, K, V, P, H, C>, NotInserted<'_, K, V, S, P, H, C>>
     where
         S: HashOf<K>,
     {
+        let no_memory = |(key, value)| NotInserted { key, value, there: None };
         let made = self.buckets().map_or_else(|| self.make_buckets(), Ok);
-        let Ok(buckets) = made else { return Err((key, value)) };
+        let Ok(buckets) = made else { return Err(no_memory((key, value))) };
         let bucket = self.bucket(buckets, &key);
-        Ok((bucket, Unpublished(EntryOf::<K, V, P, H, C>::allocate(key, value, deadline)?)))
+        let new = EntryOf::<K, V, P, H, C>::allocate(key, value, deadline).map_err(no_memory)?;
+        Ok((bucket, Unpublished(new)))
     }
 
     /// Inserts an entry, unless the table has one whose key `is` accepts.
@@ -149,8 +150,7 @@ impl<K: Send + Sync, V: Send + Sync, S: Send + Sync, P: LookUp<H>, H: Host, C: C
     where
         S: HashOf<K>,
     {
-        let no_memory = |(key, value)| NotInserted { key, value, there: None };
-        let (bucket, new) = self.prepare(key, value, deadline).map_err(no_memory)?;
+        let (bucket, new) = self.prepare(key, value, deadline)?;
         self.put_prepared::<REPLACED>(bucket, new, is)
     }
 
@@ -190,7 +190,7 @@ impl<K: Send + Sync, V: Send + Sync, S: Send + Sync, P: LookUp<H>, H: Host, C: C
         key: K,
         value: V,
         deadline: u64,
-    ) -> Result<Held<'_, K, V, S, P, H, C>, (K, V)>
+    ) -> Result<Held<'_, K, V, S, P, H, C>, NotInserted<'_, K, V, S, P, H, C>>
     where
         S: HashOf<K>,
     {
@@ -204,17 +204,7 @@ impl<K: Send + Sync, V: Send + Sync, S: Send + Sync, P: LookUp<H>, H: Host, C: C
     /// Removes all entries. Entries that are inserted meanwhile may stay.
     pub fn clear(&self) {
         for bucket in self.all_buckets() {
-            loop {
-                let mut batch = [const { None }; BATCH];
-                let all = |entry: NonNull<EntryOf<K, V, P, H, C>>| {
-                    // SAFETY: the lock is held, and `take_out` removes the entry.
-                    let leaves = unsafe { entry.as_ref().remove_if_due(NEVER) };
-                    if leaves { Verdict::Leaves } else { Verdict::Stays }
-                };
-                if !self.take_out(bucket, all, &mut batch) {
-                    break;
-                }
-            }
+            self.take_due(bucket, NEVER, drop);
         }
         self.readers.collect();
     }
@@ -275,8 +265,7 @@ where
         value: V,
         deadline: u64,
     ) -> Result<Option<Held<'_, K, V, S, P, H, C>>, NotInserted<'_, K, V, S, P, H, C>> {
-        let no_memory = |(key, value)| NotInserted { key, value, there: None };
-        let (bucket, new) = self.prepare(key, value, deadline).map_err(no_memory)?;
+        let (bucket, new) = self.prepare(key, value, deadline)?;
         let old = bucket.locked(|| {
             let key = new.entry().key();
             // SAFETY: the lock is held. Nothing is removed meanwhile, so nothing is freed.
@@ -335,8 +324,7 @@ where
         value: V,
         deadline: u64,
     ) -> Result<Held<'_, K, V, S, P, H, C>, NotInserted<'_, K, V, S, P, H, C>> {
-        let no_memory = |(key, value)| NotInserted { key, value, there: None };
-        let (bucket, new) = self.prepare(key, value, deadline).map_err(no_memory)?;
+        let (bucket, new) = self.prepare(key, value, deadline)?;
         let entry = new.0;
         // SAFETY: the entry stays until the search is over.
         self.put_prepared::<true>(bucket, new, |other| unsafe { entry.as_ref() }.key() == other)
@@ -409,26 +397,11 @@ where
         Q: Hash + Eq + ?Sized,
     {
         let bucket = self.bucket(self.buckets()?, key);
-        let mut removed = None;
-        let judge = |found: NonNull<EntryOf<K, V, P, H, C>>| {
-            // SAFETY: the lock is held, and the entry is in the chain.
-            let entry = unsafe { found.as_ref() };
-            // SAFETY: as above; `retain` removes the entry if this returns true.
-            if entry.key().borrow() == key && unsafe { entry.remove_if_due(NEVER) } {
-                removed = Some(found);
-                Verdict::LeavesAtLast
-            } else {
-                Verdict::Stays
-            }
-        };
-        // SAFETY: the lock is held.
-        bucket.locked(|| unsafe { bucket.retain(judge) });
-        // SAFETY: the handle takes over the table's reference, which `retain` has given up.
-        removed.map(|removed| unsafe { Held::new(self, removed) })
+        self.take_one(bucket, |entry| entry.key().borrow() == key)
     }
 
-    /// Removes the entry of `key`, if `leaves` returns true for its value. `leaves` runs outside all
-    /// locks. It runs again if the entry was replaced meanwhile.
+    /// Removes the entry of `key`, if `leaves` returns true for its value. `leaves` runs outside
+    /// all locks. It runs again if the entry was replaced meanwhile.
     pub fn remove_if<Q>(
         &self,
         key: &Q,

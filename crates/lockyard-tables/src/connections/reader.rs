@@ -15,6 +15,10 @@ use lockyard::platform::HostWithSlots;
 use lockyard::reclaim::Guard;
 use lockyard::{Context, FourBytes, NoContext};
 
+/// An entry and its bucket.
+type Place<'t, K, V, L, H, C> =
+    (&'t BucketOf<InPlace<L>, H, C>, NonNull<EntryOf<K, V, InPlace<L>, H, C>>);
+
 /// A reader of a table: look-ups through it take no reference and write nothing. It stays on its
 /// thread. While it exists, no entry that leaves the table is freed, so drop it before the thread
 /// blocks, or [pass a quiescent state](Self::pass_quiescent_state) now and then.
@@ -98,7 +102,7 @@ where
             // SAFETY: the reader keeps the entry.
             let (key, value) = unsafe { (found.as_ref().key(), found.as_ref().value()) };
             if !stays(key, value) {
-                drop(self.remove_entry(bucket, found));
+                drop(self.take_one(bucket, |entry| NonNull::from(entry) == found));
             }
         }
     }
@@ -132,12 +136,10 @@ where
         self.entries().map(|(_, at)| unsafe { (at.as_ref().key(), at.as_ref().value()) })
     }
 
-    fn entries(
-        &self,
-    ) -> impl Iterator<Item = (&'t BucketOf<InPlace<L>, H, C>, NonNull<EntryOf<K, V, InPlace<L>, H, C>>)>
-    {
+    fn entries(&self) -> impl Iterator<Item = Place<'t, K, V, L, H, C>> {
         self.table.all_buckets().flat_map(|bucket| {
-            // SAFETY: the chain has entries of this type, and the guard keeps them from being freed.
+            // SAFETY: the chain has entries of this type, and the guard keeps them from being
+            // freed.
             let first = unsafe { bucket.first_entry() };
             // SAFETY: as above, and a chain leads to its entries.
             let chain = core::iter::successors(first, |at| unsafe { at.as_ref() }.next_entry());

@@ -11,61 +11,66 @@ use lockyard::Context;
 use lockyard::platform::Host;
 
 /// Maximum number of entries removed under one acquisition of a bucket's lock.
-pub(super) const BATCH: usize = 16;
-
-/// Entries that were removed together. Dropping the batch drops those that are left in it.
-pub(super) type Batch<'t, K, V, S, P, H, C> = [Option<Held<'t, K, V, S, P, H, C>>; BATCH];
+const BATCH: usize = 16;
 
 impl<K: Send + Sync, V: Send + Sync, S: Send + Sync, P: LookUp<H>, H: Host, C: Context>
     Connections<K, V, S, P, H, C>
 {
-    /// Removes from `bucket` the entries that `judge` selects, at most a batch. Returns true if
-    /// there may be more. `judge` must not unwind.
-    pub(super) fn take_out<'t>(
-        &'t self,
-        bucket: &BucketOf<P, H, C>,
-        mut judge: impl FnMut(NonNull<EntryOf<K, V, P, H, C>>) -> Verdict,
-        batch: &mut Batch<'t, K, V, S, P, H, C>,
-    ) -> bool {
-        let mut taken = [const { None }; BATCH];
-        let mut count = 0;
-        bucket.locked(|| {
-            // SAFETY: the lock is held.
-            unsafe {
-                bucket.retain(|entry| {
-                    if count == BATCH {
-                        return Verdict::End;
-                    }
-                    let verdict = judge(entry);
-                    if matches!(verdict, Verdict::Leaves | Verdict::LeavesAtLast) {
-                        taken[count] = Some(entry);
-                        count += 1;
-                    }
-                    verdict
-                })
-            }
-        });
-        for (place, entry) in batch.iter_mut().zip(taken) {
-            // SAFETY: the handle takes over the table's reference, which `retain` has given up.
-            *place = entry.map(|entry| unsafe { Held::new(self, entry) });
-        }
-        count == BATCH
-    }
-
-    /// Removes this entry of `bucket`. Returns the table's reference to it, or `None` if another
-    /// removal or expiry was first. Does not use the entry unless it is in the chain.
-    pub(super) fn remove_entry(
+    /// Removes the entry of `bucket` that `is` accepts. Returns the table's reference to it; `None`
+    /// if there is none. `is` may unwind, for it may compare keys.
+    pub(super) fn take_one(
         &self,
         bucket: &BucketOf<P, H, C>,
-        wanted: NonNull<EntryOf<K, V, P, H, C>>,
+        is: impl Fn(&EntryOf<K, V, P, H, C>) -> bool,
     ) -> Option<Held<'_, K, V, S, P, H, C>> {
-        let mut batch = [const { None }; BATCH];
-        let judge = |entry: NonNull<EntryOf<K, V, P, H, C>>| {
-            // SAFETY: the lock is held, and `take_out` removes the entry if this returns true.
-            let leaves = entry == wanted && unsafe { entry.as_ref().remove_if_due(NEVER) };
-            if leaves { Verdict::Leaves } else { Verdict::Stays }
+        let mut taken = None;
+        let judge = |found: NonNull<EntryOf<K, V, P, H, C>>| {
+            // SAFETY: the lock is held, and the entry is in the chain.
+            let entry = unsafe { found.as_ref() };
+            // SAFETY: as above; `retain` removes the entry if this returns true.
+            if is(entry) && unsafe { entry.remove_if_due(NEVER) } {
+                taken = Some(found);
+                Verdict::LeavesAtLast
+            } else {
+                Verdict::Stays
+            }
         };
-        self.take_out(bucket, judge, &mut batch);
-        batch[0].take()
+        // SAFETY: the lock is held.
+        bucket.locked(|| unsafe { bucket.retain(judge) });
+        // SAFETY: the handle takes over the table's reference, which `retain` has given up.
+        taken.map(|taken| unsafe { Held::new(self, taken) })
+    }
+
+    /// Removes the entries of `bucket` whose deadline is at most `by`, in batches. Passes each to
+    /// `gone`, outside the lock.
+    pub(super) fn take_due<'t>(
+        &'t self,
+        bucket: &BucketOf<P, H, C>,
+        by: u64,
+        mut gone: impl FnMut(Held<'t, K, V, S, P, H, C>),
+    ) {
+        loop {
+            let (mut taken, mut count) = ([const { None }; BATCH], 0);
+            let judge = |entry: NonNull<EntryOf<K, V, P, H, C>>| {
+                if count == BATCH {
+                    return Verdict::End;
+                }
+                // SAFETY: the lock is held, and `retain` removes the entry if this returns true.
+                if !unsafe { entry.as_ref().remove_if_due(by) } {
+                    return Verdict::Stays;
+                }
+                taken[count] = Some(entry);
+                count += 1;
+                Verdict::Leaves
+            };
+            // SAFETY: the lock is held.
+            bucket.locked(|| unsafe { bucket.retain(judge) });
+            // SAFETY: each handle takes over the table's reference, which `retain` has given up.
+            let batch = taken.map(|entry| entry.map(|entry| unsafe { Held::new(self, entry) }));
+            batch.into_iter().flatten().for_each(&mut gone);
+            if count < BATCH {
+                return;
+            }
+        }
     }
 }

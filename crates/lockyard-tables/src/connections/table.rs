@@ -174,11 +174,11 @@ impl<K: Send + Sync, V: Send + Sync, S: Send + Sync, P: LookUp<H>, H: Host, C: C
     ///
     /// Fails after the first insertion; the table is unchanged.
     pub fn set_hasher(&self, hasher: S) -> Result<(), AlreadyInUse> {
-        let given = |all: &mut Configuration<S>| {
-            mem::replace(&mut all.hasher, ManuallyDrop::new(Hasher::Given(hasher)))
-        };
-        // The former one is dropped outside the lock.
-        self.configure(given).map(ManuallyDrop::into_inner).map(drop)
+        let mut hasher = ManuallyDrop::new(Hasher::Given(hasher));
+        let chosen = self.configure(|all| mem::swap(&mut all.hasher, &mut hasher));
+        // The former one, or the refused one, is dropped outside the lock.
+        drop(ManuallyDrop::into_inner(hasher));
+        chosen
     }
 
     /// Creates the buckets now. Otherwise the first insertion allocates them while others wait.
@@ -193,9 +193,11 @@ impl<K: Send + Sync, V: Send + Sync, S: Send + Sync, P: LookUp<H>, H: Host, C: C
 
     #[cold]
     pub(super) fn make_buckets(&self) -> Result<NonNull<BucketsOf<S, P, H, C>>, AllocationFailed> {
-        // SAFETY: accessed only under the lock.
-        let default =
-            self.setting_up(|_| self.configuration.with(|all| unsafe { (*all).default() }));
+        let default = self.setting_up(|buckets| match buckets {
+            Some(_) => None,
+            // SAFETY: accessed only under the lock, and only before there are buckets.
+            None => self.configuration.with(|all| unsafe { (*all).default() }),
+        });
         // This runs outside the lock, as the standard library may ask the operating system.
         let mut made = default.map(|make| make());
         self.setting_up(|buckets| {

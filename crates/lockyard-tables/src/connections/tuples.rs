@@ -155,7 +155,8 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H,
     }
 
     /// Inserts a connection. `tuple` comes from a packet in the original direction. The connection
-    /// expires at `deadline`, in the caller's unit of time. [`NEVER`](super::NEVER) means no expiry.
+    /// expires at `deadline`, in the caller's unit of time. [`NEVER`](super::NEVER) means no
+    /// expiry.
     ///
     /// # Errors
     ///
@@ -187,7 +188,7 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H,
         let (key, in_order) = Key::of(tuple);
         self.0
             .put_absent(StoredKey::new(key, in_order), value, deadline)
-            .map_err(|(_, value)| value)
+            .map_err(|refused| refused.value)
     }
 
     /// Returns the connection of a packet with `tuple`, or inserts one with the value that `make`
