@@ -201,8 +201,8 @@ impl Ours {
     }
 }
 
-fn place(buffer: &Block<Object>) -> usize {
-    core::ptr::from_ref::<Object>(buffer).addr()
+fn place(object: &Object) -> usize {
+    core::ptr::from_ref(object).addr()
 }
 
 impl CacheHit for Ours {
@@ -226,7 +226,7 @@ impl CacheHit for Ours {
         address
     }
     fn address(&self, key: u64) -> Option<usize> {
-        self.0.look_up(Key::new(0, key)).as_ref().map(place)
+        self.0.look_up(Key::new(0, key)).as_deref().map(place)
     }
 }
 
@@ -258,12 +258,12 @@ impl CacheHit for OursKeyed {
     }
     fn pin(&self, key: u64) -> usize {
         let found = self.get_or_make(key);
-        let address = core::ptr::from_ref::<Object>(&found).addr();
+        let address = place(&found);
         std::mem::forget(found);
         address
     }
     fn address(&self, key: u64) -> Option<usize> {
-        self.0.look_up(key).map(|found| core::ptr::from_ref::<Object>(&found).addr())
+        self.0.look_up(key).as_deref().map(place)
     }
 }
 

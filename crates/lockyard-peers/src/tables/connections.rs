@@ -123,29 +123,29 @@ impl<const HOLDS: bool> LookUp for Keyed<HOLDS> {
     }
     #[inline(always)]
     fn change(&self, number: u32) {
-        change(&self.0, number);
+        let key = Key::of(&tuple(number));
+        assert!(self.0.insert(key, Object::numbered(0)).is_ok(), "{FULL}");
+        assert!(self.0.remove(&key).is_some(), "only this thread has the key");
     }
     fn objects(&self) -> usize {
         self.0.len()
     }
 }
 
-#[inline(always)]
-fn change(table: &Connections<Key, Object>, number: u32) {
-    let key = Key::of(&tuple(number));
-    assert!(table.insert(key, Object::numbered(0)).is_ok(), "{FULL}");
-    assert!(table.remove(&key).is_some(), "only this thread has the key");
+/// A table in which a thread can keep a reader or a guard.
+trait Keep: LookUp<Key = Tuple> {
+    /// As [`LookUp::session`], in one reader or guard, quiescent after each look-up.
+    fn kept(&self, session: Session<Tuple>) -> Done;
 }
 
-/// Ours with any keys; each thread keeps one reader, and passes a quiescent state after each
-/// look-up.
-struct KeyedKept(Keyed<false>);
+/// The same table; each thread keeps one reader or guard.
+struct Kept<T>(T);
 
-impl LookUp for KeyedKept {
+impl<T: Keep> LookUp for Kept<T> {
     type Key = Tuple;
 
     fn filled(load: &Load) -> Result<(Self, Vec<Tuple>), String> {
-        Keyed::filled(load).map(|(table, keys)| (KeyedKept(table), keys))
+        T::filled(load).map(|(table, keys)| (Kept(table), keys))
     }
     fn read(&self, tuple: &Tuple) -> Option<u64> {
         self.0.read(tuple)
@@ -154,17 +154,22 @@ impl LookUp for KeyedKept {
         self.0.change(number);
     }
     fn session(&self, session: Session<Tuple>) -> Done {
-        let table = &self.0.0;
-        let mut reader = table.reader();
+        self.0.kept(session)
+    }
+    fn objects(&self) -> usize {
+        self.0.objects()
+    }
+}
+
+impl Keep for Keyed<false> {
+    fn kept(&self, session: Session<Tuple>) -> Done {
+        let mut reader = self.0.reader();
         let read = |tuple: &Tuple| {
             let found = reader.get(&Key::of(tuple)).map(|object| object.value);
             reader.pass_quiescent_state();
             found
         };
-        session.run(read, |number| change(table, number))
-    }
-    fn objects(&self) -> usize {
-        self.0.objects()
+        session.run(read, |number| self.change(number))
     }
 }
 
@@ -236,33 +241,15 @@ impl<V: Value> LookUp for Papaya<V> {
     }
 }
 
-/// The same; each thread keeps one guard, and refreshes it after each look-up.
-struct PapayaKept(Papaya<Object>);
-
-impl LookUp for PapayaKept {
-    type Key = Tuple;
-
-    fn filled(load: &Load) -> Result<(Self, Vec<Tuple>), String> {
-        Papaya::filled(load).map(|(table, keys)| (PapayaKept(table), keys))
-    }
-    fn read(&self, tuple: &Tuple) -> Option<u64> {
-        self.0.read(tuple)
-    }
-    fn change(&self, number: u32) {
-        self.0.change(number);
-    }
-    fn session(&self, session: Session<Tuple>) -> Done {
-        let map = &self.0.0;
-        let mut guard = map.guard();
+impl Keep for Papaya<Object> {
+    fn kept(&self, session: Session<Tuple>) -> Done {
+        let mut guard = self.0.guard();
         let read = |tuple: &Tuple| {
-            let found = map.get(&Key::of(tuple), &guard).map(|object| object.value);
+            let found = self.0.get(&Key::of(tuple), &guard).map(|object| object.value);
             guard.refresh();
             found
         };
-        session.run(read, |number| self.0.change(number))
-    }
-    fn objects(&self) -> usize {
-        self.0.objects()
+        session.run(read, |number| self.change(number))
     }
 }
 
@@ -362,12 +349,12 @@ pub(super) const READ: &[SubjectRow] = rows! {
     "connections", Ours, "lockyard", "MIT OR Apache-2.0", Keyed<false>,
         "any keys; a chain walked inside an epoch, read in place; \
          the value may also be held, replaced without a gap, and expires";
-    "connections-kept", Ours, "lockyard", "MIT OR Apache-2.0", KeyedKept,
+    "connections-kept", Ours, "lockyard", "MIT OR Apache-2.0", Kept<Keyed<false>>,
         "the same in one reader for all look-ups, quiescent after each";
     "papaya", Peer, "papaya 0.2.5", "MIT", Papaya<Object>,
         "a hash table read without locks; a guard of `seize` for each look-up; read in place, \
          inside the guard";
-    "papaya-kept", Peer, "papaya 0.2.5", "MIT", PapayaKept,
+    "papaya-kept", Peer, "papaya 0.2.5", "MIT", Kept<Papaya<Object>>,
         "the same in one guard for all look-ups, refreshed after each";
     "scc-index", Peer, "scc 3.8.8", "Apache-2.0", SccIndex<Object>,
         "`HashIndex::peek_with`: a hash table read without locks; read in place";
