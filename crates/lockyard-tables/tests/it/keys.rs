@@ -1,6 +1,8 @@
 //! Tables with any keys on the native host: random operations beside a `HashMap`, replacement under
 //! look-ups, iteration, faults, and real threads. The tests are bounded by operations, not by time.
 
+use crate::buffers::Random;
+use crate::buffers::faults::Value;
 use crate::support::Counted;
 use lockyard::Native;
 use lockyard_tables::connections::{
@@ -12,18 +14,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
-
-/// Marsaglia's xorshift. Any random numbers will do, if they are the same each time.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) % n
-    }
-}
 
 /// Performs random operations on a table and on a map, which must agree after each.
 // Longer than a screen, because it has one arm for each operation.
@@ -413,22 +403,6 @@ fn a_hash_that_changes_makes_wrong_results_and_nothing_worse() {
     assert_eq!(living.load(Ordering::Relaxed), 0);
 }
 
-/// A value that counts its live instances.
-struct Value(Arc<AtomicUsize>);
-
-impl Value {
-    fn new(living: &Arc<AtomicUsize>) -> Self {
-        living.fetch_add(1, Ordering::Relaxed);
-        Value(Arc::clone(living))
-    }
-}
-
-impl Drop for Value {
-    fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
-    }
-}
-
 /// Threads do everything at once; then each key and value is dropped once.
 fn torture<P: LookUp<Native>>(bits: u32) {
     let living = Arc::new(AtomicUsize::new(0));
@@ -453,7 +427,9 @@ fn torture<P: LookUp<Native>>(bits: u32) {
                         }
                         _ => {
                             if let Some(found) = table.get(&key) {
-                                assert!(found.key() == &key && found.0.load(Ordering::Relaxed) > 0);
+                                assert!(
+                                    found.key() == &key && found.living.load(Ordering::Relaxed) > 0
+                                );
                                 kept.push(found);
                             }
                         }

@@ -3,7 +3,7 @@
 //!
 //! `corpus.rs` replays committed programs.
 
-use crate::replay::Target;
+use super::replay::Target;
 use lockyard_tables::buffers::{Configuration, GetError, Key};
 use lockyard_tables::connections::{Bits, Direction, NEVER, Tuple, Why};
 use lockyard_tables::{BlockCache, ConnectionTable, Counts, IdTable, Statistics};

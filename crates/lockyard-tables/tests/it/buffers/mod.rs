@@ -3,7 +3,7 @@
 //! time.
 
 mod churn;
-mod faults;
+pub(crate) mod faults;
 mod keys;
 mod model;
 mod races;
