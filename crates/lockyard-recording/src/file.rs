@@ -19,7 +19,7 @@
 //! | 7 | recorder | time |
 
 use crate::recording::{About, Event, How, Recording, Window};
-use lockyard_support::{InputError, printable, read_file};
+use lockyard_support::{InputError, escaped, printable, read_file};
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -35,7 +35,7 @@ const MOST_BYTES: u64 = 1 << 30;
 /// Maximum number of locks and of sites.
 const MOST_NAMES: usize = 1 << 20;
 
-/// Largest time, and end of a window: 146 years.
+/// Largest time, and largest end of a window: 146 years in nanoseconds.
 const MOST_TIME: u64 = 1 << 62;
 
 /// Returns true if these bytes are the beginning of a recording of any version.
@@ -109,7 +109,7 @@ fn push(bytes: &mut Vec<u8>, mut number: u64) {
 /// The file cannot be read, or is no recording: one line.
 pub fn load(path: &Path) -> Result<Recording, InputError> {
     let bytes = read_file(path, MOST_BYTES).map_err(InputError)?;
-    let shown = printable(&path.display().to_string()).to_string();
+    let shown = lockyard_support::shown(path);
     read(&bytes).map_err(|what| InputError(format!("{shown}: {what}")))
 }
 
@@ -141,7 +141,7 @@ pub fn read(bytes: &[u8]) -> Result<Recording, String> {
         let what = error.to_string();
         // The place at the end counts lines within the second one.
         let what = what.rsplit_once(" at line ").map_or(what.as_str(), |(what, _)| what);
-        format!("line 2, column {column}: {}", printable(what))
+        format!("line 2, column {column}: {}", escaped(what))
     })?;
     check_about(&about)?;
     let offset = bytes.len() - body.len();
@@ -204,7 +204,7 @@ impl Reader<'_> {
 
     fn time(&mut self) -> Result<u64, String> {
         let time = self.number()?;
-        if time > MOST_TIME { self.fail("a time above 2^62 ns") } else { Ok(time) }
+        if time > MOST_TIME { self.fail("a time or a count above 2^62") } else { Ok(time) }
     }
 
     fn place(&mut self, among: usize, what: &str) -> Result<u32, String> {

@@ -14,7 +14,7 @@ use std::path::Path;
 /// regular file, or is too large. If the path is not a regular file, for example a pipe, it is
 /// refused without waiting.
 pub fn read_file(path: &Path, max_bytes: u64) -> Result<Vec<u8>, String> {
-    let origin = path.display();
+    let origin = shown(path);
     let unreadable = |error: std::io::Error| format!("{origin}: cannot be read: {error}");
     // Check before opening, because opening a pipe waits for its other end.
     if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
@@ -34,11 +34,11 @@ pub fn read_file(path: &Path, max_bytes: u64) -> Result<Vec<u8>, String> {
 ///
 /// # Errors
 ///
-/// As [`read_file`]; or the file is not UTF-8: then the line has the number of the line.
+/// Fails as [`read_file`] does, or if the file is not UTF-8. The error then names the line.
 pub fn read_text(path: &Path, max_bytes: u64, what: &str) -> Result<String, String> {
     String::from_utf8(read_file(path, max_bytes)?).map_err(|error| {
         let line = line_of(error.as_bytes(), error.utf8_error().valid_up_to());
-        format!("{}:{line}: not UTF-8 text; {what}", path.display())
+        format!("{}:{line}: not UTF-8 text; {what}", shown(path))
     })
 }
 
@@ -90,8 +90,17 @@ pub fn threads(number: usize) -> String {
 /// Returns the beginning of a text with its control characters escaped, so that an error can show
 /// it.
 pub fn printable(text: &str) -> String {
-    let text: String = text.chars().take(80).collect();
+    escaped(&text.chars().take(80).collect::<String>())
+}
+
+/// Returns all of a text with its control characters escaped, for one line of an error.
+pub fn escaped(text: &str) -> String {
     text.escape_debug().to_string()
+}
+
+/// Returns a path with its control characters escaped, for one line of an error.
+pub fn shown(path: &Path) -> String {
+    escaped(&path.display().to_string())
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! another process made, which may run on another machine.
 
 use crate::version::{SCHEMA, VERSION};
-use lockyard_support::{InputError, printable};
+use lockyard_support::{InputError, escaped, printable, read_text, shown};
 use serde_json::{Value, json};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -108,13 +108,12 @@ impl<'a> Files<'a> {
         let (origin, text) = match &self.place {
             Place::Directory(directory) => {
                 let path = directory.join(name);
-                let shown = printable(&path.display().to_string()).to_string();
-                (shown, lockyard_support::read_text(&path, max_bytes, what)?)
+                (shown(&path), read_text(&path, max_bytes, what)?)
             }
             Place::Bundle(files) => {
                 let text = files.get(name).cloned();
                 let missing = || format!("{}: is not in the bundle of the plan", printable(name));
-                (printable(name).to_string(), text.ok_or_else(missing)?)
+                (escaped(name), text.ok_or_else(missing)?)
             }
         };
         self.read.borrow_mut().insert(name.to_owned(), text.clone());

@@ -8,7 +8,7 @@ use crate::values::{Values, values, whole_numbers};
 use lockyard_predict::simulate::RunLength;
 use lockyard_scenarios::{LockKinds, Script};
 use lockyard_sim::Machine;
-use lockyard_support::{InputError, hint, printable};
+use lockyard_support::{InputError, escaped, hint, printable};
 use std::ops::Range;
 use std::path::Path;
 use toml::de::{DeTable, DeValue};
@@ -74,7 +74,7 @@ impl Plan {
     /// As for [`load`](Self::load).
     pub fn of_bundle(bundle: &Bundle, locks: &LockKinds) -> std::result::Result<Plan, InputError> {
         // A bundle may come from anywhere: its name is shown as text of one line.
-        let origin = printable(&bundle.origin).to_string();
+        let origin = escaped(&bundle.origin);
         read(&origin, &bundle.origin, &bundle.text, Files::of(bundle), locks)
     }
 }
