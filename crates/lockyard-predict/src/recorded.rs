@@ -103,7 +103,7 @@ impl Recorded {
     /// The recording is broken, or cannot be replayed: one line.
     pub fn load(path: &Path) -> Result<Recorded, String> {
         let recording = lockyard_recording::file::load(path).map_err(|error| error.to_string())?;
-        let shown = lockyard_support::printable(&path.display().to_string()).to_string();
+        let shown = lockyard_support::shown(path);
         Recorded::new(recording).map_err(|why| format!("{shown}: {why}"))
     }
 
@@ -317,7 +317,6 @@ fn throughput(
 mod tests {
     use super::*;
     use crate::request::{self, PredictRequest};
-    use crate::simulate::Runs;
     use lockyard_recording::recording::{About, Costs, Event, How, Kind, LockAbout, Window};
 
     /// Visits in each of two windows, and between them.
@@ -406,18 +405,12 @@ mod tests {
     #[test]
     fn the_answers_are_of_the_recording_and_of_the_predicted_rows() {
         let recorded = Recorded::new(recording(1_145.0, skylake())).expect("it is replayed");
+        let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
         let request = PredictRequest {
-            script: recorded.script.clone(),
-            machine: Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped"),
             variants: [RECORDED, "hold-halved", "split-4"].map(str::to_owned).into(),
-            threads: vec![1, 24],
-            placement: None,
-            runs: Runs::default(),
             intervals: true,
-            sensitivity: false,
-            attribution: false,
-            trace: false,
             jobs: 2,
+            ..PredictRequest::new(recorded.script.clone(), machine, vec![1, 24])
         };
         let rows = request::run(&request, &[], &|| {}).expect("it runs").rows;
         let gate = recorded.gate().expect("it runs");

@@ -49,6 +49,26 @@ pub struct PredictRequest {
     pub jobs: usize,
 }
 
+impl PredictRequest {
+    /// Returns a request for all variants with the script's placement, without intervals or other
+    /// additions, one cell at a time.
+    pub fn new(script: Script, machine: Machine, threads: Vec<usize>) -> PredictRequest {
+        PredictRequest {
+            script,
+            machine,
+            variants: Vec::new(),
+            threads,
+            placement: None,
+            runs: Runs::default(),
+            intervals: false,
+            sensitivity: false,
+            attribution: false,
+            trace: false,
+            jobs: 1,
+        }
+    }
+}
+
 /// Result of a request.
 #[derive(Clone, Debug, Default)]
 pub struct Predictions {

@@ -7,7 +7,7 @@ use crate::change;
 use crate::files::Bundle;
 use lockyard_predict::placement::MachinePlacement;
 use lockyard_predict::request::{self, PredictRequest};
-use lockyard_predict::simulate::{RunLength, Runs};
+use lockyard_predict::simulate::RunLength;
 use lockyard_scenarios::{LockKinds, Script};
 use lockyard_sim::Machine;
 use lockyard_support::InputError;
@@ -326,17 +326,9 @@ impl Plan {
             None => None,
         };
         let mut request = PredictRequest {
-            script: scenario.script.clone(),
-            machine,
             variants: scenario.variants.clone(),
-            threads: Vec::new(),
             placement,
-            runs: Runs::default(),
-            intervals: false,
-            sensitivity: false,
-            attribution: false,
-            trace: false,
-            jobs: 1,
+            ..PredictRequest::new(scenario.script.clone(), machine, Vec::new())
         };
         // Without threads, only the variants can be wrong.
         request::check(&request).map_err(|error| error.to_string())?;

@@ -94,17 +94,11 @@ impl Runner {
         let placement = cell.placement.as_deref();
         let placement = placement.map(|text| MachinePlacement::parse(text, &cell.machine));
         let request = PredictRequest {
-            script,
-            machine: cell.machine.clone(),
             variants: vec![cell.variant.clone()],
-            threads: vec![cell.threads],
             placement: placement.transpose().map_err(|error| error.to_string())?,
             runs: cell.runs(),
             intervals: cell.intervals,
-            sensitivity: false,
-            attribution: false,
-            trace: false,
-            jobs: 1,
+            ..PredictRequest::new(script, cell.machine.clone(), vec![cell.threads])
         };
         check(&request).map_err(|error| error.to_string())?;
         let Some(variant) = request.script.variant(&cell.variant) else {

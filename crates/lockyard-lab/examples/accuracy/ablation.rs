@@ -119,17 +119,9 @@ fn predict(
     for Published { script, machine, threads, calibrations } in cells {
         let Some(machine) = change(machine.clone()) else { continue };
         let request = PredictRequest {
-            script: script.clone(),
-            machine,
-            variants: Vec::new(),
-            threads: threads.clone(),
-            placement: None,
             runs: Runs { length: RunLength::Quick, seed: None },
-            intervals: false,
-            sensitivity: false,
-            attribution: false,
-            trace: false,
             jobs,
+            ..PredictRequest::new(script.clone(), machine, threads.clone())
         };
         match run_calibrated(&request, calibrations, tables, &|| ()) {
             Ok(found) => {

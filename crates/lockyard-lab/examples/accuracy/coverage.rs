@@ -12,7 +12,6 @@ use lockyard_lab::training::{TrainingCell, cells};
 use lockyard_predict::interval::{self, CHANGE, Spread};
 use lockyard_predict::names;
 use lockyard_predict::request::{self, PredictRequest};
-use lockyard_predict::simulate::Runs;
 use lockyard_results::published::{self, PublishedTable};
 use lockyard_results::row::{Row, Status};
 use lockyard_results::statistics;
@@ -110,19 +109,9 @@ fn predicted(tables: &[PublishedTable], jobs: usize) -> Vec<(String, Covered)> {
                 .filter_map(|cell| script.tasks(cell.key.threads))
                 .filter(|&threads| !is_doubted(threads))
                 .collect();
-            let request = PredictRequest {
-                script,
-                machine,
-                variants: Vec::new(),
-                threads: threads.into_iter().collect(),
-                placement: None,
-                runs: Runs::default(),
-                intervals: true,
-                sensitivity: false,
-                attribution: false,
-                trace: false,
-                jobs,
-            };
+            let threads = threads.into_iter().collect();
+            let of_cells = PredictRequest::new(script, machine, threads);
+            let request = PredictRequest { intervals: true, jobs, ..of_cells };
             let Ok(found) = request::run(&request, tables, &|| ()) else { continue };
             let rows = found.rows.iter().filter(|row| row.status == Status::Predicted);
             covered.extend(rows.filter_map(of_row).map(|one| (table.name.clone(), one)));

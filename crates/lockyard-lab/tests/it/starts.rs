@@ -3,7 +3,7 @@
 
 use lockyard_predict::placement::MachinePlacement;
 use lockyard_predict::request::{self, PredictRequest};
-use lockyard_predict::simulate::{CellSpec, Prediction, RunPlan, Runs, SimulationEffort, simulate};
+use lockyard_predict::simulate::{CellSpec, Prediction, RunPlan, SimulationEffort, simulate};
 use lockyard_results::details::StartOrdersDetail;
 use lockyard_results::render::{self, Document, Screen};
 use lockyard_results::row::Row;
@@ -105,18 +105,10 @@ fn the_same_seeds_give_the_same_run_and_another_seed_another_order() {
 
 /// Returns the row of `predict` with this number of tasks at these places.
 fn row(places: &str, threads: usize) -> Row {
+    let script = Script::parse("counter.toml", COUNTER).expect("it is valid");
     let request = PredictRequest {
-        script: Script::parse("counter.toml", COUNTER).expect("it is valid"),
-        machine: machine(),
-        variants: Vec::new(),
-        threads: vec![threads],
         placement: Some(MachinePlacement::parse(places, &machine()).expect("it is valid")),
-        runs: Runs::default(),
-        intervals: false,
-        sensitivity: false,
-        attribution: false,
-        trace: false,
-        jobs: 1,
+        ..PredictRequest::new(script, machine(), vec![threads])
     };
     let mut found = request::run(&request, &[], &|| ()).expect("it runs");
     found.rows.remove(0)

@@ -96,7 +96,6 @@ fn a_cell_that_fails_is_a_row_and_the_sweep_goes_on() {
 #[test]
 fn a_row_has_the_figure_of_predict() {
     use lockyard_predict::request::{PredictRequest, run as predict};
-    use lockyard_predict::simulate::Runs;
     use lockyard_results::published::shipped;
     use lockyard_scenarios::Script;
     use lockyard_sim::Machine;
@@ -111,18 +110,12 @@ fn a_row_has_the_figure_of_predict() {
     run(&plan, Shard::ALL, &out, 1);
     let (text, _) = merged(&out, Format::Json);
     let file: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
+    let script = Script::shipped("fstat2").expect("it is shipped");
+    let machine = Machine::shipped(machine).expect("it is shipped");
     let request = PredictRequest {
-        script: Script::shipped("fstat2").expect("it is shipped"),
-        machine: Machine::shipped(machine).expect("it is shipped"),
         variants: vec!["lockref".to_owned()],
-        threads: vec![1, 4],
-        placement: None,
-        runs: Runs::default(),
         intervals: true,
-        sensitivity: false,
-        attribution: false,
-        trace: false,
-        jobs: 1,
+        ..PredictRequest::new(script, machine, vec![1, 4])
     };
     let found = predict(&request, &shipped().expect("they are right"), &|| ()).expect("it runs");
     for (cell, row) in file["cells"].as_array().expect("a list").iter().zip(&found.rows) {
