@@ -68,8 +68,8 @@ pub struct LockSaturation {
     pub lock: String,
     /// First of the predicted numbers of threads at which the lock is saturated.
     pub saturated_at_threads: Option<usize>,
-    /// Number of threads from which the lock is never free, as estimated at the largest predicted
-    /// number at which it is not saturated.
+    /// Estimated number of threads from which the lock is never free. The estimate is made at the
+    /// largest predicted number at which the lock is not saturated, or at the smallest one.
     pub knee_threads: f64,
     /// Use at the largest number of threads.
     pub at_most: LockUse,
@@ -143,9 +143,14 @@ impl RecordedProgram {
         machines
     }
 
+    /// Returns the locks of a machine with their places in the list, the busiest first.
+    pub fn on<'a>(&'a self, machine: &'a str) -> impl Iterator<Item = (usize, &'a LockSaturation)> {
+        self.saturation.iter().enumerate().filter(move |(_, lock)| lock.machine == machine)
+    }
+
     /// Returns the sentence on the first lock that saturates on a machine.
     fn saturated(&self, machine: &str) -> String {
-        let on = || self.saturation.iter().filter(|of| of.machine == machine);
+        let on = || self.on(machine).map(|(_, of)| of);
         let first = on().filter_map(|of| Some((of.saturated_at_threads?, of)));
         match first.min_by_key(|(threads, _)| *threads) {
             Some((threads, of)) => {

@@ -87,6 +87,7 @@ fn saturation(machine: &str, rows: &[&Row], groups: &Groups) -> Vec<LockSaturati
         .map(|index| LockSaturation {
             machine: machine.to_owned(),
             lock: name(groups, index),
+            knee_threads: f64::INFINITY,
             ..LockSaturation::default()
         })
         .collect();
@@ -107,7 +108,9 @@ fn saturation(machine: &str, rows: &[&Row], groups: &Groups) -> Vec<LockSaturati
             if is_saturated && of.saturated_at_threads.is_none() {
                 of.saturated_at_threads = Some(threads);
             }
-            if of.use_by_threads.is_empty() || of.saturated_at_threads.is_none() {
+            // A lock that no thread has taken yet has no knee.
+            let is_first = of.knee_threads.is_infinite();
+            if knee.is_finite() && (is_first || of.saturated_at_threads.is_none()) {
                 of.knee_threads = knee;
             }
             of.at_most = now;
@@ -115,7 +118,7 @@ fn saturation(machine: &str, rows: &[&Row], groups: &Groups) -> Vec<LockSaturati
         }
     }
     // A lock that no simulated thread took has no knee.
-    found.retain(|of| of.knee_threads.is_finite() && !of.use_by_threads.is_empty());
+    found.retain(|of| of.knee_threads.is_finite());
     found.sort_by(|a, b| b.at_most.share_busy.total_cmp(&a.at_most.share_busy));
     found
 }
@@ -129,7 +132,7 @@ fn best_change(script: &Script, machine: &str, rows: &[&Row]) -> Option<BestChan
     let at_most = || on().filter(|row| row.key.threads == Some(threads));
     let interval = |row: &Row| row.details.simulated.as_ref().and_then(|detail| detail.interval);
     let figure = |row: &Row| row.predicted.unwrap_or_default();
-    let now = at_most().find(|row| row.key.variant == RECORDED)?;
+    let now = at_most().find(|row| row.key.variant == RECORDED && figure(row) > 0.0)?;
     let changes = || at_most().filter(|row| row.key.variant != RECORDED);
     let best = changes().max_by(|a, b| figure(a).total_cmp(&figure(b)))?;
     let overlap = |a: Range, b: Range| a.low <= b.high && b.low <= a.high;

@@ -88,14 +88,16 @@ impl Group {
     }
 }
 
+/// Returns the group of each lock.
+pub(super) fn of_locks(groups: &[Group]) -> HashMap<u32, u32> {
+    let each = groups.iter().zip(0u32..);
+    each.flat_map(|(group, index)| group.locks.iter().map(move |(lock, _)| (*lock, index)))
+        .collect()
+}
+
 /// Replaces locks by their groups, and nested acquisitions that close a circle by work. Returns the
 /// share of acquisitions that are replaced.
-pub(super) fn without_circles(groups: &[Group], runs: &mut [Run]) -> f64 {
-    let of_lock: HashMap<u32, u32> = groups
-        .iter()
-        .zip(0u32..)
-        .flat_map(|(group, index)| group.locks.iter().map(move |(lock, _)| (*lock, index)))
-        .collect();
+pub(super) fn without_circles(of_lock: &HashMap<u32, u32>, runs: &mut [Run]) -> f64 {
     let visits = || runs.iter().flat_map(|run| &run.visits);
     let mut pairs: BTreeMap<(u32, u32), u64> = BTreeMap::new();
     for visit in visits() {
@@ -124,7 +126,7 @@ pub(super) fn without_circles(groups: &[Group], runs: &mut [Run]) -> f64 {
     let (mut all, mut replaced) = (0u64, 0u64);
     for visit in runs.iter_mut().flat_map(|run| &mut run.visits) {
         let before = entered(visit);
-        replace(visit, &of_lock, &allowed);
+        replace(visit, of_lock, &allowed);
         all += before;
         replaced += before - entered(visit);
     }

@@ -90,14 +90,11 @@ impl Model {
         }
         visits::add_shares(&runs, &mut shares);
         let mut groups = groups::of(about, &runs);
-        shares.circular = groups::without_circles(&groups, &mut runs);
+        let of_lock = groups::of_locks(&groups);
+        shares.circular = groups::without_circles(&of_lock, &mut runs);
         data::add_costs(&mut groups, &runs);
         let classes = chain::classes(&runs, &mut shares);
-        let locks: Vec<Vec<u32>> = groups
-            .iter()
-            .map(|group| group.locks.iter().map(|(lock, _)| *lock).collect())
-            .collect();
-        let today = today::of(runs.iter().map(|run| &run.spent), &locks);
+        let today = today::of(runs.iter().map(|run| &run.spent), &of_lock, groups.len());
         let (threads, rate) = (phase.threads, phase.rate * (1.0 - shares.read_write));
         Ok(Model { threads, rate, classes, groups, shares, today })
     }

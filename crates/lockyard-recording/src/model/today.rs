@@ -67,6 +67,11 @@ pub(super) struct Passed {
 }
 
 impl Spent {
+    /// Returns the time in waits for locks.
+    pub(super) fn waited(&self) -> f64 {
+        self.locks.values().map(|of| of.waited).sum()
+    }
+
     /// Adds the time between two events.
     pub(super) fn add(&mut self, passed: Passed, costs: &Costs) {
         let Passed { busy, slept, preempted, waited, holds, acquires, enters } = passed;
@@ -95,14 +100,13 @@ impl Spent {
     }
 }
 
-/// Returns the shares of the time that runs spent. `groups` has the locks of each group.
-pub(super) fn of<'a>(runs: impl Iterator<Item = &'a Spent>, groups: &[Vec<u32>]) -> Today {
-    let of_lock: HashMap<u32, usize> = groups
-        .iter()
-        .enumerate()
-        .flat_map(|(index, group)| group.iter().map(move |lock| (*lock, index)))
-        .collect();
-    let mut today = Today { groups: vec![GroupTime::default(); groups.len()], ..Today::default() };
+/// Returns the shares of the time that runs spent. `of_lock` has the group of each lock.
+pub(super) fn of<'a>(
+    runs: impl Iterator<Item = &'a Spent>,
+    of_lock: &HashMap<u32, u32>,
+    groups: usize,
+) -> Today {
+    let mut today = Today { groups: vec![GroupTime::default(); groups], ..Today::default() };
     for spent in runs {
         today.outside += spent.outside;
         today.slept += spent.slept;
@@ -110,7 +114,7 @@ pub(super) fn of<'a>(runs: impl Iterator<Item = &'a Spent>, groups: &[Vec<u32>])
         // A lock of no group was taken only where a run begins or ends.
         for (lock, of) in &spent.locks {
             let Some(index) = of_lock.get(lock) else { continue };
-            let group = &mut today.groups[*index];
+            let group = &mut today.groups[*index as usize];
             group.held += of.held;
             group.waited += of.waited;
             group.acquired += of.acquired as f64;

@@ -60,7 +60,6 @@ pub(super) struct Sums {
     time: f64,
     slept: f64,
     preempted: f64,
-    waited: f64,
     acquisitions: u64,
     read_write: u64,
     conditions: u64,
@@ -94,7 +93,7 @@ pub(super) fn add_shares(runs: &[Run], shares: &mut Shares) {
     let acquisitions = sum(|sums| sums.acquisitions as f64).max(1.0);
     shares.slept = sum(|sums| sums.slept) / time;
     shares.preempted = sum(|sums| sums.preempted) / time;
-    shares.waited = sum(|sums| sums.waited) / time;
+    shares.waited = runs.iter().map(|run| run.spent.waited()).sum::<f64>() / time;
     shares.read_write = sum(|sums| sums.read_write as f64) / acquisitions;
     shares.conditions = sum(|sums| sums.conditions as f64) / acquisitions;
     let releases = sum(|sums| sums.releases as f64).max(1.0);
@@ -199,7 +198,6 @@ impl Reader {
         sums.time += after;
         sums.slept += passed.slept;
         sums.preempted += passed.preempted;
-        sums.waited += passed.waited;
         self.segment.busy += passed.busy;
         self.segment.slept += passed.slept;
         self.run.spent.add(passed, costs);

@@ -60,8 +60,8 @@ pub(crate) fn today(of: &Today) -> Chart {
 pub(crate) fn saturation(of: &RecordedProgram) -> Option<Chart> {
     let mut blocks = Vec::new();
     for machine in of.machines() {
-        let on = of.saturation.iter().enumerate().filter(|(_, lock)| lock.machine == machine);
-        blocks.extend(on.take(OF_MACHINE).map(|(index, lock)| block(index, lock)));
+        let on = of.on(machine).take(OF_MACHINE);
+        blocks.extend(on.map(|(index, lock)| block(index, lock)));
     }
     if blocks.is_empty() {
         return None;

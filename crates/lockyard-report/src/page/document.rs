@@ -1,4 +1,5 @@
-//! The page of results: the summary first, then answers on a recorded program, then charts and cells by experiment, then the origin.
+//! The page of results: the summary first, then answers on a recorded program, then charts and
+//! cells by experiment, then the origin.
 
 use super::frame::{Frame, charts, contents, framed, pairs, sentences};
 use super::recorded;

@@ -97,7 +97,8 @@ fn saturation(of: &RecordedProgram) -> Table {
         fits: true,
         lines: Vec::new(),
     };
-    for (index, lock) in of.saturation.iter().enumerate().take(MOST) {
+    let all = of.machines().into_iter().flat_map(|machine| of.on(machine).take(MOST));
+    for (index, lock) in all {
         let at = lock.saturated_at_threads.map(|threads| threads.to_string());
         let cells = vec![
             Cell::Text(lock.lock.clone()),

@@ -3,6 +3,7 @@
 use super::cells::new_table;
 use super::screen::Screen;
 use super::si::si;
+use super::table::share as per_cent;
 use crate::recorded::{LockSaturation, LockToday, RecordedProgram, SATURATED_SHARE, Today};
 use comfy_table::{Table, presets};
 use lockyard_support::threads;
@@ -74,10 +75,6 @@ fn sentences(of: &RecordedProgram) -> String {
     if text.is_empty() { text } else { text + "\n" }
 }
 
-fn per_cent(share: f64) -> String {
-    format!("{:.1} %", share * 100.0)
-}
-
 fn of_today(today: &Today, name: Words<str>) -> Table {
     let header = ["where", "time", "held", "waited", "taken/s", "hold ns", "wait ns"];
     let mut table = new_table(&presets::NOTHING, &header, 1);
@@ -122,8 +119,7 @@ fn of_today(today: &Today, name: Words<str>) -> Table {
 fn of_machine(of: &RecordedProgram, machine: &str, name: Words<str>) -> Table {
     let header = ["lock", "saturated at", "knee", "busy", "held", "with"];
     let mut table = new_table(&presets::NOTHING, &header, 1);
-    let on = of.saturation.iter().filter(|lock| lock.machine == machine);
-    for lock in on.take(OF_MACHINE) {
+    for (_, lock) in of.on(machine).take(OF_MACHINE) {
         let LockSaturation { saturated_at_threads, knee_threads, at_most, .. } = *lock;
         table.add_row([
             name(&lock.lock),
