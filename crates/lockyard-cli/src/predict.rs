@@ -51,7 +51,7 @@ pub(crate) fn run(options: &Predict, locks: &LockKinds) -> Result<(), Failure> {
     let trace = trace.transpose()?;
     // Check the numbers of threads for all machines before the first one is simulated.
     let parts = |request: &PredictRequest| match recorded {
-        Some(_) => recorded::apart(request.clone()),
+        Some(_) => recorded::apart(request),
         None => vec![request.clone()],
     };
     let runs: Vec<Vec<PredictRequest>> = requests.iter().map(parts).collect();

@@ -71,7 +71,7 @@ pub(crate) fn variants(options: &Predict, script: &Script) -> Vec<String> {
 
 /// Returns the requests of a machine: for numbers of threads that have a hardware thread each, and
 /// for larger ones, whose threads share them.
-pub(crate) fn apart(request: PredictRequest) -> Vec<PredictRequest> {
+pub(crate) fn apart(request: &PredictRequest) -> Vec<PredictRequest> {
     let room = request.machine.hardware_threads();
     let (fit, share): (Vec<usize>, Vec<usize>) =
         request.threads.iter().partition(|threads| **threads <= room);

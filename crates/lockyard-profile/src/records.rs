@@ -9,8 +9,20 @@ use lockyard_records::{
 };
 use std::collections::HashMap;
 
-/// Maximum number of steps along a list: a circle in a damaged file ends here.
+/// Maximum number of locks: a circle in a damaged file ends here.
 const MOST: usize = 1 << 26;
+
+/// Bytes that may still be read: a circle in a damaged file ends when there are none.
+struct Room(usize);
+
+impl Room {
+    /// Takes bytes. Returns false if there are too few.
+    fn take(&mut self, size: usize) -> bool {
+        let left = self.0.checked_sub(size);
+        self.0 = left.unwrap_or_default();
+        left.is_some()
+    }
+}
 
 /// Structures of numbers, for which all bytes are valid.
 ///
@@ -153,14 +165,15 @@ impl Bytes<'_> {
     fn maps(&self, header: &Header) -> Vec<String> {
         let mut maps = Vec::new();
         let mut offset = header.maps;
-        let mut room = self.0.len();
+        // In a damaged file, copies may be in a circle.
+        let mut room = Room(self.0.len());
         while offset != 0 && maps.len() < 1000 {
             let Some(text) = self.get::<Text>(offset) else { break };
             let from = offset as usize + size_of::<Text>();
             let to = from.saturating_add(text.bytes as usize).min(self.0.len());
-            // In a damaged file, copies may be in a circle.
-            let Some(left) = room.checked_sub(to - from) else { break };
-            room = left;
+            if !room.take(to - from) {
+                break;
+            }
             let bytes = self.0.get(from..to).unwrap_or_default();
             maps.push(String::from_utf8_lossy(bytes).into_owned());
             offset = text.next;
@@ -231,10 +244,11 @@ impl Records {
         };
         let mut offset = header.threads;
         // In a damaged file, threads may be in a circle, or share their tables.
-        let mut room = bytes.0.len();
+        let mut room = Room(bytes.0.len());
         while let Some(thread) = bytes.get::<Thread>(offset).filter(|_| offset != 0) {
-            let Some(left) = room.checked_sub(size_of::<Thread>()) else { break };
-            room = left;
+            if !room.take(size_of::<Thread>()) {
+                break;
+            }
             records.add(&bytes, &thread, &mut room);
             offset = thread.next;
         }
@@ -242,24 +256,19 @@ impl Records {
     }
 
     /// Adds the tables of a thread. `room` is the size of what the file may still contain.
-    fn add(&mut self, bytes: &Bytes, thread: &Thread, room: &mut usize) {
-        let mut has_room = |size: usize| {
-            let left = room.checked_sub(size);
-            *room = left.unwrap_or_default();
-            left.is_some()
-        };
+    fn add(&mut self, bytes: &Bytes, thread: &Thread, room: &mut Room) {
         let size = bytes.get::<u64>(thread.slots.wrapping_sub(TABLE_HEADER)).unwrap_or(0);
         for index in 0..size {
             // A damaged size may lead far beyond the end of the file.
             let slot = bytes.element::<Slot>(thread.slots, index);
-            let Some(slot) = slot.filter(|_| has_room(size_of::<Slot>())) else { break };
+            let Some(slot) = slot.filter(|_| room.take(size_of::<Slot>())) else { break };
             self.events.extend(
                 Some(slot).filter(|slot| slot.key != 0).and_then(|slot| bytes.events(&slot)),
             );
         }
         for index in 0..u64::from(thread.pair_room) {
             let pair = bytes.element::<Pair>(thread.pairs, index);
-            let Some(pair) = pair.filter(|_| has_room(size_of::<Pair>())) else { break };
+            let Some(pair) = pair.filter(|_| room.take(size_of::<Pair>())) else { break };
             self.pairs.extend(Some(pair).filter(|pair| pair.inner != 0));
         }
         let count = (thread.held_count as usize).min(MAX_HELD);

@@ -99,11 +99,11 @@ fn quantile(
 pub struct Holds {
     /// Number of holds.
     pub count: u64,
-    /// Number of holds that were timed in any case, also of those that have not ended.
+    /// Number of holds that are always timed. It includes holds that have not ended.
     pub early_begun: u64,
-    /// Those of them that are over.
+    /// Times of those that have ended.
     pub early: Times,
-    /// The sample of the others.
+    /// Times of the others that were chosen by chance.
     pub by_chance: Times,
 }
 

@@ -364,7 +364,7 @@ pub const fn entry_of(count: u64) -> u64 {
     (count & (EVENT - 1)) * ENTRY_UNIT
 }
 
-/// Number of events at which a slot begins anew, and its entry counts them.
+/// Number of events after which a slot's count is 0 again. The slot's entry then adds them.
 pub const MOST_EVENTS: u64 = 1 << (u64::BITS - EVENT.trailing_zeros());
 
 /// Times of one kind of event of one lock at one call site by one thread, in ticks. The events are

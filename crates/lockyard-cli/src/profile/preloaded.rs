@@ -20,8 +20,9 @@ use std::time::Instant;
 ///
 /// # Errors
 ///
-/// The program is not there, or cannot be recorded.
-pub(super) fn check_program(name: &OsStr) -> Result<(), String> {
+/// No program is named, it is not there, or it cannot be recorded.
+pub(super) fn check_program(words: &[OsString]) -> Result<(), String> {
+    let Some(name) = words.first() else { return Err("no program is named".to_owned()) };
     if preload::library().is_none() {
         return Ok(());
     }

@@ -18,7 +18,7 @@ use lockyard_records::{EVENTS, EVERY, WINDOW_EVENTS, Window, event};
 use lockyard_results::statistics::median;
 use lockyard_sim::Machine;
 use lockyard_sim::machine::MAX_FILE_BYTES;
-use lockyard_support::{jobs, printable, read_text};
+use lockyard_support::{jobs, read_text};
 use std::process::ExitCode;
 
 /// Mean number of acquisitions for each one that may begin a burst.
@@ -30,10 +30,7 @@ const WRITER: &str = concat!("lockyard ", env!("CARGO_PKG_VERSION"));
 pub(crate) fn record(options: &Options) -> Result<ExitCode, Failure> {
     let input = |message: String| Failure::Input(format!("record: {message}"));
     let failed = |message: String| Failure::Run(format!("record: {message}"));
-    let Some(name) = options.command.first() else {
-        return Err(input("no program is named".to_owned()));
-    };
-    check_program(name).map_err(input)?;
+    check_program(&options.command).map_err(input)?;
     let out = NewFile::at("--out", &options.out, options.force)?;
     let library = Library::prepare().map_err(failed)?;
     let directory = directories::records().map_err(failed)?;
@@ -138,7 +135,7 @@ fn host(options: &Options) -> Result<(Option<String>, Option<String>), Failure> 
         return Ok((None, Some("the host was not measured (--no-host)".to_owned())));
     }
     if let Some(path) = &options.host_machine {
-        let shown = printable(&path.display().to_string()).to_string();
+        let shown = lockyard_support::shown(path);
         let refuse = |error: String| Failure::Input(format!("--host-machine: {error}"));
         // The recording has the text alone, without a family's file beside it.
         let text = read_text(path, MAX_FILE_BYTES, "a machine file is TOML").map_err(refuse)?;

@@ -25,10 +25,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
         ));
     }
     let input = |message: String| Failure::Input(format!("profile: {message}"));
-    let Some(name) = options.command.first() else {
-        return Err(input("no program is named".to_owned()));
-    };
-    check_program(name).map_err(input)?;
+    check_program(&options.command).map_err(input)?;
     let out = options.out.as_deref().map(|path| NewFile::at("--out", path, options.force));
     let out = out.transpose()?;
     let reports = Reports::of_page(&options.report)?;
