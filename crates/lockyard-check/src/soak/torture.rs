@@ -49,18 +49,14 @@ impl<K: LaneLock<Native>> Stamped<K> {
     /// Stays inside for a while. `me` is not 0, and differs between visits at the same time.
     fn stay(&self, me: u64) {
         // Relaxed: the stamps must order nothing. Exchanges see the newest value.
-        if self.owner.swap(me, Ordering::Relaxed) != 0 {
-            VIOLATIONS.fetch_add(1, Ordering::Relaxed);
-        }
+        count_violation_unless(self.owner.swap(me, Ordering::Relaxed) == 0);
         for _ in 0..me % 64 {
             std::hint::spin_loop();
         }
         if me.is_multiple_of(128) {
             thread::yield_now();
         }
-        if self.owner.swap(0, Ordering::Relaxed) != me {
-            VIOLATIONS.fetch_add(1, Ordering::Relaxed);
-        }
+        count_violation_unless(self.owner.swap(0, Ordering::Relaxed) == me);
         VISITS.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -179,9 +175,7 @@ impl World {
             6 | 7 => drop(lock.wait_for(me, Duration::from_micros(random.below(300) as u64))),
             8 => {
                 self.counted.get();
-                if !self.counted.put_not_zero() {
-                    VIOLATIONS.fetch_add(1, Ordering::Relaxed);
-                }
+                count_violation_unless(self.counted.put_not_zero());
             }
             9 => {
                 let id = match refusing(random.next(), || self.table.insert(me)) {
@@ -199,9 +193,9 @@ impl World {
                 let bits = self.newest.load(Ordering::Acquire);
                 // SAFETY: `newest` names an object that is retired to the guard's domain.
                 let seen = unsafe { guard.deref_bits::<[u64; 4]>(bits) };
-                if seen.is_some_and(|numbers| numbers.iter().any(|n| *n != numbers[0])) {
-                    VIOLATIONS.fetch_add(1, Ordering::Relaxed);
-                }
+                count_violation_unless(
+                    seen.is_none_or(|numbers| numbers.iter().all(|n| *n == numbers[0])),
+                );
             }
             11 => self.use_connections(random),
             12 => self.use_buffers(random),
