@@ -134,6 +134,11 @@ def measure(directory, lockyard, load):
         note_size(name, threads, done.stderr)
         return rate(done.stdout)
 
+    def served(name, threads, log, *arguments, **options):
+        rate = memcached(*arguments, **options)
+        note_size(name, threads, (directory / log).read_text())
+        return rate
+
     for name, (command, rate) in programs(directory).items():
         first = 2 if name == "C++ queue" else 1
         for threads in [1, 2, 4, 8, 32]:
@@ -150,13 +155,14 @@ def measure(directory, lockyard, load):
             once(f"memcached/{threads}", lambda: statistics.median(plain()))
             if threads in FROM:
                 prefix = recorder("memcached", threads)
-                find = lambda: memcached(threads, load, directory, prefix)
+                find = lambda: served(
+                    "memcached", threads, "memcached.log", threads, load, directory, prefix
+                )
                 once(f"{RECORDER}memcached/{threads}", find)
-                note_size("memcached", threads, (directory / "memcached.log").read_text())
         name = "Rust: memcached's load"
-        find = lambda: memcached(2, load, directory, before_load=recorder(name, 4))
+        before = recorder(name, 4)
+        find = lambda: served(name, 4, "load.log", 2, load, directory, before_load=before)
         once(f"{RECORDER}{name}/4", find)
-        note_size(name, 4, (directory / "load.log").read_text())
     file.write_text(json.dumps(rates, indent=1))
 
 
