@@ -31,3 +31,8 @@ pub fn figure(value: f64) -> String {
     }
     text
 }
+
+/// Formats a share of one in per cent.
+pub(super) fn per_cent(value: f64) -> String {
+    format!("{:.1} %", value * 100.0)
+}

@@ -1,7 +1,7 @@
 //! Table of the figures recorded during a measurement: presence of the threads, hand-overs of
 //! locks, and hardware counters. Empty columns are left out.
 
-use super::cells::{figure, new_table};
+use super::cells::{figure, new_table, per_cent};
 use crate::details::{CountersDetail, HandoversDetail, PresenceDetail};
 use crate::row::Row;
 use comfy_table::{Table, TableStyle};
@@ -25,7 +25,7 @@ fn counters(row: &Row) -> Option<CountersDetail> {
 }
 
 fn share(share: Option<f64>) -> Option<String> {
-    Some(format!("{:.1} %", share? * 100.0))
+    share.map(per_cent)
 }
 
 /// Returns a share as text if it is greater than zero.

@@ -1,9 +1,8 @@
 //! Answers on a recorded program as two short tables and sentences: for a terminal, in Markdown.
 
-use super::cells::new_table;
+use super::cells::{new_table, per_cent};
 use super::screen::Screen;
 use super::si::si;
-use super::table::share as per_cent;
 use crate::recorded::{LockSaturation, LockToday, RecordedProgram, SATURATED_SHARE, Today};
 use comfy_table::{Table, presets};
 use lockyard_support::threads;

@@ -1,9 +1,9 @@
 //! Tables of a summary, for a screen: the errors of each published table, and the pairs of variants
 //! that a table compares.
 
+use super::cells::per_cent;
 use super::grid::{Column, Grid};
 use super::screen::Screen;
-use super::table::share;
 use crate::summary::{Errors, Summary};
 use crate::variant_ratios::{NEAR, Pairs};
 
@@ -29,7 +29,7 @@ fn errors(summaries: &[Summary]) -> Grid {
     let mut columns = vec![Column::figures("", "cells", texts(&|of| of.cells.to_string()))];
     let share = |of: Option<f64>| match of {
         Some(large) if large >= 0.0995 => format!("{:.0} %", large * 100.0),
-        Some(some) => share(some),
+        Some(some) => per_cent(some),
         None => String::new(),
     };
     let models: [(&str, Model); 2] = [("simulated", |of| &of.model), ("trivial", |of| &of.trivial)];

@@ -1,7 +1,7 @@
 //! Tables for a Markdown document: one for each experiment, then the summary, then notes.
 //! `people.rs` makes the tables for a terminal; it shares the row groups and the details.
 
-use super::cells::{figure, new_table};
+use super::cells::{figure, new_table, per_cent};
 use super::document::{Document, Partial};
 use super::{fits, phases, recorded};
 use crate::cell_key::HERE;
@@ -440,8 +440,8 @@ fn summary_table(summaries: &[Summary], preset: &TableStyle) -> Table {
                 summary.table.clone(),
                 model.to_owned(),
                 summary.cells.to_string(),
-                errors.median_abs_error.map(share).unwrap_or_default(),
-                errors.p90_abs_error.map(share).unwrap_or_default(),
+                errors.median_abs_error.map(per_cent).unwrap_or_default(),
+                errors.p90_abs_error.map(per_cent).unwrap_or_default(),
                 format!("{} of {}", errors.winners_right, summary.winners_total),
             ]
         };
@@ -455,10 +455,6 @@ fn summary_table(summaries: &[Summary], preset: &TableStyle) -> Table {
 
 fn percent(value: f64) -> String {
     format!("{:+.1} %", value * 100.0)
-}
-
-pub(super) fn share(value: f64) -> String {
-    format!("{:.1} %", value * 100.0)
 }
 
 fn interval(measured: Measured) -> String {
