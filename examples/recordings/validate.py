@@ -13,6 +13,7 @@ number. For the programs whose times are known, the times that were found are be
 """
 
 import json
+import os
 import re
 import shutil
 import statistics
@@ -34,10 +35,19 @@ KNOWN = {
     "known: 200 + 1,000 ns, sleeps": (200, 1000, 1, 0, 100),
     "known: 2,000 + 20,000 ns, exponential": (2000, 20000, 1, 1, 0),
 }
-FROM = {1: [2], 2: [4, 8, 32]}
+
+
+def predicted_from(cpus):
+    """Returns the recorded numbers of threads, each with those that are predicted."""
+    more = [threads for threads in [2, 4, 8, 16] if threads <= cpus]
+    some = {1: more, 2: sorted({4, 8, 32, *more} - {2})}
+    if cpus >= 8:
+        some[4] = sorted({8, 32, *more} - {2, 4})
+    return some
+
 
 # Beginnings of keys beside the plain rates.
-RECORDER, SIZE = "with the recorder: ", "size of "
+RECORDER, SIZE, HOST_CPUS = "with the recorder: ", "size of ", "CPUs"
 
 # Programs that are predicted for servers, with their recorded threads.
 SERVED = {"RocksDB": 2, "memcached": 2, "SQLite": 2, "C++ queue": 2, "Rust: memcached's load": 4}
@@ -83,6 +93,8 @@ def programs(directory):
         ("queue", HERE.parent / "real-programs/queue.cc", []),
     ]:
         built[name] = directory / name
+        if built[name].exists():
+            continue
         compiler = "g++" if source.suffix == ".cc" else "cc"
         run([compiler, "-O2", "-g", "-pthread", str(source), "-o", str(built[name]), *libraries])
     of = {name: known(str(built["known"]), numbers) for name, numbers in KNOWN.items()}
@@ -110,6 +122,9 @@ def file_of(directory, name, threads):
 def measure(directory, lockyard, load):
     file = directory / "rates.json"
     rates = json.loads(file.read_text()) if file.exists() else {}
+    cpus = rates.setdefault(HOST_CPUS, len(os.sched_getaffinity(0)))
+    recorded_with = predicted_from(cpus)
+    counts = sorted({1, *recorded_with[1], *recorded_with[2]})
     host = directory / "host.toml"
     if not host.exists():
         run([lockyard, "machines", "calibrate", "--anyway", "--out", str(host)])
@@ -141,19 +156,19 @@ def measure(directory, lockyard, load):
 
     for name, (command, rate) in programs(directory).items():
         first = 2 if name == "C++ queue" else 1
-        for threads in [1, 2, 4, 8, 32]:
+        for threads in counts:
             if threads < first:
                 continue
             plain = lambda: [rate(run(command(threads)).stdout) for _ in range(2)]
             once(f"{name}/{threads}", lambda: statistics.median(plain()))
-            if threads in FROM:
+            if threads in recorded_with:
                 find = lambda: recorded(name, threads, command, rate)
                 once(f"{RECORDER}{name}/{threads}", find)
     if load and shutil.which("memcached"):
-        for threads in [1, 2, 4, 8]:
+        for threads in [threads for threads in counts if threads <= 8]:
             plain = lambda: [memcached(threads, load, directory) for _ in range(2)]
             once(f"memcached/{threads}", lambda: statistics.median(plain()))
-            if threads in FROM:
+            if threads in recorded_with:
                 prefix = recorder("memcached", threads)
                 find = lambda: served(
                     "memcached", threads, "memcached.log", threads, load, directory, prefix
@@ -215,12 +230,13 @@ def si(rate):
 
 def predict(directory, lockyard):
     rates = json.loads((directory / "rates.json").read_text())
+    cpus = rates[HOST_CPUS]
     errors, gates = [], []
     print("| program | recorded | gate | predicted for | speed-up | measured | error |")
     print("| --- | --- | --- | --- | --- | --- | --- |")
-    plain = [key for key in rates if not key.startswith((RECORDER, SIZE))]
+    plain = [key for key in rates if not key.startswith((RECORDER, SIZE, HOST_CPUS))]
     for name in dict.fromkeys(key.split("/")[0] for key in plain):
-        for recorded, wanted in FROM.items():
+        for recorded, wanted in predicted_from(cpus).items():
             file = file_of(directory, name, recorded)
             if not file.exists():
                 continue
@@ -262,8 +278,9 @@ def predict(directory, lockyard):
         ("all", lambda e: True),
         ("gate passed", lambda e: e[0]),
         ("gate refused", lambda e: not e[0]),
-        ("1 recorded, 2 predicted", lambda e: e[1] == 1),
-        ("2 recorded, more predicted", lambda e: e[1] == 2),
+        ("a CPU for each thread", lambda e: e[2] <= cpus),
+        ("more threads than CPUs", lambda e: e[2] > cpus),
+        *[(f"recorded with {n}", lambda e, n=n: e[1] == n) for n in predicted_from(cpus)],
     ]:
         some = [error[3] for error in errors if wanted(error)]
         if some:
