@@ -2,11 +2,12 @@
 """Programs recorded with few threads and predicted with more, beside what they then do.
 
     validate.py measure DIRECTORY LOCKYARD MEMCACHED_LOAD   measures this host, runs the programs
-    validate.py predict DIRECTORY LOCKYARD                  predicts, and prints the tables
+    validate.py predict DIRECTORY LOCKYARD [MACHINE]        predicts, and prints the tables
     validate.py servers DIRECTORY LOCKYARD                  predicts for servers, prints the table
     validate.py price DIRECTORY                             prints the price and the size
 
-`measure` goes on where it was ended.
+`measure` goes on where it was ended. `predict` uses the machine of the recordings' host, as it was
+measured before them, unless a MACHINE is given.
 
 A prediction is compared by its speed-up: rate with N threads over the rate with the recorded
 number. For the programs whose times are known, the times that were found are beside them.
@@ -228,7 +229,7 @@ def si(rate):
     return f"{rate / 1e6:.3g} M" if rate >= 1e6 else f"{rate / 1e3:.3g} k"
 
 
-def predict(directory, lockyard):
+def predict(directory, lockyard, machine="host"):
     rates = json.loads((directory / "rates.json").read_text())
     cpus = rates[HOST_CPUS]
     errors, gates = [], []
@@ -242,7 +243,7 @@ def predict(directory, lockyard):
                 continue
             wanted = [threads for threads in wanted if f"{name}/{threads}" in rates]
             threads = ",".join(map(str, [recorded, *wanted]))
-            command = [lockyard, "predict", str(file), "-m", "host", "-t", threads, "--ungated"]
+            command = [lockyard, "predict", str(file), "-m", machine, "-t", threads, "--ungated"]
             done = subprocess.run(
                 [*command, "--format", "markdown"], capture_output=True, text=True, timeout=900
             )
@@ -301,7 +302,7 @@ def main(words):
     elif words[0] == "price":
         price(directory)
     else:
-        {"predict": predict, "servers": servers}[words[0]](directory, words[2])
+        {"predict": predict, "servers": servers}[words[0]](directory, *words[2:])
 
 
 if __name__ == "__main__":

@@ -310,7 +310,7 @@ fn protocol(draft: &mut Draft, measurements: &Measurements, taken: &Taken, ghz: 
     // Numbers in which the relative differs from its family. (`cycles.idle_answer` is not among
     // them: the measured ping-pong between two of many sockets already includes it in
     // `socket_leg`.)
-    for name in ["run_ahead", "load_behind_lock", "redirect"] {
+    for name in ["run_ahead", "load_behind_lock", "redirect", "early_stores"] {
         let full = format!("protocol.{name}");
         if taken.is_its_own(&full) {
             draft.set("protocol", name, taken.number(&full), taken.assumed(&full));

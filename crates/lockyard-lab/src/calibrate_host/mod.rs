@@ -13,6 +13,7 @@
 //! | `inputs` | numbers of the file that are measured directly, or taken from a relative |
 //! | `steady` | check that each figure has a single value over time |
 //! | `solve` | numbers that make simulated hand-overs as long as the measured ones |
+//! | `line_spread` | how much the way of a line differs from line to line |
 //! | `draft` | the file |
 //! | `figures` | measured figures compared with predicted ones |
 //! | `report` | output for readers and for programs |
@@ -23,6 +24,7 @@ mod draft;
 mod figures;
 mod inputs;
 mod layout;
+mod line_spread;
 mod lines;
 mod measurements;
 mod on_cpu;

@@ -47,11 +47,21 @@ const INTEL: &[(&[u32], Relative)] = &[
         },
     ),
     (
-        // Ice Lake, Sapphire Rapids, Emerald Rapids, Granite Rapids.
-        &[106, 108, 143, 207, 173, 174],
+        // Ice Lake.
+        &[106, 108],
         Relative {
             machine: "cascade-lake-2s24c2t",
             why: "a later server with a mesh, of which there is no training table",
+            member: false,
+            foreign: false,
+        },
+    ),
+    (
+        // Sapphire Rapids, Emerald Rapids, Granite Rapids.
+        &[143, 207, 173, 174],
+        Relative {
+            machine: "sapphire-rapids",
+            why: "of the same or a neighbouring generation; its family was fitted on earlier ones",
             member: false,
             foreign: false,
         },
@@ -199,13 +209,14 @@ mod tests {
             emerald.describe(),
             "Intel(R) Xeon(R) Processor (GenuineIntel family 6 model 207, a virtual machine)"
         );
-        assert_eq!(emerald.relative().machine, "cascade-lake-2s24c2t");
+        assert_eq!(emerald.relative().machine, "sapphire-rapids");
         let of = |vendor: &str, family, model| {
             let vendor = vendor.to_owned();
             let all =
                 CalibratedProcessor { vendor, family, model, ..CalibratedProcessor::default() };
             all.relative().machine
         };
+        assert_eq!(of("GenuineIntel", Some(6), Some(106)), "cascade-lake-2s24c2t");
         assert_eq!(of("GenuineIntel", Some(6), Some(79)), "broadwell-ep-2s22c2t");
         assert_eq!(of("GenuineIntel", Some(6), Some(47)), "westmere-ex-4s10c");
         assert_eq!(of("GenuineIntel", Some(6), Some(158)), "skylake-client-4c");

@@ -10,7 +10,7 @@
 
 use super::draft::{Draft, Origin, Scale, figure_text};
 use super::inputs::{self, Taken, round4};
-use super::{LineDistance, Measurements, Pair, layout};
+use super::{LineDistance, Measurements, Pair, layout, line_spread};
 use lockyard_predict::machine::known_figures;
 use lockyard_results::row::Measured;
 use lockyard_sim::Machine;
@@ -74,6 +74,7 @@ pub fn calibrate(measurements: &Measurements, name: Option<&str>) -> Result<Cali
     // Check the measurements before solving for any latency.
     draft.machine()?;
     let mut notes = Vec::new();
+    line_spread::jitter(&mut draft, measurements, &mut notes)?;
     scale(&mut draft, measurements, &taken, &mut notes)?;
     exclusive_loads(&mut draft, measurements)?;
     sibling_turn(&mut draft, measurements, &taken, &mut notes)?;

@@ -184,7 +184,7 @@ fn every_number_of_the_file_says_where_it_is_from_and_inputs_are_marked() {
     // Sapphire Rapids does not belong to the family.
     for assumed in ["family.scale", "cycles.poll", "cycles.wakeup", "protocol.store_buffer"] {
         let why = of(assumed).assumed.as_ref().expect("it is assumed");
-        assert!(why.contains("cascade-lake-2s24c2t"), "{why}");
+        assert!(why.contains("sapphire-rapids"), "{why}");
     }
     let member = {
         let mut measurements = measurements.clone();
@@ -223,6 +223,38 @@ fn cores_whose_loads_fetch_lines_for_locked_operations_are_found_out() {
         let found = calibrate(&measurements, None).expect("it is a machine").machine;
         assert_eq!(number(&found, "protocol.exclusive_loads"), exclusive);
     }
+}
+
+#[test]
+fn the_rounds_of_hand_overs_say_how_lines_differ() {
+    let (machine, plain) = imitated("skylake-client-4c", 94, 2);
+    let with = |step: f64| {
+        let mut measurements = plain.clone();
+        for pair in measurements.pairs.iter_mut().filter(|pair| pair.what == Pair::HandOver) {
+            // Two of three steps between rounds have this size.
+            let middle = pair.figure.value;
+            pair.series =
+                (0..60).map(|k| middle + step * f64::from([0, 1, 0, -1][k % 4])).collect();
+        }
+        calibrate(&measurements, None).expect("it is a machine")
+    };
+    let (small, large) = (with(1.0), with(20.0));
+    // The quartiles of the steps are -1 and 1 ns.
+    let ghz = number(&small.machine, "clock.ghz");
+    let expected = (2.0 * 2.0 / 1.349 / std::f64::consts::SQRT_2 * ghz).round();
+    assert_eq!(number(&small.machine, "cycles.jitter"), expected);
+    let jitter = small.machine.parameter("cycles.jitter").expect("it has one");
+    assert!(jitter.source.is_some() && jitter.assumed.is_some(), "{jitter:?}");
+    let hand_over = plain.pair(Pair::HandOver, LineDistance::Complex).expect("it was measured");
+    assert_eq!(number(&large.machine, "cycles.jitter"), (hand_over.value / 4.0 * ghz).round());
+    assert!(large.notes.iter().any(|note| note.contains("a quarter of a hand-over")));
+    let few = {
+        let mut measurements = plain.clone();
+        measurements.pairs.iter_mut().for_each(|pair| pair.series = vec![pair.figure.value; 9]);
+        calibrate(&measurements, None).expect("it is a machine")
+    };
+    assert_eq!(number(&few.machine, "cycles.jitter"), number(&machine, "cycles.jitter"));
+    assert!(few.notes.iter().any(|note| note.contains("fewer than 20 rounds")), "{:?}", few.notes);
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod degradation;
 mod detected;
 mod explained;
 mod overcommit;
+mod sixteen_cores;
 mod starts;
 mod support;
 mod tables;

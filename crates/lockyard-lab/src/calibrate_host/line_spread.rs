@@ -1,0 +1,146 @@
+//! How much the way of a line differs from line to line: the machine's `jitter`, the longest extra
+//! time of a message, drawn uniformly.
+//!
+//! A line has its home somewhere on the ring or the mesh, near to some cores and far from others. A
+//! machine file has no places of cores, so `jitter` stands for that. It decides whether a core can
+//! always finish a short section under a lock while it owns the line, or only sometimes. That is
+//! the difference between a lock without waiters and one with a queue: a factor of three and more.
+//!
+//! Each round of a measured hand-over uses other lines. So `jitter` is set to twice the standard
+//! deviation of a hand-over from one round to the next. That is a rule, and no derivation. Its
+//! factor was kept because it suits the one host of 16 cores that was measured
+//! (`docs/evidence/sixteen-cores.md`).
+
+use super::draft::{Draft, Origin};
+use super::{LineDistance, Measurements, Pair};
+use lockyard_results::statistics::{median, quantile, unsteady};
+
+/// `jitter`, in standard deviations of a hand-over.
+const FACTOR: f64 = 2.0;
+
+/// Maximum of `jitter`, as a share of a hand-over. A hand-over cannot be shorter than what its
+/// messages take on average.
+const MOST: f64 = 0.25;
+
+/// Minimum number of rounds of a pair.
+const LEAST_ROUNDS: usize = 20;
+
+/// Distance between the quartiles of a normal distribution, in standard deviations. The quartiles
+/// leave out rounds that something else disturbed.
+const QUARTILES: f64 = 1.349;
+
+/// Sets `jitter` from the hand-overs within a complex. If too few rounds were measured, or a
+/// hand-over has more than one value, the family's number stays, and a note says so.
+///
+/// # Errors
+///
+/// If the draft is not a valid machine.
+pub(super) fn jitter(
+    draft: &mut Draft,
+    measurements: &Measurements,
+    notes: &mut Vec<String>,
+) -> Result<(), String> {
+    let distance = LineDistance::Complex;
+    let Some(hand_over) = measurements.pair(Pair::HandOver, distance) else { return Ok(()) };
+    let pairs = measurements.pairs_at(Pair::HandOver, distance);
+    if pairs.iter().all(|pair| pair.series.is_empty()) {
+        return Ok(()); // A matrix of latencies has no rounds.
+    }
+    let Some(deviation) = median_deviation(pairs.iter().map(|pair| pair.series.as_slice())) else {
+        notes.push(format!(
+            "`jitter`, how lines differ, is the family's: most hand-overs have more than one \
+             value, or fewer than {LEAST_ROUNDS} rounds (more --seconds give more)"
+        ));
+        return Ok(());
+    };
+    let machine = draft.machine()?;
+    let ghz = machine.parameter("clock.ghz").and_then(|clock| clock.value.number());
+    let Some(ghz) = ghz else { return Ok(()) };
+    let (wanted, most) = (FACTOR * deviation, MOST * hand_over.value);
+    if wanted > most {
+        notes.push(format!(
+            "hand-overs differ by {deviation:.1} ns from round to round, so `jitter` is the most \
+             that is allowed, a quarter of a hand-over"
+        ));
+    }
+    let source = format!(
+        "twice the standard deviation of a hand-over from one round to the next, {deviation:.2} \
+         ns (median of {} pairs); {}",
+        pairs.len(),
+        measurements.origin()
+    );
+    let assumed = "the factor of two, which suits the one host of 16 cores that was measured";
+    let cycles = (wanted.min(most) * ghz).round();
+    draft.set("cycles", "jitter", cycles, Origin::Both(source, assumed.to_owned()));
+    Ok(())
+}
+
+/// Returns the median of the standard deviations of the series from one round to the next, which
+/// slow changes of the host do not enlarge. `None` if half of them or more are too short, or have
+/// more than one value.
+fn median_deviation<'a>(all: impl Iterator<Item = &'a [f64]>) -> Option<f64> {
+    let (mut deviations, mut count) = (Vec::new(), 0);
+    for series in all {
+        count += 1;
+        let sound = series.iter().all(|figure| figure.is_finite() && *figure > 0.0);
+        if series.len() < LEAST_ROUNDS || !sound || unsteady(series).is_some() {
+            continue;
+        }
+        let steps: Vec<f64> = series.windows(2).map(|two| two[1] - two[0]).collect();
+        let quartiles = quantile(&steps, 0.75)? - quantile(&steps, 0.25)?;
+        // The difference of two independent values varies by the square root of two more.
+        deviations.push(quartiles / QUARTILES / std::f64::consts::SQRT_2);
+    }
+    if 2 * deviations.len() <= count { None } else { median(&deviations) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Rounds that are uniform within `spread` of a middle, which moves by `drift` in all.
+    fn rounds(spread: f64, drift: f64, count: usize) -> Vec<f64> {
+        let mut state = 1_u64;
+        (0..count)
+            .map(|k| {
+                // Knuth, The Art of Computer Programming, volume 2, 3.3.4, line 26.
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let uniform = (state >> 11) as f64 / (1_u64 << 52) as f64 - 1.0;
+                80.0 + spread * uniform + drift * k as f64 / count as f64
+            })
+            .collect()
+    }
+
+    fn found(pairs: &[Vec<f64>]) -> Option<f64> {
+        median_deviation(pairs.iter().map(Vec::as_slice))
+    }
+
+    #[test]
+    fn the_deviation_is_that_of_most_pairs_without_drift_and_disturbed_rounds() {
+        // The difference of two uniform values has its quartiles at 0.586 of the spread.
+        let expected = 10.0 * 2.0 * 0.586 / QUARTILES / std::f64::consts::SQRT_2;
+        let near = |found: f64| (found / expected - 1.0).abs() < 0.1;
+        assert!(near(found(&[rounds(10.0, 0.0, 2000)]).unwrap()));
+        assert!(near(found(&[rounds(10.0, 15.0, 2000)]).unwrap()));
+        let mut disturbed = rounds(10.0, 0.0, 2000);
+        disturbed[100] = 1000.0;
+        assert!(near(found(&[disturbed, rounds(10.0, 0.0, 2000), rounds(1.0, 0.0, 19)]).unwrap()));
+    }
+
+    #[test]
+    fn few_rounds_two_values_and_what_is_no_time_are_no_spread() {
+        assert_eq!(found(&[]), None);
+        assert_eq!(found(&[rounds(10.0, 0.0, LEAST_ROUNDS - 1)]), None);
+        let mut two = vec![25.0; 60];
+        two.extend(vec![114.0; 60]);
+        assert!(unsteady(&two).is_some());
+        assert_eq!(found(&[two.clone()]), None);
+        assert_eq!(found(&[two, rounds(10.0, 0.0, 60)]), None, "half of them");
+        for wrong in [f64::NAN, f64::INFINITY, -1.0, 0.0] {
+            let mut series = rounds(10.0, 0.0, 60);
+            series[7] = wrong;
+            assert_eq!(found(&[series]), None, "{wrong}");
+        }
+        assert_eq!(found(&[vec![80.0; 60]]), Some(0.0));
+    }
+}
