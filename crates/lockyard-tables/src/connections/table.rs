@@ -33,7 +33,7 @@ pub(super) type BucketsOf<S, P, H, C> = Buckets<S, <P as LookUp<H>>::Lock, H, C>
 /// use lockyard_tables::Connections;
 ///
 /// let sessions: Connections<String, u64> = Connections::with_capacity(10_000);
-/// sessions.insert("alice".into(), 7)?;
+/// sessions.insert("alice".into(), 7).expect("memory is left");
 ///
 /// // Read in place: no lock, and nothing that other look-ups share is written.
 /// assert_eq!(sessions.read("alice", |number| *number), Some(7));
@@ -42,7 +42,6 @@ pub(super) type BucketsOf<S, P, H, C> = Buckets<S, <P as LookUp<H>>::Lock, H, C>
 /// let held = sessions.get("alice").expect("it is there");
 /// assert!(sessions.remove("alice").is_some() && sessions.get("alice").is_none());
 /// assert_eq!((*held, held.key().as_str()), (7, "alice"));
-/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
 /// Parameters: key and value, the [hasher](core::hash::BuildHasher), the [`LookUp`], the [`Host`],
