@@ -96,19 +96,13 @@ fn median_deviation<'a>(all: impl Iterator<Item = &'a [f64]>) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tests::uniform_rounds;
     use super::*;
 
-    /// Rounds that are uniform within `spread` of a middle, which moves by `drift` in all.
+    /// Rounds around 80 ns, whose middle moves by `drift` in all.
     fn rounds(spread: f64, drift: f64, count: usize) -> Vec<f64> {
-        let mut state = 1_u64;
-        (0..count)
-            .map(|k| {
-                // Knuth, The Art of Computer Programming, volume 2, 3.3.4, line 26.
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                let uniform = (state >> 11) as f64 / (1_u64 << 52) as f64 - 1.0;
-                80.0 + spread * uniform + drift * k as f64 / count as f64
-            })
-            .collect()
+        let moved = |(k, round): (usize, f64)| round + drift * k as f64 / count as f64;
+        uniform_rounds(80.0, spread, count).into_iter().enumerate().map(moved).collect()
     }
 
     fn found(pairs: &[Vec<f64>]) -> Option<f64> {

@@ -225,20 +225,24 @@ fn cores_whose_loads_fetch_lines_for_locked_operations_are_found_out() {
     }
 }
 
+/// Rounds that are uniform within `spread` of `middle`, the same each time.
+pub(super) fn uniform_rounds(middle: f64, spread: f64, count: usize) -> Vec<f64> {
+    let mut state = 1_u64;
+    let mut round = || {
+        // Knuth, The Art of Computer Programming, volume 2, 3.3.4, line 26.
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        middle + spread * ((state >> 11) as f64 / (1_u64 << 52) as f64 - 1.0)
+    };
+    (0..count).map(|_| round()).collect()
+}
+
 #[test]
 fn the_rounds_of_hand_overs_say_how_lines_differ() {
     let (machine, plain) = imitated("skylake-client-4c", 94, 2);
     let with = |spread: f64| {
         let mut measurements = plain.clone();
         for pair in measurements.pairs.iter_mut().filter(|pair| pair.what == Pair::HandOver) {
-            let middle = pair.figure.value;
-            let mut state = 1_u64;
-            let mut round = || {
-                // Knuth, The Art of Computer Programming, volume 2, 3.3.4, line 26.
-                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-                middle + spread * ((state >> 11) as f64 / (1_u64 << 52) as f64 - 1.0)
-            };
-            pair.series = (0..400).map(|_| round()).collect();
+            pair.series = uniform_rounds(pair.figure.value, spread, 400);
         }
         calibrate(&measurements, None).expect("it is a machine")
     };
