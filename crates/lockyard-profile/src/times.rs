@@ -101,7 +101,7 @@ pub struct Holds {
     pub count: u64,
     /// Number of holds that are always timed. It includes holds that have not ended.
     pub early_begun: u64,
-    /// Times of those that have ended.
+    /// Times of the always timed holds that have ended.
     pub early: Times,
     /// Times of the others that were chosen by chance.
     pub by_chance: Times,

@@ -84,7 +84,8 @@
 //!   [`InPlace`] it leaves a later removal, or the drop of the table. The memory is still freed.
 //! - **A look-up never ends ([`Rcu`]: its thread stops in the middle, for good)**: the table keeps
 //!   working, and values are dropped (with [`InPlace`] they wait too). Entries that leave the table
-//!   from then on keep their memory, [this many bytes](ConnectionTable::bytes_of_a_connection) each;
+//!   from then on keep their memory,
+//!   [this many bytes](ConnectionTable::bytes_of_a_connection) each;
 //!   [`waiting`](ConnectionTable::waiting) counts them.
 //! - **A handle is forgotten**: the connection is never freed. Removal and expiry still take it out
 //!   of the table.
