@@ -1,4 +1,4 @@
-//! Tests of the tables on real threads, in one binary: behaviour, and code that must not compile.
+//! Tests of the tables on real threads, in one binary.
 
 #![cfg(feature = "std")]
 
@@ -10,7 +10,6 @@ mod between_operations;
 mod buffers;
 mod connections;
 mod corpus;
-mod does_not_compile;
 mod first_line;
 mod id_table;
 mod keys;

@@ -1,12 +1,11 @@
-//! The library on real threads, in one binary: its behaviour, its compiled code, and the code that
-//! must not compile.
+//! The library on real threads, in one binary: its behaviour, and its compiled code. Code that must
+//! not compile is in `lockyard-refused`.
 
 #[macro_use]
 mod support;
 
 mod auto_traits;
 mod between_operations;
-mod does_not_compile;
 mod fatal;
 mod first_line;
 mod forgotten;

@@ -1,0 +1,4 @@
+//! Programs that must not compile, in one binary.
+
+mod locks;
+mod tables;
