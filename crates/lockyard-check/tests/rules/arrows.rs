@@ -145,7 +145,7 @@ const WALLS: &[Wall] = &[
         ],
         &["lockyard-tables"],
     ),
-    wall("lockyard-refused", &["lockyard", "lockyard-tables"], &[]),
+    wall("lockyard-refused", &[], &["lockyard", "lockyard-tables"]),
     wall(
         "lockyard-check",
         &["lockyard", "lockyard-tables", "lockyard-controls", "lockyard-sim"],
