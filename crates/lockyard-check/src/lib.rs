@@ -34,5 +34,7 @@ pub mod quarantine;
 pub mod ration;
 pub mod soak;
 pub mod sources;
+#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+mod stacks;
 
 pub use few_slots::FewSlots;
