@@ -19,7 +19,7 @@ use lockyard::Native;
 use lockyard::lock::Queued;
 use lockyard_tables::connections::{self, Bits, ConnectionTable, LookUp, NEVER, Tuple};
 use lockyard_tables::id_table::{self, IdTable};
-use lockyard_tables::statistics::{PerCpu, PerNode, Shared, Statistics};
+use lockyard_tables::statistics::{PerCpu, PerNode, PerThread, Statistics};
 use lockyard_tables::{Counts, statistics};
 use std::net::Ipv4Addr;
 use std::process::{Command, ExitCode};
@@ -29,15 +29,16 @@ const MILLION: u32 = 1_000_000;
 /// A row of the table: its name, and the function that measures it.
 type Row = (&'static str, fn(&str));
 
-const ROWS: [Row; 10] = [
+const ROWS: [Row; 11] = [
     ("connection, rcu, no value", connection::<(), connections::Rcu>),
     ("connection, rcu, 64 bytes", connection::<[u64; 8], connections::Rcu>),
     ("connection, locked, no value", connection::<(), connections::Locked>),
     ("connection, locked, 64 bytes", connection::<[u64; 8], connections::Locked>),
     ("identifier, rcu, 8 bytes", identifier::<id_table::Rcu>),
     ("identifier, locked, 8 bytes", identifier::<id_table::Locked>),
-    ("statistics, shared", record::<Shared, 1>),
+    ("statistics, shared", record::<statistics::Shared, 1>),
     ("statistics, per-cpu<4>", record::<PerCpu<4>, 1>),
+    ("statistics, per-thread, 1 updates", record::<PerThread, 1>),
     ("statistics, per-node<2>, 1 updates", record::<PerNode<2>, 1>),
     ("statistics, per-node<2>, 2 update", record::<PerNode<2>, 2>),
 ];
@@ -107,6 +108,9 @@ fn record<V: statistics::Variant, const NODES: usize>(name: &str) {
         let new = Statistics::<V, Queued, Native>::new().expect("there is memory");
         for update in 0..2 * NODES {
             new.update_at(update % NODES, &Counts::packet(64, 1, 0));
+        }
+        if !V::TOGETHER {
+            new.update(&Counts::packet(64, 1, 0)); // so that the thread has its words
         }
         new
     };

@@ -24,12 +24,18 @@
 //! connection tables and statistics need none. The types behind the aliases have a parameter for
 //! every choice: [`connections::ConnectionTable`], [`statistics::Statistics`], and so on.
 
-use crate::{buffers, connections, id_table, statistics};
+use crate::{Counts, buffers, connections, id_table, statistics};
 use lockyard::NoContext;
 use lockyard::lock::Queued;
 
-/// [Statistics](statistics::Statistics) with a record for each node that updates, on host `H`.
-pub type Statistics<H, C = NoContext> = statistics::Statistics<statistics::PerNode, Queued, H, C>;
+/// [Statistics](statistics::Statistics) of records `R`, with a record for each node that updates,
+/// on host `H`.
+pub type Statistics<H, C = NoContext, R = Counts> =
+    statistics::Statistics<statistics::PerNode, Queued, H, C, R>;
+/// [Statistics](statistics::Statistics) of counters `R`, with words for each thread that updates,
+/// on host `H`.
+pub type ThreadStatistics<H, C = NoContext, R = Counts> =
+    statistics::Statistics<statistics::PerThread, Queued, H, C, R>;
 
 /// An [identifier table](id_table::IdTable) whose look-ups take no lock of the table, on host `H`.
 pub type IdTable<T, H, C = NoContext> = id_table::IdTable<T, id_table::Rcu, H, C>;

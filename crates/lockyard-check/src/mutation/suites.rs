@@ -29,7 +29,7 @@ use lockyard::reclaim::Domain;
 use lockyard_tables::buffers;
 use lockyard_tables::connections;
 use lockyard_tables::id_table::Rcu;
-use lockyard_tables::statistics::PerNode;
+use lockyard_tables::statistics::{PerNode, PerThread};
 
 /// The host of the checks.
 pub(crate) type Host = Hooked<Checked, Scripted>;
@@ -250,6 +250,19 @@ fn statistics() -> Vec<Check> {
     checks
 }
 
+/// Returns the checks of words for each thread. (Two threads use one group of words.)
+fn words_of_threads() -> Vec<Check> {
+    use StatOp::{Read, TakeAndUpdate, TakeAndUpdateHere, UpdateHere};
+    type Of<const PRIMED: bool> = StatProgram<PerThread, TestAndSet, Host, PRIMED>;
+    let two = Bounds::preemptions(2);
+    vec![
+        check::<Of<false>>(&[UpdateHere, UpdateHere], two),
+        check::<Of<false>>(&[UpdateHere, Read], two),
+        check::<Of<true>>(&[TakeAndUpdateHere, Read], two),
+        check::<Of<true>>(&[TakeAndUpdate(0), Read], two),
+    ]
+}
+
 /// A host with one record for each thread, which detects accesses to freed memory.
 type Reclaiming<const N: u32> = Quarantine<FewSlots<Host, N>>;
 
@@ -421,6 +434,7 @@ pub fn all() -> Vec<Suite> {
         ),
         suite("page-ref locked-bit", PAGE, page!(LockedBit, false, PageOp::ALL, looked_up)),
         suite("statistics per-node", &["src/statistics/per_node.rs"], statistics()),
+        suite("statistics per-thread", &["src/statistics/per_thread.rs"], words_of_threads()),
         suite("reclamation", RECLAIM, reclamation()),
         suite("id-table", ID_TABLE, identifiers()),
         suite(

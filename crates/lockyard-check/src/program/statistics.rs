@@ -21,12 +21,17 @@ pub enum StatOp {
     Read,
     /// Reads and clears the statistics.
     Take,
+    /// Reads and clears the statistics, and then counts a packet on the node.
+    TakeAndUpdate(usize),
+    /// Reads and clears the statistics, and then counts a packet on the node where the thread runs.
+    TakeAndUpdateHere,
 }
 
 /// Bytes of every packet. If a record's bytes do not match its packets, the reading was torn.
 const BYTES: u64 = 3;
 
 /// Threads that use the statistics of one object. If `PRIMED`, node 0 has already counted a packet.
+/// So has a thread, if the variant has words for threads.
 pub struct StatProgram<V: Variant, K: LaneLock<H>, H: HostWithSlots, const PRIMED: bool> {
     statistics: Statistics<V, K, H>,
     ops: Vec<StatOp>,
@@ -34,6 +39,9 @@ pub struct StatProgram<V: Variant, K: LaneLock<H>, H: HostWithSlots, const PRIME
     /// Numbers of packets counted and of packets taken, kept outside the platform.
     updates: AtomicU64,
     taken: AtomicU64,
+    /// Number of packets that each thread took before it counted one, in the only round.
+    taken_before: [AtomicU64; MOST_THREADS],
+    rounds: u32,
     /// Time of each thread's next packet.
     times: [AtomicU64; MOST_THREADS],
 }
@@ -43,9 +51,34 @@ impl<V: Variant, K: LaneLock<H>, H: HostWithSlots, const PRIMED: bool>
 {
     /// Checks that a reading has only whole packets, and no flags without packets.
     fn check(&self, sum: &Counts) {
+        if !V::TOGETHER {
+            return;
+        }
         assert!(sum.bytes == BYTES * sum.packets, "{COUNT}a torn record: {sum:?}");
         let flags = if sum.packets == 0 { 0 } else { sum.flags };
         assert!(sum.flags == flags, "{COUNT}flags without packets: {sum:?}");
+    }
+
+    /// Checks a reading beside what was counted. If it includes a packet that its thread counted
+    /// after it had taken others, it must not include those.
+    fn check_reading(&self, sum: &Counts) {
+        self.check(sum);
+        let mut most = self.updates.load(Plain::Relaxed);
+        if !V::TOGETHER && self.rounds == 1 {
+            // The flags of a record are written last.
+            let seen = (0..self.ops.len()).filter(|thread| sum.flags & 2 << thread != 0);
+            most -= seen.map(|thread| self.taken_before[thread].load(Plain::Relaxed)).sum::<u64>();
+        }
+        assert!(sum.packets <= most, "{COUNT}{most} packets are read as {}", sum.packets);
+    }
+
+    /// Reads and clears the statistics; returns the number of packets taken.
+    fn take(&self, thread: usize) -> u64 {
+        let sum = self.statistics.take();
+        self.check(&sum);
+        self.taken.fetch_add(sum.packets, Plain::Relaxed);
+        self.seen.note(thread, sum.packets as i64);
+        sum.packets
     }
 }
 
@@ -54,7 +87,7 @@ impl<V: Variant, K: LaneLock<H>, H: HostWithSlots, const PRIMED: bool> Program
 {
     type Op = StatOp;
 
-    fn new(ops: &[StatOp], _rounds: u32) -> Self {
+    fn new(ops: &[StatOp], rounds: u32) -> Self {
         hooks::free_nothing();
         ration::begin();
         let statistics = Statistics::new().expect("there is memory");
@@ -65,9 +98,17 @@ impl<V: Variant, K: LaneLock<H>, H: HostWithSlots, const PRIMED: bool> Program
             statistics,
             ops: ops.to_vec(),
             seen: Seen::new(ops.len()),
-            updates: AtomicU64::new(u64::from(PRIMED)),
+            updates: AtomicU64::new(u64::from(PRIMED) + u64::from(PRIMED && !V::TOGETHER)),
             taken: AtomicU64::new(0),
+            taken_before: std::array::from_fn(|_| AtomicU64::new(0)),
+            rounds,
             times: std::array::from_fn(|_| AtomicU64::new(0)),
+        }
+    }
+
+    fn begin(&self) {
+        if PRIMED && !V::TOGETHER {
+            self.statistics.update(&Counts::packet(BYTES, 0, 1));
         }
     }
 
@@ -85,16 +126,19 @@ impl<V: Variant, K: LaneLock<H>, H: HostWithSlots, const PRIMED: bool> Program
             StatOp::UpdateHere => self.statistics.update(&packet()),
             StatOp::Read => {
                 let sum = self.statistics.read();
-                self.check(&sum);
-                let most = self.updates.load(Plain::Relaxed);
-                assert!(sum.packets <= most, "{COUNT}{most} packets are read as {}", sum.packets);
+                self.check_reading(&sum);
                 self.seen.note(thread, sum.packets as i64);
             }
             StatOp::Take => {
-                let sum = self.statistics.take();
-                self.check(&sum);
-                self.taken.fetch_add(sum.packets, Plain::Relaxed);
-                self.seen.note(thread, sum.packets as i64);
+                self.take(thread);
+            }
+            StatOp::TakeAndUpdate(node) => {
+                self.taken_before[thread].store(self.take(thread), Plain::Relaxed);
+                self.statistics.update_at(node, &packet());
+            }
+            StatOp::TakeAndUpdateHere => {
+                self.taken_before[thread].store(self.take(thread), Plain::Relaxed);
+                self.statistics.update(&packet());
             }
         }
     }
@@ -109,7 +153,9 @@ impl<V: Variant, K: LaneLock<H>, H: HostWithSlots, const PRIMED: bool> Program
             "{COUNT}{taken} of {updates} packets were taken and {} are left",
             sum.packets
         );
-        if taken == 0 && !self.ops.contains(&StatOp::Take) {
+        let takes =
+            |op| matches!(op, StatOp::Take | StatOp::TakeAndUpdate(_) | StatOp::TakeAndUpdateHere);
+        if taken == 0 && !self.ops.iter().any(|&op| takes(op)) {
             let latest = self.times.iter().map(|time| time.load(Plain::Relaxed)).max();
             assert!(Some(sum.last_used) == latest, "{COUNT}last used {latest:?} reads {sum:?}");
         }

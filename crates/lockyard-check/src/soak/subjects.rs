@@ -349,5 +349,6 @@ fn others() -> Vec<Subject> {
         buffers!("buffers, trees", Tree),
         counters!("statistics, shared", statistics::Shared),
         counters!("statistics, per node", statistics::PerNode),
+        counters!("statistics, per thread", statistics::PerThread),
     ]
 }

@@ -7,17 +7,20 @@ use lockyard::platform::hooked::Hooked;
 use lockyard::platform::{HostWithSlots, Native};
 use lockyard_check::backends::{model, native, simulated, verdict};
 use lockyard_check::controls::DoesNotExclude;
+use lockyard_check::depth::depth;
 use lockyard_check::explore::{Bounds, explore};
 use lockyard_check::finding::Finding;
 use lockyard_check::hooks::{NoFault, Scripted, Watched};
 use lockyard_check::matrix::{check_pairs, must_hold};
-use lockyard_check::program::StatOp::{self, Read, Take, Update, UpdateHere};
+use lockyard_check::program::StatOp::{
+    self, Read, Take, TakeAndUpdate, TakeAndUpdateHere, Update, UpdateHere,
+};
 use lockyard_check::program::StatProgram;
 use lockyard_check::ration::{self, Rationed};
 use lockyard_sim::{Machine, RunEnd, Simulated, Simulation};
 use lockyard_tables::Counts;
 use lockyard_tables::statistics::Statistics;
-use lockyard_tables::statistics::{PerCpu, PerNode, Shared, Variant};
+use lockyard_tables::statistics::{PerCpu, PerNode, PerThread, Shared, Variant};
 use std::sync::Arc;
 
 type Model = Hooked<Checked, Scripted>;
@@ -80,6 +83,26 @@ fn the_other_variants_lose_nothing() {
     for ops in [[Update(0), Update(1), Read], [Update(0), Update(1), Take]] {
         must_hold::<Of<Shared, false>>("statistics, shared", &ops, Bounds::preemptions(3));
         must_hold::<Of<PerCpu<2>, false>>("statistics, per CPU", &ops, Bounds::preemptions(3));
+    }
+}
+
+#[test]
+fn words_of_threads_lose_nothing() {
+    // (An update of one's own words and one of the shared words have nothing in common.)
+    for ops in [[UpdateHere, UpdateHere], [UpdateHere, Take], [UpdateHere, Read]] {
+        must_hold::<Of<PerThread, false>>("statistics, per thread", &ops, Bounds::preemptions(3));
+    }
+    // A reading has many loads, so the bound of three threads is lower.
+    for ops in [[UpdateHere, UpdateHere, Read], [UpdateHere, Take, Take]] {
+        must_hold::<Of<PerThread, false>>("statistics, per thread", &ops, Bounds::preemptions(1));
+    }
+}
+
+#[test]
+fn a_reading_of_words_of_threads_knows_what_was_taken_before_an_update() {
+    let title = "statistics, per thread, taken";
+    for ops in [[TakeAndUpdateHere, Read], [TakeAndUpdate(0), Read]] {
+        must_hold::<Of<PerThread, true>>(title, &ops, Bounds::preemptions(depth(1, 2)));
     }
 }
 
@@ -230,7 +253,12 @@ fn whichever_allocation_fails_nothing_is_lost() {
         ration::fail_after(failing);
         if let Ok(statistics) = Statistics::<V, Queued, H>::new() {
             for step in 0..100 {
-                statistics.update_at(step % 5, &Counts::packet(2, step as u64, 1));
+                let counts = Counts::packet(2, step as u64, 1);
+                if step % 2 == 0 {
+                    statistics.update_at(step % 5, &counts);
+                } else {
+                    statistics.update(&counts);
+                }
                 assert_eq!(statistics.read().packets, step as u64 + 1);
             }
             assert_eq!(statistics.take().bytes, 200);
@@ -245,6 +273,7 @@ fn whichever_allocation_fails_nothing_is_lost() {
         ("shared", with_failure::<Shared> as fn(u64) -> u64),
         ("per-cpu", with_failure::<PerCpu<8>>),
         ("per-node", with_failure::<PerNode>),
+        ("per-thread", with_failure::<PerThread>),
     ] {
         let allocations = run(never);
         println!("{name}: {allocations} allocations");
@@ -325,6 +354,7 @@ fn simulated_threads_lose_nothing_in_any_order() {
     run::<Shared>("shared");
     run::<PerCpu>("per-cpu");
     run::<PerNode>("per-node");
+    run::<PerThread>("per-thread");
 }
 
 #[test]
@@ -343,6 +373,7 @@ fn threads_of_the_host_lose_nothing() {
     run::<Shared, H>("shared");
     run::<PerCpu, H>("per-cpu");
     run::<PerNode, H>("per-node");
+    run::<PerThread, H>("per-thread");
 }
 
 /// Shows why there are variants. On two nodes, one record per node keeps the line off the link

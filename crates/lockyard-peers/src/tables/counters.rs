@@ -90,6 +90,17 @@ struct Words {
 }
 
 impl Words {
+    /// Adds to words that no other thread writes.
+    #[inline(always)]
+    fn add_alone(&self, counts: &Counts) {
+        let mut all = self.read();
+        all.merge(counts);
+        self.packets.store(all.packets, Ordering::Relaxed);
+        self.bytes.store(all.bytes, Ordering::Relaxed);
+        self.last_used.store(all.last_used, Ordering::Relaxed);
+        self.flags.store(u64::from(all.flags), Ordering::Relaxed);
+    }
+
     #[inline(always)]
     fn read(&self) -> Counts {
         Counts {
@@ -137,13 +148,26 @@ impl Counter for PerThread {
     }
     #[inline(always)]
     fn update(&self, thread: usize, counts: &Counts) {
-        let mine = &self.0[thread];
-        let mut all = mine.read();
-        all.merge(counts);
-        mine.packets.store(all.packets, Ordering::Relaxed);
-        mine.bytes.store(all.bytes, Ordering::Relaxed);
-        mine.last_used.store(all.last_used, Ordering::Relaxed);
-        mine.flags.store(u64::from(all.flags), Ordering::Relaxed);
+        self.0[thread].add_alone(counts);
+    }
+    #[inline(always)]
+    fn read(&self) -> Counts {
+        let mut sum = Counts::default();
+        self.0.iter().for_each(|words| sum.merge(&words.read()));
+        sum
+    }
+}
+
+/// Words for each thread, found through `thread_local`.
+struct ThreadLocal(thread_local::ThreadLocal<Words>);
+
+impl Counter for ThreadLocal {
+    fn new(_threads: usize) -> Result<Self, String> {
+        Ok(ThreadLocal(thread_local::ThreadLocal::new()))
+    }
+    #[inline(always)]
+    fn update(&self, _thread: usize, counts: &Counts) {
+        self.0.get_or_default().add_alone(counts);
     }
     #[inline(always)]
     fn read(&self) -> Counts {
@@ -162,8 +186,14 @@ pub(super) const ROWS: &[SubjectRow] = rows! {
         "a record for each NUMA node that updates, behind its own lock";
     "statistics-per-cpu", Ours, "lockyard", "MIT OR Apache-2.0", Statistics<PerCpu>,
         "64 records, each behind its own lock; a reader visits all of them";
+    "statistics-per-thread", Ours, "lockyard", "MIT OR Apache-2.0",
+        Statistics<statistics::PerThread>,
+        "words for each thread that updates, plainly stored: no lock; a reader may see packets \
+         without their bytes";
     "statistics-shared", Ours, "lockyard", "MIT OR Apache-2.0", Statistics<Shared>,
         "one record behind a lock";
+    "thread-local", Peer, "thread_local 1.1.10", "MIT OR Apache-2.0", ThreadLocal,
+        "words for each thread, plainly stored: a reader may see packets without their bytes";
     "shared-atomic", Yardstick, "here", "MIT OR Apache-2.0", SharedAtomic,
         "four atomic words in one line: a reader may see packets without their bytes";
     "per-thread", Yardstick, "here", "MIT OR Apache-2.0", PerThread,

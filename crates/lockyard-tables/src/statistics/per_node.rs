@@ -21,8 +21,8 @@
 //! Otherwise node 0 and another node could share that record for ever: at each update, the other
 //! node would appear to be the record's only user.
 
-use super::record::{Counts, Record};
-use super::records::Records;
+use super::record::{LockedRecord, Record};
+use super::records::{LockedRecords, Records, sums};
 use crate::memory::{self, AllocationFailed, from_word, to_word};
 use core::marker::PhantomData;
 use core::ptr::NonNull;
@@ -40,30 +40,33 @@ use lockyard::platform::{Host, Ordering, U32, U64, Word};
 pub struct PerNode<const NODES: usize = 8>;
 
 /// The records of [`PerNode`].
-pub struct NodeRecords<K: LaneLock<H>, H: Host, C: Context, const NODES: usize> {
+pub struct NodeRecords<R: Record, K: LaneLock<H>, H: Host, C: Context, const NODES: usize> {
     /// The address of each node's record, or 0.
     records: [U64<H>; NODES],
     /// 0, or one more than the number of the node that last used the first record.
     last_writer: U32<H>,
     /// Marks that records are owned.
-    _records: PhantomData<Record<K, H, C>>,
+    _records: PhantomData<LockedRecord<R, K, H, C>>,
 }
 
-impl<K: LaneLock<H>, H: Host, C: Context, const NODES: usize> NodeRecords<K, H, C, NODES> {
+impl<R: Record, K: LaneLock<H>, H: Host, C: Context, const NODES: usize>
+    NodeRecords<R, K, H, C, NODES>
+{
     /// Returns the record of `node`, if there is one.
     #[inline(always)]
-    fn record(&self, node: usize) -> Option<&Record<K, H, C>> {
+    fn record(&self, node: usize) -> Option<&LockedRecord<R, K, H, C>> {
         // Acquire: pairs with the release of `publish`, so the record is seen fully initialised.
-        let record = from_word::<Record<K, H, C>>(self.records[node].load(Ordering::Acquire));
+        let record =
+            from_word::<LockedRecord<R, K, H, C>>(self.records[node].load(Ordering::Acquire));
         // SAFETY: a slot holds 0 or the address of a record that lives as long as `self`.
         unsafe { record.as_ref() }
     }
 
     /// Returns the record of node 0, which exists from the start.
     #[inline(always)]
-    fn first(&self) -> &Record<K, H, C> {
+    fn first(&self) -> &LockedRecord<R, K, H, C> {
         // Relaxed: the record was there before anyone could know `self`.
-        let record = from_word::<Record<K, H, C>>(self.records[0].load(Ordering::Relaxed));
+        let record = from_word::<LockedRecord<R, K, H, C>>(self.records[0].load(Ordering::Relaxed));
         // SAFETY: `new` stored the address, and the record lives as long as `self`.
         unsafe { &*record }
     }
@@ -82,7 +85,7 @@ impl<K: LaneLock<H>, H: Host, C: Context, const NODES: usize> NodeRecords<K, H, 
     /// Adds an update from a node that has no record.
     #[cold]
     #[inline(never)]
-    fn add_without_record(&self, node: usize, counts: &Counts) {
+    fn add_without_record(&self, node: usize, counts: &R) {
         // Relaxed: a hint.
         let last = self.last_writer.load(Ordering::Relaxed);
         if last == 0 || last == node as u32 + 1 {
@@ -95,8 +98,10 @@ impl<K: LaneLock<H>, H: Host, C: Context, const NODES: usize> NodeRecords<K, H, 
 
     /// Publishes a record with `counts` for `node`. If another CPU of the node was first, adds the
     /// counts to that CPU's record.
-    fn publish(&self, node: usize, counts: &Counts) -> Result<(), AllocationFailed> {
-        let new = memory::allocate::<_, H>(Some(node as u32), || Record::<K, H, C>::new(*counts))?;
+    fn publish(&self, node: usize, counts: &R) -> Result<(), AllocationFailed> {
+        let new = memory::allocate::<_, H>(Some(node as u32), || {
+            LockedRecord::<R, K, H, C>::new(*counts)
+        })?;
         // Release: pairs with the acquire of `record`, and of a failed exchange here. Acquire on
         // failure: pairs with the release of the CPU that was first, whose record is then used.
         let published = self.records[node].compare_exchange(
@@ -110,19 +115,36 @@ impl<K: LaneLock<H>, H: Host, C: Context, const NODES: usize> NodeRecords<K, H, 
             unsafe { memory::free::<_, H>(new) };
             // SAFETY: a slot that is not 0 holds the address of a record that lives as long as
             // `self`.
-            unsafe { &*from_word::<Record<K, H, C>>(theirs) }.add(counts);
+            unsafe { &*from_word::<LockedRecord<R, K, H, C>>(theirs) }.add(counts);
         }
         Ok(())
     }
 }
 
-impl<K: LaneLock<H>, H: Host, C: Context, const NODES: usize> Records<K, H, C>
-    for NodeRecords<K, H, C, NODES>
+impl<R: Record, K: LaneLock<H>, H: Host, C: Context, const NODES: usize> LockedRecords<R, K, H, C>
+    for NodeRecords<R, K, H, C, NODES>
+{
+    #[inline(always)]
+    fn here() -> usize {
+        H::numa_node() as usize
+    }
+
+    fn visit(&self, mut see: impl FnMut(&LockedRecord<R, K, H, C>)) {
+        for node in 0..NODES {
+            if let Some(record) = self.record(node) {
+                see(record);
+            }
+        }
+    }
+}
+
+impl<R: Record, K: LaneLock<H>, H: Host, C: Context, const NODES: usize> Records<R>
+    for NodeRecords<R, K, H, C, NODES>
 {
     fn new() -> Result<Self, AllocationFailed> {
         const { assert!(NODES > 0 && NODES < u32::MAX as usize, "there is at least one record") };
-        let first =
-            memory::allocate::<_, H>(Some(0), || Record::<K, H, C>::new(Counts::default()))?;
+        let make = || LockedRecord::<R, K, H, C>::new(R::default());
+        let first = memory::allocate::<_, H>(Some(0), make)?;
         let address = |node| if node == 0 { to_word(first.as_ptr()) } else { 0 };
         Ok(NodeRecords {
             records: core::array::from_fn(|node| Word::new(address(node))),
@@ -132,12 +154,7 @@ impl<K: LaneLock<H>, H: Host, C: Context, const NODES: usize> Records<K, H, C>
     }
 
     #[inline(always)]
-    fn here() -> usize {
-        H::numa_node() as usize
-    }
-
-    #[inline(always)]
-    fn add(&self, place: usize, counts: &Counts) {
+    fn add(&self, place: usize, counts: &R) {
         let node = place % NODES;
         match self.record(node) {
             Some(record) => {
@@ -150,25 +167,19 @@ impl<K: LaneLock<H>, H: Host, C: Context, const NODES: usize> Records<K, H, C>
         }
     }
 
-    fn visit(&self, mut see: impl FnMut(&Record<K, H, C>)) {
-        for node in 0..NODES {
-            if let Some(record) = self.record(node) {
-                see(record);
-            }
-        }
-    }
+    sums!(LockedRecord<R, K, H, C>);
 
     fn allocated(&self) -> usize {
-        let mut records = 0;
-        self.visit(|_| records += 1);
-        records * size_of::<Record<K, H, C>>()
+        self.number() * size_of::<LockedRecord<R, K, H, C>>()
     }
 }
 
-impl<K: LaneLock<H>, H: Host, C: Context, const NODES: usize> Drop for NodeRecords<K, H, C, NODES> {
+impl<R: Record, K: LaneLock<H>, H: Host, C: Context, const NODES: usize> Drop
+    for NodeRecords<R, K, H, C, NODES>
+{
     fn drop(&mut self) {
         for slot in &mut self.records {
-            if let Some(record) = NonNull::new(from_word::<Record<K, H, C>>(slot.get())) {
+            if let Some(record) = NonNull::new(from_word::<LockedRecord<R, K, H, C>>(slot.get())) {
                 // SAFETY: the address came from `memory::allocate` of this host, and nobody has a
                 // reference to an object that is being dropped.
                 unsafe { memory::free::<_, H>(record) };

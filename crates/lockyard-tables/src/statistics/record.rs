@@ -1,11 +1,96 @@
-//! One record of statistics with its own lock, in its own cache line.
+//! Records: what statistics count, and one locked copy of it in its own cache line.
 
+use core::fmt;
 use lockyard::Context;
 use lockyard::RawSpinLock;
 use lockyard::lock::LaneLock;
 use lockyard::platform::{Cell, DataCell, Host};
 
-/// The counted numbers. The type serves both for an update and for a reading.
+/// What [`Statistics`](super::Statistics) count: any data that can be merged. Its default is
+/// nothing.
+///
+/// [`counters!`](crate::counters) writes a record of counters. This trait is for other data, for
+/// example a histogram:
+///
+/// ```
+/// use lockyard_tables::Statistics;
+/// use lockyard_tables::statistics::Record;
+///
+/// #[derive(Clone, Copy, Default)]
+/// struct Latencies([u32; 8]);
+///
+/// impl Record for Latencies {
+///     fn merge(&mut self, other: &Self) {
+///         self.0.iter_mut().zip(other.0).for_each(|(all, more)| *all += more);
+///     }
+/// }
+///
+/// let latencies: Statistics<Latencies> = Statistics::new()?;
+/// latencies.update(&Latencies([0, 1, 0, 0, 2, 0, 0, 0]));
+/// assert_eq!(latencies.read().0[4], 2);
+/// # Ok::<(), lockyard_tables::AllocationFailed>(())
+/// ```
+pub trait Record: Copy + Default + Send + Sync + 'static {
+    /// Adds `other`. The order in which records are merged must make no difference. It runs under a
+    /// lock, so it must be short. It must not panic.
+    fn merge(&mut self, other: &Self);
+}
+
+/// A record that consists of 64-bit counters, so that [`PerThread`](super::PerThread) can keep each
+/// in a word of its own. [`counters!`](crate::counters) implements it. No function may panic.
+pub trait Counters: Record {
+    /// Kind of each counter.
+    const KINDS: &'static [Kind];
+    /// Returns the counter with this index.
+    fn counter(&self, index: usize) -> u64;
+    /// Makes a record of the counters that `counter` returns for each index, in their order.
+    fn from_counters(counter: impl FnMut(usize) -> u64) -> Self;
+}
+
+/// The way in which two values of a counter become one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Kind {
+    /// Their sum, which wraps at 2^64.
+    Sum,
+    /// The larger one.
+    Max,
+    /// The bits that either has.
+    Union,
+}
+
+impl Kind {
+    /// Returns `Max`: for [`counters!`](crate::counters).
+    #[doc(hidden)]
+    pub const fn max(self) -> Kind {
+        Kind::Max
+    }
+
+    /// Returns `Union`: for [`counters!`](crate::counters).
+    #[doc(hidden)]
+    pub const fn union(self) -> Kind {
+        Kind::Union
+    }
+
+    /// Merges two values.
+    #[inline(always)]
+    pub const fn merge(self, one: u64, other: u64) -> u64 {
+        match self {
+            Kind::Sum => one.wrapping_add(other),
+            Kind::Max => {
+                if one > other {
+                    one
+                } else {
+                    other
+                }
+            }
+            Kind::Union => one | other,
+        }
+    }
+}
+
+/// The counted numbers of a network connection. The type serves both for an update and for a
+/// reading.
 ///
 /// ```
 /// use lockyard_tables::Counts;
@@ -44,40 +129,67 @@ impl Counts {
     }
 }
 
-/// Counts with a lock of 4 bytes. 64 bytes in all, so that two records never share a line.
-#[repr(C, align(64))]
-pub struct Record<K: LaneLock<H>, H: Host, C: Context> {
-    lock: RawSpinLock<K, H, C>,
-    counts: Cell<H, Counts>,
+impl Record for Counts {
+    #[inline(always)]
+    fn merge(&mut self, other: &Self) {
+        Counts::merge(self, other);
+    }
 }
 
-impl<K: LaneLock<H>, H: Host, C: Context> Record<K, H, C> {
-    pub(super) fn new(counts: Counts) -> Self {
-        Record { lock: RawSpinLock::new(), counts: DataCell::new(counts) }
+impl Counters for Counts {
+    const KINDS: &'static [Kind] = &[Kind::Sum, Kind::Sum, Kind::Max, Kind::Union];
+    #[inline(always)]
+    fn counter(&self, index: usize) -> u64 {
+        [self.packets, self.bytes, self.last_used, u64::from(self.flags)][index]
+    }
+    #[inline(always)]
+    fn from_counters(mut counter: impl FnMut(usize) -> u64) -> Self {
+        let [packets, bytes, last_used, flags] = [0, 1, 2, 3].map(&mut counter);
+        Counts { packets, bytes, last_used, flags: flags as u32 }
+    }
+}
+
+/// A record with a lock of 4 bytes, in lines of its own: 64 bytes for [`Counts`].
+#[repr(C, align(64))]
+pub(super) struct LockedRecord<R: Record, K: LaneLock<H>, H: Host, C: Context> {
+    lock: RawSpinLock<K, H, C>,
+    counts: Cell<H, R>,
+}
+
+impl<R: Record, K: LaneLock<H>, H: Host, C: Context> LockedRecord<R, K, H, C> {
+    pub(super) fn new(counts: R) -> Self {
+        LockedRecord { lock: RawSpinLock::new(), counts: DataCell::new(counts) }
     }
 
+    /// Runs `f` under the lock. `f` does not unwind: it copies and merges records, which must not.
     #[inline(always)]
-    fn locked<R>(&self, f: impl FnOnce(&Cell<H, Counts>) -> R) -> R {
+    pub(super) fn locked<O>(&self, f: impl FnOnce(&Cell<H, R>) -> O) -> O {
         let held = self.lock.acquire();
         let result = f(&self.counts);
-        // SAFETY: `held` belongs to this lock. `f` does not unwind: it copies and adds numbers.
+        // SAFETY: `held` belongs to this lock.
         unsafe { self.lock.release(held) };
         result
     }
 
     #[inline(always)]
-    pub(super) fn add(&self, counts: &Counts) {
+    pub(super) fn add(&self, counts: &R) {
         // SAFETY: the lock is held, and the cell is accessed only under it.
         self.locked(|cell| cell.with_mut(|all| unsafe { (*all).merge(counts) }));
     }
 
-    pub(super) fn read(&self) -> Counts {
+    pub(super) fn read(&self) -> R {
         // SAFETY: as in `add`.
         self.locked(|cell| cell.with(|all| unsafe { *all }))
     }
 
-    pub(super) fn take(&self) -> Counts {
+    pub(super) fn take(&self) -> R {
         // SAFETY: as in `add`.
         self.locked(|cell| cell.with_mut(|all| unsafe { core::mem::take(&mut *all) }))
+    }
+}
+
+impl<R: Record, K: LaneLock<H>, H: Host, C: Context> fmt::Debug for LockedRecord<R, K, H, C> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LockedRecord").finish_non_exhaustive()
     }
 }

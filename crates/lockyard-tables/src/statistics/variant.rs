@@ -1,24 +1,29 @@
-//! The variants: the number of records, and the record for each update. [`PerNode`] has its own
-//! file.
+//! The variants: the number of records, and the record for each update. [`PerNode`] and
+//! [`PerThread`] have their own files.
 
 use super::per_node::{self, PerNode};
-use super::record::{Counts, Record};
-use super::records::Records;
+use super::per_thread::{PerThread, ThreadRecords};
+use super::record::{Counters, Counts, LockedRecord, Record};
+use super::records::{LockedRecords, Records, sums};
 use crate::memory::{self, AllocationFailed};
 use core::ptr::NonNull;
 use lockyard::Context;
 use lockyard::lock::LaneLock;
 use lockyard::platform::Host;
 
-/// The records that receive updates: [`Shared`], [`PerCpu`], [`PerNode`]. Sealed.
-pub trait Variant: sealed::Sealed + 'static {
+/// The records that receive updates of `R`: [`Shared`], [`PerCpu`], [`PerNode`], [`PerThread`].
+/// Sealed.
+pub trait Variant<R: Record = Counts>: sealed::Sealed + 'static {
+    /// True if the parts of a record belong together: a reading has no packet without its bytes.
+    const TOGETHER: bool = true;
     #[doc(hidden)]
-    type Records<K: LaneLock<H>, H: Host, C: Context>: Records<K, H, C>;
+    type Records<K: LaneLock<H>, H: Host, C: Context>: Records<R>;
 }
 
 mod sealed {
     pub trait Sealed {}
     impl Sealed for super::Shared {}
+    impl Sealed for super::PerThread {}
     impl<const CPUS: usize> Sealed for super::PerCpu<CPUS> {}
     impl<const NODES: usize> Sealed for super::PerNode<NODES> {}
 }
@@ -28,28 +33,34 @@ mod sealed {
 #[derive(Debug)]
 pub struct Shared;
 
-impl Variant for Shared {
-    type Records<K: LaneLock<H>, H: Host, C: Context> = OneRecord<K, H, C>;
+impl<R: Record> Variant<R> for Shared {
+    type Records<K: LaneLock<H>, H: Host, C: Context> = OneRecord<R, K, H, C>;
 }
 
 /// The record of [`Shared`].
-pub struct OneRecord<K: LaneLock<H>, H: Host, C: Context>(Record<K, H, C>);
+pub struct OneRecord<R: Record, K: LaneLock<H>, H: Host, C: Context>(LockedRecord<R, K, H, C>);
 
-impl<K: LaneLock<H>, H: Host, C: Context> Records<K, H, C> for OneRecord<K, H, C> {
-    fn new() -> Result<Self, AllocationFailed> {
-        Ok(OneRecord(Record::new(Counts::default())))
-    }
+impl<R: Record, K: LaneLock<H>, H: Host, C: Context> LockedRecords<R, K, H, C>
+    for OneRecord<R, K, H, C>
+{
     #[inline(always)]
     fn here() -> usize {
         0
     }
-    #[inline(always)]
-    fn add(&self, _place: usize, counts: &Counts) {
-        self.0.add(counts);
-    }
-    fn visit(&self, mut see: impl FnMut(&Record<K, H, C>)) {
+    fn visit(&self, mut see: impl FnMut(&LockedRecord<R, K, H, C>)) {
         see(&self.0);
     }
+}
+
+impl<R: Record, K: LaneLock<H>, H: Host, C: Context> Records<R> for OneRecord<R, K, H, C> {
+    fn new() -> Result<Self, AllocationFailed> {
+        Ok(OneRecord(LockedRecord::new(R::default())))
+    }
+    #[inline(always)]
+    fn add(&self, _place: usize, counts: &R) {
+        self.0.add(counts);
+    }
+    sums!(LockedRecord<R, K, H, C>);
     fn allocated(&self) -> usize {
         0
     }
@@ -63,72 +74,89 @@ impl<K: LaneLock<H>, H: Host, C: Context> Records<K, H, C> for OneRecord<K, H, C
 #[derive(Debug)]
 pub struct PerCpu<const CPUS: usize = 64>;
 
-impl<const CPUS: usize> Variant for PerCpu<CPUS> {
-    type Records<K: LaneLock<H>, H: Host, C: Context> = AllRecords<K, H, C, CPUS>;
+impl<R: Record, const CPUS: usize> Variant<R> for PerCpu<CPUS> {
+    type Records<K: LaneLock<H>, H: Host, C: Context> = AllRecords<R, K, H, C, CPUS>;
 }
 
 /// The records of [`PerCpu`], in one allocation.
-pub struct AllRecords<K: LaneLock<H>, H: Host, C: Context, const CPUS: usize>(
-    NonNull<[Record<K, H, C>; CPUS]>,
+pub struct AllRecords<R: Record, K: LaneLock<H>, H: Host, C: Context, const CPUS: usize>(
+    NonNull<[LockedRecord<R, K, H, C>; CPUS]>,
 );
 
-// SAFETY: the records are owned, and each is `Send` and `Sync` (a word and a cell of numbers).
-unsafe impl<K: LaneLock<H>, H: Host, C: Context, const CPUS: usize> Send
-    for AllRecords<K, H, C, CPUS>
+// SAFETY: the records are owned, and each is `Send` and `Sync`: it has a word, and a cell of what
+// is `Send`, which is accessed under the record's lock.
+unsafe impl<R: Record, K: LaneLock<H>, H: Host, C: Context, const CPUS: usize> Send
+    for AllRecords<R, K, H, C, CPUS>
 {
 }
 // SAFETY: as above.
-unsafe impl<K: LaneLock<H>, H: Host, C: Context, const CPUS: usize> Sync
-    for AllRecords<K, H, C, CPUS>
+unsafe impl<R: Record, K: LaneLock<H>, H: Host, C: Context, const CPUS: usize> Sync
+    for AllRecords<R, K, H, C, CPUS>
 {
 }
 
-impl<K: LaneLock<H>, H: Host, C: Context, const CPUS: usize> AllRecords<K, H, C, CPUS> {
+impl<R: Record, K: LaneLock<H>, H: Host, C: Context, const CPUS: usize>
+    AllRecords<R, K, H, C, CPUS>
+{
     #[inline(always)]
-    fn records(&self) -> &[Record<K, H, C>; CPUS] {
+    fn records(&self) -> &[LockedRecord<R, K, H, C>; CPUS] {
         // SAFETY: made by `new`, freed by `drop`.
         unsafe { self.0.as_ref() }
     }
 }
 
-impl<K: LaneLock<H>, H: Host, C: Context, const CPUS: usize> Records<K, H, C>
-    for AllRecords<K, H, C, CPUS>
+impl<R: Record, K: LaneLock<H>, H: Host, C: Context, const CPUS: usize> LockedRecords<R, K, H, C>
+    for AllRecords<R, K, H, C, CPUS>
+{
+    #[inline(always)]
+    fn here() -> usize {
+        H::slot().map_or(0, |slot| slot.0 as usize)
+    }
+    fn visit(&self, see: impl FnMut(&LockedRecord<R, K, H, C>)) {
+        self.records().iter().for_each(see);
+    }
+}
+
+impl<R: Record, K: LaneLock<H>, H: Host, C: Context, const CPUS: usize> Records<R>
+    for AllRecords<R, K, H, C, CPUS>
 {
     fn new() -> Result<Self, AllocationFailed> {
         const { assert!(CPUS > 0, "there is at least one record") };
         // SAFETY: every element of the array is written.
         let records = unsafe {
-            memory::allocate_with::<[Record<K, H, C>; CPUS], H>(None, |all| {
+            memory::allocate_with::<[LockedRecord<R, K, H, C>; CPUS], H>(None, |all| {
                 for index in 0..CPUS {
-                    all.cast::<Record<K, H, C>>().add(index).write(Record::new(Counts::default()));
+                    let place = all.cast::<LockedRecord<R, K, H, C>>().add(index);
+                    place.write(LockedRecord::new(R::default()));
                 }
             })
         };
         Ok(AllRecords(records?))
     }
     #[inline(always)]
-    fn here() -> usize {
-        H::slot().map_or(0, |slot| slot.0 as usize)
-    }
-    #[inline(always)]
-    fn add(&self, place: usize, counts: &Counts) {
+    fn add(&self, place: usize, counts: &R) {
         self.records()[place % CPUS].add(counts);
     }
-    fn visit(&self, see: impl FnMut(&Record<K, H, C>)) {
-        self.records().iter().for_each(see);
-    }
+    sums!(LockedRecord<R, K, H, C>);
     fn allocated(&self) -> usize {
         size_of_val(self.records())
     }
 }
 
-impl<K: LaneLock<H>, H: Host, C: Context, const CPUS: usize> Drop for AllRecords<K, H, C, CPUS> {
+impl<R: Record, K: LaneLock<H>, H: Host, C: Context, const CPUS: usize> Drop
+    for AllRecords<R, K, H, C, CPUS>
+{
     fn drop(&mut self) {
         // SAFETY: `new` made them, and nobody has a reference to an object that is being dropped.
         unsafe { memory::free::<_, H>(self.0) };
     }
 }
 
-impl<const NODES: usize> Variant for PerNode<NODES> {
-    type Records<K: LaneLock<H>, H: Host, C: Context> = per_node::NodeRecords<K, H, C, NODES>;
+impl<R: Record, const NODES: usize> Variant<R> for PerNode<NODES> {
+    type Records<K: LaneLock<H>, H: Host, C: Context> = per_node::NodeRecords<R, K, H, C, NODES>;
+}
+
+impl<R: Counters> Variant<R> for PerThread {
+    const TOGETHER: bool = false;
+    type Records<K: LaneLock<H>, H: Host, C: Context> = ThreadRecords<R, K, H, C>;
 }

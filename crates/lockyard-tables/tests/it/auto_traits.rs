@@ -8,7 +8,7 @@ use lockyard::lock::Queued;
 use lockyard_tables::buffers::{Block, BlockCache, GetError, Standard as Switches};
 use lockyard_tables::connections::{self, Connection, ConnectionTable, Refused, Why};
 use lockyard_tables::id_table::{self, IdTable, InsertError};
-use lockyard_tables::statistics::{PerCpu, PerNode, Shared, Statistics};
+use lockyard_tables::statistics::{PerCpu, PerNode, PerThread, Shared, Statistics};
 use lockyard_tables::{BufferCache, Connections, Held};
 use std::cell::Cell as NotShared;
 use std::rc::Rc;
@@ -31,7 +31,7 @@ impl Context for Sticky {
 fn tables_and_references_are_sent_and_shared() {
     has!(Send, Sync;
         Statistics<PerNode, Queued, Native>, Statistics<PerCpu, Queued, Native>,
-        Statistics<Shared, Queued, Native>,
+        Statistics<Shared, Queued, Native>, Statistics<PerThread, Queued, Native>,
         IdTable<NotShared<u32>, id_table::Rcu, Native>,
         IdTable<NotShared<u32>, id_table::Locked, Native>,
         ConnectionTable<u32, connections::Rcu, Native>,

@@ -262,7 +262,7 @@ fn buffers(data: &[u8]) {
 
 fn statistics(data: &[u8]) {
     let mut program = Program(data);
-    let all = Statistics::new().expect("there is memory");
+    let all: Statistics = Statistics::new().expect("there is memory");
     let mut model = Counts::default();
     for _ in 0..OPERATIONS {
         let Some(operation) = program.byte() else { break };

@@ -3,10 +3,15 @@
 
 use lockyard::Native;
 use lockyard::lock::Queued;
-use lockyard_tables::statistics::{PerCpu, PerNode, Shared, Statistics, Variant};
-use lockyard_tables::{AllocationFailed, Counts};
+use lockyard_tables::statistics::{
+    Counters, Kind, PerCpu, PerNode, PerThread, Record, Shared, Statistics, Variant,
+};
+use lockyard_tables::{AllocationFailed, Counts, ThreadStatistics, counters};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
+
+use crate::support::failing::Failing;
+type Counted = crate::support::Counted<3>;
 
 const THREADS: usize = 4;
 const ROUNDS: u64 = 3_000;
@@ -35,7 +40,8 @@ fn loses_nothing<V: Variant>(name: &str) -> Result<(), AllocationFailed> {
         scope.spawn(|| {
             for _ in 0..ROUNDS / 10 {
                 let sum = statistics.read();
-                assert_eq!(sum.bytes, 7 * sum.packets, "{name}: a record is not torn");
+                let whole = sum.bytes == 7 * sum.packets;
+                assert!(whole || !V::TOGETHER, "{name}: a record is torn: {sum:?}");
                 assert!(sum.last_used <= ROUNDS && sum.flags < 1 << THREADS);
                 thread::yield_now();
             }
@@ -59,6 +65,7 @@ fn every_variant_counts_what_was_counted() {
     loses_nothing::<PerCpu>("per-cpu").unwrap();
     loses_nothing::<PerNode<1>>("per-node, one record").unwrap();
     loses_nothing::<PerNode>("per-node").unwrap();
+    loses_nothing::<PerThread>("per-thread").unwrap();
 }
 
 #[test]
@@ -73,6 +80,115 @@ fn bytes_are_what_the_table_in_the_documentation_says() {
         assert_eq!((nodes.records(), nodes.bytes()), (records, 8 + 64 + 64 * records), "{node}");
     }
     assert_eq!(nodes.read().packets, 8);
+    // A record of 64 bytes for threads without one, and one for each of the first slots.
+    Counted::counting(|| {
+        let threads = Statistics::<PerThread, Queued, Counted>::new().unwrap();
+        assert_eq!((threads.records(), threads.bytes()), (1, 256));
+        let before = Counted::bytes();
+        threads.update(&Counts::packet(1, 1, 0));
+        let group = (Counted::bytes() - before) as usize;
+        assert!(group.is_power_of_two() && group >= 512, "8, 16, ... records of 64 bytes");
+        assert_eq!((threads.records(), threads.bytes()), (1 + group / 64, 256 + group));
+    });
+}
+
+counters! {
+    /// More counters than a line has words.
+    struct Many {
+        a, b,
+        /// A maximum.
+        c: max,
+        d: union, e, f, g, h, i: max, j, k,
+    }
+}
+
+#[test]
+fn a_record_of_counters_has_them_in_their_order_with_their_kinds() {
+    let mut one = Many::from_counters(|index| index as u64 + 1);
+    assert_eq!((one.a, one.b, one.c, one.k), (1, 2, 3, 11));
+    assert!((0..11).all(|index| one.counter(index) == index as u64 + 1));
+    assert_eq!(Many::KINDS[..4], [Kind::Sum, Kind::Sum, Kind::Max, Kind::Union]);
+    let other = Many { a: u64::MAX, c: 1, d: 3, i: 100, ..Many::default() };
+    one.merge(&other);
+    assert_eq!((one.a, one.b, one.c, one.d, one.i), (0, 2, 3, 7, 100));
+}
+
+/// Random updates by several threads, one after another, beside a simple sum.
+fn agrees_with_a_sum<V: Variant<Many>>(name: &str) {
+    let mut random = 1_u64;
+    let mut next = move || {
+        random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+        random >> 20
+    };
+    let all = Statistics::<V, Queued, Native, lockyard::NoContext, Many>::new().unwrap();
+    let mut sum = Many::default();
+    for round in 0..20 {
+        thread::scope(|scope| {
+            let (all, sum, next) = (&all, &mut sum, &mut next);
+            scope.spawn(move || {
+                for step in 0..20 {
+                    let more = Many::from_counters(|_| next());
+                    if step % 3 == 0 {
+                        all.update_at(step, &more);
+                    } else {
+                        all.update(&more);
+                    }
+                    sum.merge(&more);
+                    assert_eq!(all.read(), *sum, "{name}");
+                }
+            });
+        });
+        if round % 4 == 0 {
+            assert_eq!(all.take(), sum, "{name}");
+            // Without locks, a maximum and a union stay.
+            let cleared = |kind| kind == Kind::Sum || V::TOGETHER;
+            let left = |index| if cleared(Many::KINDS[index]) { 0 } else { sum.counter(index) };
+            sum = Many::from_counters(left);
+            assert_eq!(all.read(), sum, "{name}");
+        }
+    }
+}
+
+#[test]
+fn any_record_is_summed_by_every_variant() {
+    agrees_with_a_sum::<Shared>("shared");
+    agrees_with_a_sum::<PerCpu<3>>("per-cpu");
+    agrees_with_a_sum::<PerNode<3>>("per-node");
+    agrees_with_a_sum::<PerThread>("per-thread");
+}
+
+#[test]
+fn a_thread_without_a_slot_or_without_memory_is_counted_too() {
+    Counted::counting(|| {
+        let all = Statistics::<PerThread, Queued, Counted>::new().unwrap();
+        let packet = Counts::packet(3, 5, 1);
+        Failing::without_slot(|| all.update(&packet));
+        let (_, failed) = Failing::after(0, || all.update(&packet));
+        assert!(failed && all.records() == 1);
+        all.update(&packet);
+        assert!(all.records() > 8, "the next update has memory");
+        assert_eq!(all.read(), Counts { packets: 3, bytes: 9, last_used: 5, flags: 1 });
+        let (none, failed) = Failing::after(0, Statistics::<PerThread, Queued, Counted>::new);
+        assert!(failed && none.is_err());
+    });
+}
+
+#[test]
+fn threads_that_come_and_go_and_use_slots_again_lose_nothing() {
+    let all: ThreadStatistics<Many> = Statistics::new().unwrap();
+    for round in 1..=50 {
+        thread::scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    for _ in 0..100 {
+                        all.update(&Many { a: 1, k: 2, ..Many::default() });
+                    }
+                });
+            }
+        });
+        let sum = all.read();
+        assert_eq!((sum.a, sum.k), (300 * round, 600 * round));
+    }
 }
 
 #[test]

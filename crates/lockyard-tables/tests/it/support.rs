@@ -21,7 +21,7 @@ use std::sync::{Mutex, PoisonError};
 #[derive(Debug)]
 pub(crate) struct Counted<const ACCOUNT: usize>(());
 
-const ACCOUNTS: usize = 2;
+const ACCOUNTS: usize = 4;
 static BYTES: [AtomicI64; ACCOUNTS] = [const { AtomicI64::new(0) }; ACCOUNTS];
 static COUNTING: [Mutex<()>; ACCOUNTS] = [const { Mutex::new(()) }; ACCOUNTS];
 
