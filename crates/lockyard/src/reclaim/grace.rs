@@ -76,6 +76,60 @@ impl fmt::Display for StillRead {
 
 impl core::error::Error for StillRead {}
 
+/// A grace period that began with [`Domain::grace_period`]. It belongs to that domain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GracePeriod(u64);
+
+impl GracePeriod {
+    /// Returns the period as a number, for storage in a word.
+    pub const fn to_bits(self) -> u64 {
+        self.0
+    }
+
+    /// Returns the period that [`to_bits`](Self::to_bits) turned into `bits`.
+    pub const fn from_bits(bits: u64) -> Self {
+        GracePeriod(bits)
+    }
+}
+
+impl<H: HostWithSlots, C: Context> Domain<H, C> {
+    /// Begins a grace period, for objects that the caller took out of reach and keeps itself. The
+    /// alternative is [`retire`](Self::retire), which needs a header in each object. One period
+    /// serves for any number of objects that were taken out of reach before the call.
+    ///
+    /// Epochs end only in calls of [`retire`](Self::retire), [`try_advance`](Self::try_advance) and
+    /// the functions that wait. A caller that does not retire must advance the domain itself.
+    ///
+    /// ```
+    /// static DOMAIN: lockyard::Domain = lockyard::Domain::new();
+    ///
+    /// let reader = DOMAIN.enter();
+    /// // Take objects out of reach here.
+    /// let period = DOMAIN.grace_period();
+    /// while DOMAIN.try_advance().is_ok() {}
+    /// assert!(!DOMAIN.has_passed(period), "the reader may have them");
+    /// drop(reader);
+    /// assert!(DOMAIN.try_advance().is_ok() && DOMAIN.has_passed(period));
+    /// // Free them here.
+    /// ```
+    ///
+    /// Cost: a fence and a load.
+    #[inline]
+    pub fn grace_period(&self) -> GracePeriod {
+        GracePeriod(self.stamp() + GRACE)
+    }
+
+    /// Returns true if `period` is over: every guard that existed when it began has been dropped,
+    /// or has passed a quiescent state. What these readers did happens before the return. Never
+    /// waits.
+    ///
+    /// The result is meaningful for a period of this domain only. Cost: a load.
+    #[inline]
+    pub fn has_passed(&self, period: GracePeriod) -> bool {
+        self.current() >= period.0
+    }
+}
+
 impl<H: HostWithSlots, C: Context> Domain<H, C> {
     /// Returns the stamp of an object that was just taken out of reach: the current epoch.
     #[inline]

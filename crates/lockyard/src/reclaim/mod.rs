@@ -41,6 +41,7 @@
 //! | [`Guard::pass_quiescent_state`] | one load while no grace period ends, then as `enter` |
 //! | [`Domain::assume_entered`] | nothing: relies on the caller's promise |
 //! | [`retire`](Domain::retire) | one fence, two read-modify-writes of the slot's line |
+//! | [`grace_period`](Domain::grace_period) | one fence; [`has_passed`](Domain::has_passed): one load |
 //! | [`synchronize`](Domain::synchronize) | waits for readers, twice; two scans of all records |
 //!
 //! The fences are sequentially consistent. `enter` also loads lines that rarely change. One in 64
@@ -125,7 +126,7 @@ mod record;
 mod retired;
 
 pub use domain::Domain;
-pub use grace::StillRead;
+pub use grace::{GracePeriod, StillRead};
 pub use guard::Guard;
 pub use header::{Free, Header};
 pub use owned::Owned;
