@@ -18,9 +18,11 @@ use counting::memory;
 use lockyard::Native;
 use lockyard::lock::Queued;
 use lockyard_tables::connections::{self, Bits, ConnectionTable, LookUp, NEVER, Tuple};
+use lockyard_tables::handle_table::{Access, Exclusive, Handle, HandleTable, Shared};
 use lockyard_tables::id_table::{self, IdTable};
 use lockyard_tables::statistics::{PerCpu, PerNode, PerThread, Statistics};
 use lockyard_tables::{Counts, statistics};
+use std::cell::RefCell;
 use std::net::Ipv4Addr;
 use std::process::{Command, ExitCode};
 
@@ -29,11 +31,13 @@ const MILLION: u32 = 1_000_000;
 /// A row of the table: its name, and the function that measures it.
 type Row = (&'static str, fn(&str));
 
-const ROWS: [Row; 11] = [
+const ROWS: [Row; 13] = [
     ("connection, rcu, no value", connection::<(), connections::Rcu>),
     ("connection, rcu, 64 bytes", connection::<[u64; 8], connections::Rcu>),
     ("connection, locked, no value", connection::<(), connections::Locked>),
     ("connection, locked, 64 bytes", connection::<[u64; 8], connections::Locked>),
+    ("handle, shared, 8 bytes", handle::<Shared>),
+    ("handle, exclusive, 8 bytes", handle::<Exclusive>),
     ("identifier, rcu, 8 bytes", identifier::<id_table::Rcu>),
     ("identifier, locked, 8 bytes", identifier::<id_table::Locked>),
     ("statistics, shared", record::<statistics::Shared, 1>),
@@ -82,6 +86,43 @@ fn connection<T: Default + Send + Sync, P: LookUp<Native>>(name: &str) {
         for number in 0..MILLION {
             assert!(table.remove(&tuple(number)).is_some(), "it is there");
             insert(table, MILLION + number);
+        }
+    });
+}
+
+/// A table of either access.
+trait Removes: Access<Native> + Sized {
+    fn remove(table: &HandleTable<u64, Self, Native>, handle: Handle) -> bool;
+}
+
+impl Removes for Shared {
+    fn remove(table: &HandleTable<u64, Self, Native>, handle: Handle) -> bool {
+        table.remove(handle)
+    }
+}
+
+impl Removes for Exclusive {
+    fn remove(table: &HandleTable<u64, Self, Native>, handle: Handle) -> bool {
+        table.remove(handle).is_some()
+    }
+}
+
+fn handle<A: Removes>(name: &str) {
+    // The handles are not the table's memory. They are written once before it is counted.
+    let mut handles: Vec<Option<Handle>> = Vec::with_capacity(MILLION as usize);
+    handles.resize(MILLION as usize, Handle::from_bits(1 << 32));
+    let handles = RefCell::new(handles);
+    let fill = || {
+        let table = HandleTable::<u64, A, Native>::new();
+        for (handle, value) in handles.borrow_mut().iter_mut().zip(0..) {
+            *handle = Some(table.insert(value).expect("there is memory"));
+        }
+        table
+    };
+    row(name, HandleTable::<u64, A, Native>::slot_bytes(), fill, |table| {
+        for (handle, value) in handles.borrow_mut().iter_mut().zip(0..) {
+            let old = handle.replace(table.insert(value).expect("there is memory"));
+            assert!(old.is_some_and(|old| A::remove(table, old)), "it is there");
         }
     });
 }

@@ -1,4 +1,5 @@
-//! Threads that insert, change and remove objects of one identifier table, for a sanitizer. The
+//! Threads that insert, change and remove objects of an identifier table and of handle tables, and
+//! count in words of their own, for a sanitizer. The
 //! program is correct, so the sanitizer must report nothing.
 //!
 //! The example of the same name in `lockyard` covers the locks and the reclamation that a table
@@ -10,7 +11,9 @@
 //!     -p lockyard-tables --example sanitized_tables
 //! ```
 
-use lockyard_tables::IdTable;
+use lockyard_tables::handle_table::Handle;
+use lockyard_tables::{Counts, HandleTable, IdTable, LockedHandleTable, ThreadStatistics};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 const THREADS: u64 = 3;
@@ -36,5 +39,37 @@ fn main() {
             });
         }
     });
+    handles();
     println!("id table: {} additions", table.remove(shared).expect("it is there"));
+}
+
+/// Threads replace objects of each other's, which others read.
+fn handles() {
+    let table: HandleTable<Box<u64>> = HandleTable::with_limit(1_000);
+    let locked: LockedHandleTable<u64> = LockedHandleTable::new();
+    let counted = ThreadStatistics::new().expect("there is memory");
+    let newest: [AtomicU64; 4] = Default::default();
+    let shared = locked.insert(0).expect("there is memory");
+    thread::scope(|scope| {
+        for number in 0..THREADS {
+            let (table, locked, counted, newest) = (&table, &locked, &counted, &newest);
+            scope.spawn(move || {
+                for round in 0..u64::from(ROUNDS) {
+                    let place = &newest[(number + round) as usize % newest.len()];
+                    let new = table.insert(Box::new(round)).expect("there is a place");
+                    let old = Handle::from_bits(place.swap(new.to_bits(), Ordering::AcqRel));
+                    if let Some(object) = old.and_then(|old| table.get(old)) {
+                        assert!(**object < u64::from(ROUNDS) && object.remove());
+                    }
+                    *locked.lock(shared).expect("it is there") += 1;
+                    let own = locked.insert(round).expect("there is memory");
+                    assert_eq!(locked.remove(own), Some(round));
+                    counted.update(&Counts::packet(1, round, 0));
+                }
+            });
+        }
+    });
+    let additions = locked.remove(shared).expect("it is there");
+    assert_eq!(counted.read().packets, additions);
+    println!("handle tables: {} objects are left, {additions} additions", table.len());
 }

@@ -8,6 +8,7 @@ extern crate std;
 
 pub mod buffers;
 pub mod connections;
+pub mod handle_table;
 pub mod id_table;
 mod memory;
 pub mod on;
@@ -16,6 +17,7 @@ pub mod statistics;
 #[cfg(feature = "std")]
 mod with_slots;
 
+pub use handle_table::Handle;
 pub use memory::AllocationFailed;
 pub use statistics::Counts;
 #[cfg(feature = "std")]

@@ -24,9 +24,9 @@
 //! connection tables and statistics need none. The types behind the aliases have a parameter for
 //! every choice: [`connections::ConnectionTable`], [`statistics::Statistics`], and so on.
 
-use crate::{Counts, buffers, connections, id_table, statistics};
+use crate::{Counts, buffers, connections, handle_table, id_table, statistics};
 use lockyard::NoContext;
-use lockyard::lock::Queued;
+use lockyard::lock::{Adaptive, Queued};
 
 /// [Statistics](statistics::Statistics) of records `R`, with a record for each node that updates,
 /// on host `H`.
@@ -36,6 +36,19 @@ pub type Statistics<H, C = NoContext, R = Counts> =
 /// on host `H`.
 pub type ThreadStatistics<H, C = NoContext, R = Counts> =
     statistics::Statistics<statistics::PerThread, Queued, H, C, R>;
+
+/// A [handle table](handle_table::HandleTable) whose objects many threads read at the same time
+/// without a lock, on host `H`.
+pub type HandleTable<T, H, C = NoContext> =
+    handle_table::HandleTable<T, handle_table::Shared, H, C>;
+/// A reader's reference to an object of a [`HandleTable`].
+pub type HandleRef<'t, T, H, C = NoContext> = handle_table::Ref<'t, T, H, C>;
+/// A [handle table](handle_table::HandleTable) whose objects one thread has at a time, behind a
+/// lock that sleeps, on host `H`.
+pub type LockedHandleTable<T, H, C = NoContext> =
+    handle_table::HandleTable<T, handle_table::Exclusive, H, C>;
+/// An object of a [`LockedHandleTable`], locked.
+pub type HandleEntry<'t, T, H, C = NoContext> = handle_table::Entry<'t, T, Adaptive, H, C>;
 
 /// An [identifier table](id_table::IdTable) whose look-ups take no lock of the table, on host `H`.
 pub type IdTable<T, H, C = NoContext> = id_table::IdTable<T, id_table::Rcu, H, C>;

@@ -16,6 +16,21 @@ pub type Statistics<R = Counts> = on::Statistics<Native, NoContext, R>;
 /// For a host of your own, or with a context: [`on::ThreadStatistics`].
 pub type ThreadStatistics<R = Counts> = on::ThreadStatistics<Native, NoContext, R>;
 
+/// Objects that are found by handles with generations, and read without a lock: see
+/// [`handle_table`](crate::handle_table).
+///
+/// For a host of your own, or with a context: [`on::HandleTable`].
+pub type HandleTable<T> = on::HandleTable<T, Native>;
+/// A reader's reference to an object of a [`HandleTable`].
+pub type HandleRef<'t, T> = on::HandleRef<'t, T, Native>;
+/// Objects that are found by handles with generations, and that one thread has at a time: see
+/// [`handle_table`](crate::handle_table).
+///
+/// For a host of your own, or with a context: [`on::LockedHandleTable`].
+pub type LockedHandleTable<T> = on::LockedHandleTable<T, Native>;
+/// An object of a [`LockedHandleTable`], locked.
+pub type HandleEntry<'t, T> = on::HandleEntry<'t, T, Native>;
+
 /// Identifiers for objects, looked up without a lock of the table: see
 /// [`id_table`](crate::id_table).
 ///

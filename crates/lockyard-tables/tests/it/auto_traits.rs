@@ -7,6 +7,7 @@ use lockyard::Native;
 use lockyard::lock::Queued;
 use lockyard_tables::buffers::{Block, BlockCache, GetError, Standard as Switches};
 use lockyard_tables::connections::{self, Connection, ConnectionTable, Refused, Why};
+use lockyard_tables::handle_table::{self, Exclusive, HandleTable};
 use lockyard_tables::id_table::{self, IdTable, InsertError};
 use lockyard_tables::statistics::{PerCpu, PerNode, PerThread, Shared, Statistics};
 use lockyard_tables::{BufferCache, Connections, Held};
@@ -32,6 +33,8 @@ fn tables_and_references_are_sent_and_shared() {
     has!(Send, Sync;
         Statistics<PerNode, Queued, Native>, Statistics<PerCpu, Queued, Native>,
         Statistics<Shared, Queued, Native>, Statistics<PerThread, Queued, Native>,
+        HandleTable<NotShared<u32>, handle_table::Shared, Native>,
+        HandleTable<NotShared<u32>, Exclusive<Queued>, Native>,
         IdTable<NotShared<u32>, id_table::Rcu, Native>,
         IdTable<NotShared<u32>, id_table::Locked, Native>,
         ConnectionTable<u32, connections::Rcu, Native>,
@@ -90,6 +93,9 @@ fn an_entry_stays_on_its_thread() {
         id_table::Entry<'static, u32, id_table::Rcu, Native>,
         id_table::Entry<'static, u32, id_table::Locked, Native>,
     );
+    lacks!(Send; handle_table::Ref<'static, u32, Native>);
+    lacks!(Send; handle_table::Entry<'static, u32, Queued, Native>);
+    lacks!(Sync; handle_table::Entry<'static, NotShared<u32>, Queued, Native>);
     // A shared entry gives access to `&T`.
     lacks!(Sync;
         id_table::Entry<'static, NotShared<u32>, id_table::Rcu, Native>,

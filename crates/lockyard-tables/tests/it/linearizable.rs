@@ -10,6 +10,7 @@ use lockyard::Native;
 use lockyard::lock::{Queued, TestAndSet};
 use lockyard_tables::Counts;
 use lockyard_tables::connections::{self, Bits, ConnectionTable, LookUp, NEVER, Tuple};
+use lockyard_tables::handle_table::{Handle, HandleTable};
 use lockyard_tables::id_table::{self, IdTable};
 use lockyard_tables::statistics::{PerCpu, PerNode, PerThread, Shared, Statistics, Variant};
 use std::net::Ipv4Addr;
@@ -131,6 +132,56 @@ fn identifiers<V: id_table::Variant>() {
 fn an_identifier_is_found_from_its_insertion_to_its_removal() {
     identifiers::<id_table::Rcu>();
     identifiers::<id_table::Locked>();
+}
+
+#[test]
+fn a_handle_is_found_from_its_insertion_to_its_removal() {
+    let table: lockyard_tables::HandleTable<u64> = HandleTable::with_limit(4);
+    let locked: lockyard_tables::LockedHandleTable<u64> = HandleTable::with_limit(4);
+    // The handles of the object that comes and goes, known before the object is there.
+    let (known, known_locked) = (AtomicU64::new(0), AtomicU64::new(0));
+    let phase = AtomicU64::new(0);
+    let handle = |known: &AtomicU64| Handle::from_bits(known.load(Ordering::SeqCst));
+    beside_each_other(
+        |history| {
+            // A place may be kept by removed objects that wait for the reader.
+            let place = loop {
+                match table.vacant_entry() {
+                    Ok(place) => break place,
+                    Err(_) => thread::yield_now(),
+                }
+            };
+            known.store(place.handle().to_bits(), Ordering::SeqCst);
+            history.changes(|| {
+                place.insert(phase.fetch_add(4, Ordering::Relaxed) + 1);
+            });
+            history.changes(|| assert!(table.remove(handle(&known).unwrap())));
+        },
+        || table.get(handle(&known)?).map(|number| *number),
+        |step| {
+            if let Ok(other) = table.insert(u64::MAX) {
+                assert_eq!(table.get(other).as_deref(), Some(&u64::MAX), "{step}");
+                assert!(table.remove(other));
+            }
+        },
+    );
+    phase.store(0, Ordering::Relaxed);
+    beside_each_other(
+        |history| {
+            let place = locked.vacant_entry().expect("places are free at once");
+            known_locked.store(place.handle().to_bits(), Ordering::SeqCst);
+            history.changes(|| {
+                place.insert(phase.fetch_add(4, Ordering::Relaxed) + 1);
+            });
+            history.changes(|| assert!(locked.remove(handle(&known_locked).unwrap()).is_some()));
+        },
+        || locked.lock(handle(&known_locked)?).map(|number| *number),
+        |_| {
+            let other = locked.insert(u64::MAX).expect("places are free at once");
+            assert_eq!(locked.remove(other), Some(u64::MAX));
+        },
+    );
+    assert_eq!((table.len(), locked.len()), (0, 0));
 }
 
 fn tuple(number: u64) -> Tuple {

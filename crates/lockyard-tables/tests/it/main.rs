@@ -11,6 +11,7 @@ mod buffers;
 mod connections;
 mod corpus;
 mod first_line;
+mod handle_table;
 mod id_table;
 mod keys;
 mod linearizable;

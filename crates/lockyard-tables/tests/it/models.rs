@@ -6,13 +6,17 @@
 use super::replay::Target;
 use lockyard_tables::buffers::{Configuration, GetError, Key};
 use lockyard_tables::connections::{Bits, Direction, NEVER, Tuple, Why};
-use lockyard_tables::{BlockCache, ConnectionTable, Counts, IdTable, Statistics};
+use lockyard_tables::handle_table::{Handle, InsertError};
+use lockyard_tables::{
+    BlockCache, ConnectionTable, Counts, HandleTable, IdTable, LockedHandleTable, Statistics,
+};
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 /// The targets of this file.
 pub(crate) const TARGETS: &[Target] = &[
     ("id-table", id_table),
+    ("handle-table", handle_table),
     ("connections", connections),
     ("buffers", buffers),
     ("statistics", statistics),
@@ -90,6 +94,57 @@ fn id_table(data: &[u8]) {
     for (&id, value) in &model {
         assert_eq!(table.lock(id).as_deref(), Some(value));
     }
+}
+
+/// The same program for both kinds of access. A removed handle is kept, and must find nothing.
+fn handle_table(data: &[u8]) {
+    let mut program = Program(data);
+    let Some(limit) = program.byte().map(|limit| u32::from(limit) * 3) else { return };
+    let shared: HandleTable<u64> = HandleTable::with_limit(limit);
+    let locked: LockedHandleTable<u64> = LockedHandleTable::with_limit(limit);
+    let mut handles: Vec<[Handle; 2]> = Vec::new();
+    let mut model: BTreeMap<usize, u64> = BTreeMap::new();
+    for value in 0..OPERATIONS as u64 {
+        let (Some(operation), Some(which)) = (program.byte(), program.byte()) else { break };
+        let number = usize::from(operation >> 2) | usize::from(which & 7) << 6;
+        let known = (!handles.is_empty()).then(|| handles[number % handles.len()]);
+        let number = number % handles.len().max(1);
+        match operation & 3 {
+            0 | 1 => match (shared.insert(value), locked.insert(value)) {
+                (Ok(one), Ok(other)) => {
+                    assert!(!handles.iter().any(|known| known[0] == one || known[1] == other));
+                    model.insert(handles.len(), value);
+                    handles.push([one, other]);
+                }
+                (Err(InsertError::Exhausted(one)), Err(InsertError::Exhausted(other))) => {
+                    assert_eq!((one, other, model.len()), (value, value, limit as usize));
+                }
+                other => panic!("{other:?}"),
+            },
+            2 => {
+                let Some([one, other]) = known else { continue };
+                let expected = model.remove(&number);
+                assert_eq!(shared.remove(one), expected.is_some(), "{one:?}");
+                assert_eq!(locked.remove(other), expected, "{other:?}");
+            }
+            _ => {
+                let Some([one, other]) = known else { continue };
+                let expected = model.get(&number);
+                assert_eq!(shared.get(one).as_deref(), expected, "{one:?}");
+                assert_eq!(shared.contains(one), expected.is_some(), "{one:?}");
+                assert_eq!(locked.lock(other).as_deref(), expected, "{other:?}");
+                if which & 8 != 0 {
+                    assert_eq!(shared.collect(), 0, "nobody reads");
+                }
+            }
+        }
+        assert_eq!((shared.len(), locked.len()), (model.len(), model.len()));
+    }
+    let mut left: Vec<u64> = Vec::new();
+    shared.for_each(|_, value| left.push(*value));
+    locked.for_each(|_, value| left.push(*value));
+    left.sort_unstable();
+    assert_eq!(left, model.values().flat_map(|&value| [value; 2]).collect::<Vec<_>>());
 }
 
 /// Returns one of a few hundred tuples, which differ in each field.

@@ -11,6 +11,7 @@ use lockyard::NoContext;
 use lockyard::lock::Queued;
 use lockyard_tables::Counts;
 use lockyard_tables::connections::{Bits, ConnectionTable, Locked, LookUp, NEVER, Rcu, Tuple};
+use lockyard_tables::handle_table::{Access, Exclusive, Handle, HandleTable, Shared};
 use lockyard_tables::id_table::{self, IdTable, Variant};
 use lockyard_tables::statistics::{PerNode, Statistics};
 use std::net::Ipv4Addr;
@@ -23,6 +24,8 @@ const WAITING: u64 = 192;
 /// Bytes of the reclamation records of a domain, for tests in which one thread enters. Its slot may
 /// be any of the first 120.
 const RECORDS: i64 = 120 * 64;
+/// Bytes of the shards of a handle table.
+const SHARDS: i64 = 2112;
 
 fn tuple(number: u32) -> Tuple {
     let client = Ipv4Addr::from_bits(0x0a00_0000 | number >> 14);
@@ -112,6 +115,38 @@ fn identifiers<V: Variant>(there: u32, times: u32) {
     }
 }
 
+/// Replaces each of `there` objects `times` times, in an order that jumps across the table.
+fn handles<A: Access<Counted>>(
+    there: u32,
+    times: u32,
+    remove: fn(&HandleTable<u64, A, Counted>, Handle) -> bool,
+) {
+    let before = Counted::bytes();
+    let table = HandleTable::<u64, A, Counted>::new();
+    let mut all: Vec<Handle> = (0..there).map(|n| table.insert(u64::from(n)).unwrap()).collect();
+    let full = table.capacity();
+    let (mut most, mut most_waiting, mut at) = (0, 0, 0);
+    for _ in 0..there * times {
+        at = (at + 611_953) % there;
+        assert!(remove(&table, all[at as usize]), "it is there");
+        all[at as usize] = table.insert(u64::from(at)).unwrap();
+        most = most.max(Counted::bytes() - before);
+        most_waiting = most_waiting.max(table.usage().waiting);
+    }
+    println!(
+        "{} objects, {there} at a time: at most {:.1} bytes for each of them, and {most_waiting} \
+         waited",
+        there * times,
+        most as f64 / f64::from(there)
+    );
+    assert!(most_waiting as u64 <= WAITING, "{most_waiting} objects waited");
+    assert!(table.capacity() <= 2 * full + 16, "{} after {full}", table.capacity());
+    let slots = (table.capacity() * HandleTable::<u64, A, Counted>::slot_bytes()) as i64;
+    assert!(most <= slots + SHARDS + RECORDS, "{most} bytes");
+    assert!(all.iter().all(|&handle| remove(&table, handle)), "none is lost");
+    assert_eq!((table.len(), table.collect()), (0, 0));
+}
+
 /// Replaces `flows` objects with statistics. Each counts from one node, and every fourth from
 /// three.
 fn statistics(flows: u32, times: u32) {
@@ -152,6 +187,14 @@ fn a_connection_table_that_is_turned_over_ten_times_takes_what_it_took() {
 fn an_identifier_table_that_is_turned_over_ten_times_takes_what_it_took() {
     Counted::counting(|| identifiers::<id_table::Rcu>(MANY, 10));
     Counted::counting(|| identifiers::<id_table::Locked>(MANY, 10));
+}
+
+#[test]
+fn a_handle_table_that_is_turned_over_ten_times_takes_what_it_took() {
+    Counted::counting(|| handles::<Shared>(MANY, 10, |table, handle| table.remove(handle)));
+    Counted::counting(|| {
+        handles::<Exclusive>(MANY, 10, |table, handle| table.remove(handle).is_some());
+    });
 }
 
 #[test]

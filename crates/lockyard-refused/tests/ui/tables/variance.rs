@@ -9,7 +9,7 @@
 use lockyard::lock::pv::Hooks;
 use lockyard::lock::{PvQueued, Queued};
 use lockyard::{Context, Native};
-use lockyard_tables::{buffers, connections, id_table, statistics};
+use lockyard_tables::{buffers, connections, handle_table, id_table, statistics};
 use std::marker::PhantomData;
 
 struct W<T>(PhantomData<T>);
@@ -53,6 +53,15 @@ passes_for_another! {
     ids: Ids<P> = id_table::IdTable<u32, id_table::Rcu, Native, W<P>>;
     ids_value: IdsValue<P> = id_table::IdTable<W<P>, id_table::Rcu, Native>;
     entry: Entry<P> = id_table::Entry<'static, W<P>, id_table::Rcu, Native>;
+    handles: Handles<P> = handle_table::HandleTable<u32, handle_table::Shared, Native, W<P>>;
+    handles_value: HandlesValue<P> =
+        handle_table::HandleTable<W<P>, handle_table::Shared, Native>;
+    handles_lock: HandlesLock<P> =
+        handle_table::HandleTable<u32, handle_table::Exclusive<PvQueued<W<P>>>, Native>;
+    reference: Reference<P> = handle_table::Ref<'static, W<P>, Native>;
+    handle_entry: HandleEntry<P> = handle_table::Entry<'static, W<P>, Queued, Native>;
+    vacant: Vacant<P> =
+        handle_table::VacantEntry<'static, W<P>, handle_table::Shared, Native>;
     counts_lock: CountsLock<P> =
         statistics::Statistics<statistics::PerNode, PvQueued<W<P>>, Native>;
     counts_context: CountsContext<P> =
