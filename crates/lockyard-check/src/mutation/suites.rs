@@ -13,9 +13,9 @@ use crate::primitives::{
 };
 use crate::program::{
     BufferOp, BufferProgram, CondOp, CondProgram, ConnOp, ConnProgram, CountOp, CountProgram,
-    FairOp, FairProgram, IdOp, IdProgram, KeyOp, KeyProgram, LastUse, LockOp, NestedOp,
-    NestedProgram, PageOp, PageProgram, Program, ReclaimOp, ReclaimProgram, SHORT, StatOp,
-    StatProgram, Unreserved, UseOp,
+    FairOp, FairProgram, HandleOp, HandleProgram, IdOp, IdProgram, KeyOp, KeyProgram, LastUse,
+    LockOp, NestedOp, NestedProgram, PageOp, PageProgram, Program, ReclaimOp, ReclaimProgram,
+    SHORT, StatOp, StatProgram, Unreserved, UseOp,
 };
 use crate::quarantine::Quarantine;
 use lockyard::lock::{Adaptive, LaneLock, PvQueued, Queued, TestAndSet};
@@ -28,6 +28,7 @@ use lockyard::platform::hooked::Hooked;
 use lockyard::reclaim::Domain;
 use lockyard_tables::buffers;
 use lockyard_tables::connections;
+use lockyard_tables::handle_table;
 use lockyard_tables::id_table::Rcu;
 use lockyard_tables::statistics::{PerNode, PerThread};
 
@@ -332,6 +333,22 @@ fn identifiers() -> Vec<Check> {
     checks
 }
 
+/// Returns the checks of a handle table with shared objects. Other suites check the orderings of
+/// its locks and its domain. (An exclusive object's lock orders everything.)
+fn handles() -> Vec<Check> {
+    use HandleOp::{Insert, InsertAndLookUp, LookUp, Remove, Replace};
+    type Of = HandleProgram<handle_table::Shared, Reclaiming<2>>;
+    type Growing = HandleProgram<handle_table::Shared, Reclaiming<2>, true>;
+    let mut checks = Vec::new();
+    for ops in [[LookUp, Insert], [InsertAndLookUp, InsertAndLookUp], [Insert, Remove]] {
+        checks.push(check::<Growing>(&ops, Bounds::stepping_back(2)));
+    }
+    for ops in [[LookUp, Replace], [LookUp, Remove], [Remove, Remove]] {
+        checks.push(check::<Of>(&ops, Bounds::stepping_back(2)));
+    }
+    checks
+}
+
 /// Returns the checks of a connection table whose look-ups take no lock. Other suites check the
 /// orderings of its locks and its domain.
 fn connection_table() -> Vec<Check> {
@@ -403,6 +420,8 @@ pub fn all() -> Vec<Suite> {
         "src/reclaim/record.rs",
         "src/reclaim/retired.rs",
     ];
+    const HANDLE_TABLE: &[&str] =
+        &["src/handle_table/mod.rs", "src/handle_table/slots.rs", "src/handle_table/stock.rs"];
     const ID_TABLE: &[&str] = &["src/id_table/mod.rs", "src/id_table/segments.rs"];
     vec![
         suite("ticket 16+16", &["src/lock/ticket.rs"], lock::<Of<Ticket16>>()),
@@ -437,6 +456,7 @@ pub fn all() -> Vec<Suite> {
         suite("statistics per-thread", &["src/statistics/per_thread.rs"], words_of_threads()),
         suite("reclamation", RECLAIM, reclamation()),
         suite("id-table", ID_TABLE, identifiers()),
+        suite("handle-table", HANDLE_TABLE, handles()),
         suite(
             "connections rcu",
             &["src/connections/table.rs", "src/connections/bucket.rs"],

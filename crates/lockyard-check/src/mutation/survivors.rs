@@ -123,6 +123,16 @@ pub const SURVIVORS: &[Survivor] = &[
                  so no thread learns from the count that it was unfrozen; \
                  other variants, where this is not true, share the store",
     },
+    Survivor {
+        suite: "handle-table",
+        file: "handle_table/mod.rs",
+        function: "remove_from",
+        line: "let removed = slot.generation.compare_exchange(",
+        weakened: Ordering::Relaxed,
+        reason: "a fence follows, of the thread that begins the object's grace period; the model \
+                 checker's fences acquire what any earlier thread has read, not only their own, so \
+                 it never explores the execution that the ordering excludes",
+    },
 ];
 
 impl Survivor {

@@ -8,8 +8,8 @@ use crate::hooks::{NoFault, Scripted, Watched};
 use crate::primitives::{self as all, Exact, Primitive};
 use crate::program::{
     BufferOp, BufferProgram, CondOp, CondProgram, ConnOp, ConnProgram, CountOp, CountProgram,
-    FairOp, FairProgram, IdOp, IdProgram, LockOp, PageOp, PageProgram, Program, ReclaimOp,
-    ReclaimProgram, SHORT, StatOp, StatProgram,
+    FairOp, FairProgram, HandleOp, HandleProgram, IdOp, IdProgram, LockOp, PageOp, PageProgram,
+    Program, ReclaimOp, ReclaimProgram, SHORT, StatOp, StatProgram,
 };
 use lockyard::Native;
 use lockyard::lock::{Adaptive, PvQueued, Queued, TestAndSet};
@@ -22,7 +22,7 @@ use lockyard_tables::buffers::{
     EveryCall, FixedHash, MoveToFront, OnMiss, Outside, ReferencedBit, TreePerGroup, UnderLock,
     WideHash, With,
 };
-use lockyard_tables::{connections, id_table, statistics};
+use lockyard_tables::{connections, handle_table, id_table, statistics};
 use std::sync::OnceLock;
 
 /// Maximum number of simulated threads.
@@ -201,6 +201,26 @@ const RECLAIM_OPS: [ReclaimOp; 10] = [
     ReclaimOp::Synchronize,
 ];
 
+const HANDLE_OPS: [HandleOp; 7] = [
+    HandleOp::LookUp,
+    HandleOp::Remove,
+    HandleOp::Insert,
+    HandleOp::InsertAndLookUp,
+    HandleOp::Replace,
+    HandleOp::Discard,
+    HandleOp::Collect,
+];
+
+macro_rules! handles {
+    ($name:literal, $access:ty) => {
+        subject::<
+            HandleProgram<$access, Threads>,
+            HandleProgram<$access, Simulated>,
+            HandleProgram<$access, InModel>,
+        >($name, &HANDLE_OPS)
+    };
+}
+
 const ID_OPS: [IdOp; 5] =
     [IdOp::LookUp, IdOp::Remove, IdOp::Insert, IdOp::InsertAndLookUp, IdOp::Replace];
 
@@ -340,6 +360,8 @@ fn others() -> Vec<Subject> {
                 ReclaimProgram<Domain<InModel>, InModel>,
             >("reclamation", &RECLAIM_OPS)
         },
+        Subject { model: None, ..handles!("handle table, shared", handle_table::Shared) },
+        Subject { model: None, ..handles!("handle table, exclusive", handle_table::Exclusive) },
         Subject { model: None, ..ids!("id table, rcu", id_table::Rcu) },
         Subject { model: None, ..ids!("id table, locked", id_table::Locked) },
         connections!("connections, rcu", connections::Rcu<TestAndSet>),

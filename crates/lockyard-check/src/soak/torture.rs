@@ -18,7 +18,9 @@ use lockyard::{Domain, LockRef, Native, RawSpinLock};
 use lockyard_controls::DoesNotExclude;
 use lockyard_tables::buffers::{Configuration, GetError, Key};
 use lockyard_tables::connections::{Bits, NEVER, Tuple};
-use lockyard_tables::{BlockCache, ConnectionTable, IdTable};
+use lockyard_tables::{
+    BlockCache, ConnectionTable, Handle, HandleTable, IdTable, LockedHandleTable,
+};
 use std::net::Ipv4Addr;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -123,6 +125,10 @@ struct World {
     /// Taken by handlers only, so that no thread is interrupted while it has it.
     of_handlers: Stamped<Queued>,
     table: IdTable<u64>,
+    handles: HandleTable<[u64; 4]>,
+    /// Handle of the newest object of `handles`, or 0.
+    newest_handle: AtomicU64,
+    exclusive: LockedHandleTable<u64>,
     counted: LockRef,
     domain: Domain,
     newest: AtomicU64,
@@ -158,6 +164,9 @@ impl World {
             ],
             of_handlers: Stamped::new(),
             table: IdTable::new(),
+            handles: HandleTable::new(),
+            newest_handle: AtomicU64::new(0),
+            exclusive: LockedHandleTable::new(),
             counted: LockRef::from_count(1),
             domain: Domain::new(),
             newest: AtomicU64::new(0),
@@ -169,7 +178,7 @@ impl World {
     fn act(&self, random: &mut Random) {
         let me = random.next() | 1;
         let lock = &self.locks[random.below(self.locks.len())];
-        match random.below(14) {
+        match random.below(15) {
             0..4 => lock.wait(me),
             4 | 5 => drop(lock.try_now(me)),
             6 | 7 => drop(lock.wait_for(me, Duration::from_micros(random.below(300) as u64))),
@@ -199,6 +208,7 @@ impl World {
             }
             11 => self.use_connections(random),
             12 => self.use_buffers(random),
+            13 => self.use_handles(random, me),
             _ => {
                 let new = match refusing(random.next(), || Owned::new([me; 4])) {
                     Ok(new) => new,
@@ -232,6 +242,41 @@ impl World {
             _ => {
                 let removed = self.connections.remove(&tuple);
                 count_violation_unless(removed.is_none_or(|removed| *removed == value));
+            }
+        }
+    }
+
+    /// Inserts, finds and removes objects of handles. An object is removed by the thread that has
+    /// replaced its handle, and only by that one.
+    fn use_handles(&self, random: &mut Random, me: u64) {
+        match random.below(3) {
+            0 => {
+                let new = match refusing(random.next(), || self.handles.insert([me; 4])) {
+                    Ok(new) => new,
+                    Err(error) => return count_violation_unless(error.into_inner() == [me; 4]),
+                };
+                // Relaxed: insertions and look-ups order what they need.
+                let old = self.newest_handle.swap(new.to_bits(), Ordering::Relaxed);
+                let removed = Handle::from_bits(old).is_none_or(|old| self.handles.remove(old));
+                count_violation_unless(removed);
+            }
+            1 => {
+                let newest = Handle::from_bits(self.newest_handle.load(Ordering::Relaxed));
+                let found = newest.and_then(|handle| self.handles.get(handle));
+                count_violation_unless(
+                    found.is_none_or(|numbers| numbers.iter().all(|n| *n == numbers[0])),
+                );
+            }
+            _ => {
+                let handle = match refusing(random.next(), || self.exclusive.insert(me)) {
+                    Ok(handle) => handle,
+                    Err(error) => return count_violation_unless(error.into_inner() == me),
+                };
+                count_violation_unless(
+                    self.exclusive.lock(handle).is_some_and(|entry| *entry == me)
+                        && self.exclusive.remove(handle) == Some(me)
+                        && self.exclusive.lock(handle).is_none(),
+                );
             }
         }
     }

@@ -6,6 +6,7 @@ mod checked_host;
 mod connections;
 mod controls;
 mod faults;
+mod handle_table;
 mod id_table;
 mod keys;
 mod kinds;
