@@ -7,6 +7,8 @@ use super::look_up::{IdHash, LookUp, Object, Session, room, table};
 use super::subject::{SubjectRole, SubjectRow, rows};
 use super::work::{Done, Load};
 use lockyard::Native;
+use lockyard::lock::{Adaptive, LaneLock, Queued};
+use lockyard_tables::handle_table::{Exclusive, Handle, HandleTable, Shared};
 use lockyard_tables::id_table::{self, IdTable, Rcu};
 use parking_lot::Mutex;
 use seize::Guard as _;
@@ -87,6 +89,77 @@ impl<const ADD: bool> LookUp for Ours<Rcu, true, ADD> {
             },
             |number| self.exchange(number),
         )
+    }
+}
+
+/// Our handle table, shared. `KEPT`: one guard for the whole session, quiescent after each look-up.
+struct Handles<const KEPT: bool>(HandleTable<Object, Shared, Native>);
+
+impl<const KEPT: bool> LookUp for Handles<KEPT> {
+    type Key = Handle;
+
+    fn filled(load: &Load) -> Result<(Self, Vec<Handle>), String> {
+        let table = HandleTable::default();
+        let insert = |n| table.insert(Object::numbered(n)).map_err(|_| FULL.to_owned());
+        let keys = (0..u64::from(load.objects)).map(insert).collect::<Result<_, _>>()?;
+        Ok((Handles(table), keys))
+    }
+    #[inline(always)]
+    fn read(&self, &handle: &Handle) -> Option<u64> {
+        self.0.get(handle).map(|object| object.value)
+    }
+    #[inline(always)]
+    fn change(&self, number: u32) {
+        let handle = self.0.insert(Object::numbered(u64::from(number)));
+        let handle = handle.expect("there is memory for one more");
+        assert!(self.0.remove(handle), "only this thread has the handle");
+    }
+    fn session(&self, session: Session<Handle>) -> Done {
+        if !KEPT {
+            return session.run(|handle| self.read(handle), |number| self.change(number));
+        }
+        let mut guard = self.0.domain().enter();
+        session.run(
+            |&handle| {
+                let value = self.0.get_in(&guard, handle).map(|object| object.value);
+                guard.pass_quiescent_state();
+                value
+            },
+            |number| self.change(number),
+        )
+    }
+    fn objects(&self) -> usize {
+        self.0.len()
+    }
+}
+
+/// Our handle table, exclusive, with locks of algorithm `K`.
+struct LockedHandles<K: LaneLock<Native>>(HandleTable<Object, Exclusive<K>, Native>);
+
+impl<K: LaneLock<Native>> LookUp for LockedHandles<K> {
+    type Key = Handle;
+
+    fn filled(load: &Load) -> Result<(Self, Vec<Handle>), String> {
+        let table = HandleTable::default();
+        let insert = |n| table.insert(Object::numbered(n)).map_err(|_| FULL.to_owned());
+        let keys = (0..u64::from(load.objects)).map(insert).collect::<Result<_, _>>()?;
+        Ok((LockedHandles(table), keys))
+    }
+    #[inline(always)]
+    fn read(&self, &handle: &Handle) -> Option<u64> {
+        self.0.lock(handle).map(|mut object| used::<true>(&mut object))
+    }
+    #[inline(always)]
+    fn change(&self, number: u32) {
+        let handle = self.0.insert(Object::numbered(u64::from(number)));
+        let handle = handle.expect("there is memory for one more");
+        assert!(self.0.remove(handle).is_some(), "only this thread has the handle");
+    }
+    fn objects(&self) -> usize {
+        self.0.len()
+    }
+    fn uses(&self, &handle: &Handle) -> Option<u64> {
+        Some(self.0.lock(handle).map_or(0, |object| object.uses))
     }
 }
 
@@ -327,6 +400,11 @@ impl LookUp for Slab<Mutex<Object>> {
 
 /// The rows of `id-read`.
 pub(super) const READ: &[SubjectRow] = rows! {
+    "handle-table", Ours, "lockyard", "MIT OR Apache-2.0", Handles<false>,
+        "enters an epoch, finds the object in its slot and compares the generation; the object is \
+         shared";
+    "handle-table-kept", Ours, "lockyard", "MIT OR Apache-2.0", Handles<true>,
+        "the same inside one guard, quiescent after each look-up";
     "id-table-rcu", Ours, "lockyard", "MIT OR Apache-2.0", Ours<Rcu, false, false>,
         "enters an epoch, finds the object, takes the object's lock and validates it: \
          the reader has it exclusively";
@@ -352,6 +430,11 @@ pub(super) const READ: &[SubjectRow] = rows! {
 
 /// The rows of `id-lock`.
 pub(super) const LOCK: &[SubjectRow] = rows! {
+    "handle-table", Ours, "lockyard", "MIT OR Apache-2.0", LockedHandles<Adaptive>,
+        "finds the object in its slot, takes the slot's lock, which sleeps, and compares the \
+         generation";
+    "handle-table-queued", Ours, "lockyard", "MIT OR Apache-2.0", LockedHandles<Queued>,
+        "the same with a queued spinlock";
     "id-table-rcu", Ours, "lockyard", "MIT OR Apache-2.0", Ours<Rcu, false, true>,
         "enters an epoch, finds the object, takes the object's lock and validates it";
     "id-table-rcu-kept", Ours, "lockyard", "MIT OR Apache-2.0", Ours<Rcu, true, true>,
