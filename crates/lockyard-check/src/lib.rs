@@ -34,7 +34,12 @@ pub mod quarantine;
 pub mod ration;
 pub mod soak;
 pub mod sources;
-#[cfg(all(target_os = "linux", target_pointer_width = "64"))]
+#[cfg(all(
+    feature = "stacks",
+    target_os = "linux",
+    target_env = "gnu",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
 mod stacks;
 
 pub use few_slots::FewSlots;

@@ -6,45 +6,81 @@
 //! other. So this file defines `mmap`, `munmap` and `mprotect` for programs that link this crate.
 //! They keep unmapped stacks for the same OS thread, and pass everything else on to the kernel.
 //!
-//! Only Rust code calls these definitions. The C library maps memory by functions of its own, for
-//! example in `malloc` and for the stacks of OS threads.
+//! A kept stack is not zeroed, and keeps its guard page. Only stacks that had a guard are kept, and
+//! any other change of a stack's range ends its record. The program exports the three names, so
+//! shared libraries that call them reach them too. The GNU C library does not: it maps memory by
+//! functions of its own, in `malloc` and for the stacks of OS threads.
+//!
+//! A program that must have the C library's own functions switches the feature `stacks` off.
 
-use libc::{c_int, c_void, off_t, size_t};
+use libc::{c_int, c_long, c_void, off_t, size_t};
 use std::cell::RefCell;
+use std::ops::Range;
 
 /// Flags with which stacks are mapped.
 const STACK: c_int = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_STACK;
 /// Access with which stacks are mapped.
 const ACCESS: c_int = libc::PROT_READ | libc::PROT_WRITE;
-/// Maximum number of stacks that an OS thread keeps. A model check has at most five threads.
+/// Maximum number of stacks that an OS thread knows. A model check has at most five threads.
 const MOST: usize = 16;
 
-/// A mapped stack.
+/// What was done with a stack.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// It was mapped.
+    Mapped,
+    /// It was mapped, and has a guard at its lower end.
+    Guarded,
+    /// It was unmapped, and is kept.
+    Kept,
+    /// It was mapped again, and has its old guard.
+    Again,
+}
+
+/// A stack. The record is right only for the OS thread that has it.
 #[derive(Clone, Copy)]
 struct Stack {
     lowest: usize,
     bytes: usize,
-    /// Bytes at the lower end that may not be accessed.
+    /// Bytes of the guard, which is there except in the state `Mapped`.
     guard: usize,
+    state: State,
+}
+
+impl Stack {
+    fn overlaps(&self, range: &Range<usize>) -> bool {
+        self.lowest < range.end && range.start < self.lowest + self.bytes
+    }
 }
 
 /// The stacks of an OS thread.
-struct Stacks {
-    used: Vec<Stack>,
-    kept: Vec<Stack>,
-}
+struct Stacks([Option<Stack>; MOST]);
 
-impl Drop for Stacks {
-    fn drop(&mut self) {
-        for stack in &self.kept {
-            unmap(stack.lowest, stack.bytes);
+impl Stacks {
+    /// Returns the place of the stack with exactly this range.
+    fn exact(&mut self, range: &Range<usize>) -> Option<&mut Option<Stack>> {
+        let is_it = |stack: Stack| (stack.lowest..stack.lowest + stack.bytes) == *range;
+        self.0.iter_mut().find(|place| place.is_some_and(is_it))
+    }
+
+    /// Forgets the stacks of which a part changes.
+    fn forget(&mut self, range: &Range<usize>) {
+        for place in &mut self.0 {
+            place.take_if(|stack| stack.overlaps(range));
         }
     }
 }
 
-thread_local!(static STACKS: RefCell<Stacks> = const {
-    RefCell::new(Stacks { used: Vec::new(), kept: Vec::new() })
-});
+impl Drop for Stacks {
+    fn drop(&mut self) {
+        for stack in self.0.iter().flatten().filter(|stack| stack.state == State::Kept) {
+            // SAFETY: its user has unmapped it.
+            unsafe { unmap(stack.lowest..stack.lowest + stack.bytes) };
+        }
+    }
+}
+
+thread_local!(static STACKS: RefCell<Stacks> = const { RefCell::new(Stacks([None; MOST])) });
 
 /// Runs `act` on the OS thread's stacks. Returns `None` in a thread that ends, and inside another
 /// call.
@@ -52,12 +88,29 @@ fn with_stacks<R>(act: impl FnOnce(&mut Stacks) -> Option<R>) -> Option<R> {
     STACKS.try_with(|stacks| act(&mut *stacks.try_borrow_mut().ok()?)).ok()?
 }
 
-fn unmap(lowest: usize, bytes: usize) -> c_int {
-    // SAFETY: whoever called `munmap` with this range does not use it any more.
-    unsafe { libc::syscall(libc::SYS_munmap, lowest, bytes) as c_int }
+/// # Safety
+///
+/// Nobody uses the range any more.
+unsafe fn unmap(range: Range<usize>) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { libc::syscall(libc::SYS_munmap, range.start, range.len()) as c_int }
 }
 
-/// The C library's function, which gives a kept stack if one is asked for.
+/// # Safety
+///
+/// Nobody uses the range in a way that the access forbids.
+unsafe fn protect(range: Range<usize>, access: c_int) -> c_int {
+    let access = c_long::from(access);
+    // SAFETY: the caller's promise.
+    unsafe { libc::syscall(libc::SYS_mprotect, range.start, range.len(), access) as c_int }
+}
+
+fn range(address: *mut c_void, bytes: size_t) -> Range<usize> {
+    address as usize..(address as usize).saturating_add(bytes)
+}
+
+/// The C library's function, which gives a kept stack if one is asked for: it is not zeroed, and
+/// has a guard page.
 ///
 /// # Safety
 ///
@@ -73,19 +126,24 @@ unsafe extern "C" fn mmap(
 ) -> *mut c_void {
     let is_stack = address.is_null() && access == ACCESS && flags == STACK && file == -1;
     let again = with_stacks(|stacks| {
-        let at = stacks.kept.iter().position(|stack| is_stack && stack.bytes == bytes)?;
-        let stack = stacks.kept.swap_remove(at);
-        stacks.used.push(stack);
+        let fits = |stack: &&mut Stack| stack.state == State::Kept && stack.bytes == bytes;
+        let stack = stacks.0.iter_mut().flatten().filter(|_| is_stack).find(fits)?;
+        stack.state = State::Again;
         Some(stack.lowest as *mut c_void)
     });
     again.unwrap_or_else(|| {
+        let [access, flags, file] = [access, flags, file].map(c_long::from);
         // SAFETY: the caller's promise.
         let mapped =
-            unsafe { libc::syscall(libc::SYS_mmap, address, bytes, access, flags, file, offset) }
-                as *mut c_void;
-        if is_stack && mapped != libc::MAP_FAILED {
+            unsafe { libc::syscall(libc::SYS_mmap, address, bytes, access, flags, file, offset) };
+        let mapped = mapped as *mut c_void;
+        if mapped != libc::MAP_FAILED {
             with_stacks(|stacks| {
-                stacks.used.push(Stack { lowest: mapped as usize, bytes, guard: 0 });
+                // Stacks that were unmapped by another thread, and what is mapped over.
+                stacks.forget(&range(mapped, bytes));
+                let place = stacks.0.iter_mut().filter(|_| is_stack).find(|p| p.is_none())?;
+                let lowest = mapped as usize;
+                *place = Some(Stack { lowest, bytes, guard: 0, state: State::Mapped });
                 Some(())
             });
         }
@@ -93,21 +151,26 @@ unsafe extern "C" fn mmap(
     })
 }
 
-/// The C library's function, which keeps a stack.
+/// The C library's function, which keeps a stack that has a guard.
 ///
 /// # Safety
 ///
 /// That of the C library's.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn munmap(address: *mut c_void, bytes: size_t) -> c_int {
-    let lowest = address as usize;
+    let range = range(address, bytes);
     let kept = with_stacks(|stacks| {
-        let is_it = |stack: &Stack| stack.lowest == lowest && stack.bytes == bytes;
-        let at = stacks.used.iter().position(is_it)?;
-        let stack = stacks.used.swap_remove(at);
-        (stacks.kept.len() < MOST).then(|| stacks.kept.push(stack))
+        if let Some(Some(stack)) = stacks.exact(&range)
+            && matches!(stack.state, State::Guarded | State::Again)
+        {
+            stack.state = State::Kept;
+            return Some(());
+        }
+        stacks.forget(&range);
+        None
     });
-    kept.map_or_else(|| unmap(lowest, bytes), |()| 0)
+    // SAFETY: the caller's promise.
+    kept.map_or_else(|| unsafe { unmap(range) }, |()| 0)
 }
 
 /// The C library's function, which knows that a stack that is used again has its guard.
@@ -117,21 +180,41 @@ unsafe extern "C" fn munmap(address: *mut c_void, bytes: size_t) -> c_int {
 /// That of the C library's.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn mprotect(address: *mut c_void, bytes: size_t, access: c_int) -> c_int {
-    let guard = if access == libc::PROT_NONE { bytes } else { 0 };
-    let has_it = with_stacks(|stacks| {
-        let stack = stacks.used.iter().find(|stack| stack.lowest == address as usize)?;
-        (guard > 0 && stack.guard == guard).then_some(())
+    let range = range(address, bytes);
+    let is_there = with_stacks(|stacks| {
+        let begins = |stack: &&mut Stack| stack.lowest == range.start && stack.bytes > bytes;
+        let Some(stack) = stacks.0.iter_mut().flatten().find(begins) else {
+            stacks.forget(&range);
+            return None;
+        };
+        let is_guard = access == libc::PROT_NONE && bytes > 0;
+        match stack.state {
+            State::Again if is_guard && stack.guard == bytes => {
+                stack.state = State::Guarded;
+                return Some(());
+            }
+            State::Mapped if is_guard => (stack.state, stack.guard) = (State::Guarded, bytes),
+            _ => {
+                let guard = stack.lowest..stack.lowest + stack.guard;
+                stacks.forget(&range);
+                // SAFETY: the memory is the caller's, who thinks that it has no guard yet, or sets
+                // its access below.
+                unsafe { protect(guard, ACCESS) };
+            }
+        }
+        None
     });
-    if has_it.is_some() {
+    if is_there.is_some() {
         return 0;
     }
     // SAFETY: the caller's promise.
-    let result = unsafe { libc::syscall(libc::SYS_mprotect, address, bytes, access) } as c_int;
-    with_stacks(|stacks| {
-        let is_it = |stack: &&mut Stack| stack.lowest == address as usize;
-        stacks.used.iter_mut().find(is_it)?.guard = if result == 0 { guard } else { 0 };
-        Some(())
-    });
+    let result = unsafe { protect(range.clone(), access) };
+    if result != 0 {
+        with_stacks(|stacks| {
+            stacks.forget(&range);
+            Some(())
+        });
+    }
     result
 }
 
@@ -140,57 +223,95 @@ mod tests {
     use super::*;
     use std::ptr::null_mut;
 
+    const BYTES: usize = 1 << 16;
+    const PAGE: usize = 4096;
+
     fn map() -> usize {
         // SAFETY: a new mapping.
-        let mapped = unsafe { libc::mmap(null_mut(), 1 << 16, ACCESS, STACK, -1, 0) };
+        let mapped = unsafe { libc::mmap(null_mut(), BYTES, ACCESS, STACK, -1, 0) };
         assert_ne!(mapped, libc::MAP_FAILED);
         mapped as usize
     }
 
-    fn protect(lowest: usize) {
-        // SAFETY: nothing is in the page.
-        assert_eq!(unsafe { libc::mprotect(lowest as *mut c_void, 4096, libc::PROT_NONE) }, 0);
+    fn guard(lowest: usize, bytes: usize) {
+        // SAFETY: nothing is in the pages.
+        assert_eq!(unsafe { libc::mprotect(lowest as *mut c_void, bytes, libc::PROT_NONE) }, 0);
     }
 
     fn unmap(lowest: usize) {
         // SAFETY: nobody uses it.
-        assert_eq!(unsafe { libc::munmap(lowest as *mut c_void, 1 << 16) }, 0);
+        assert_eq!(unsafe { libc::munmap(lowest as *mut c_void, BYTES) }, 0);
     }
 
+    /// Returns the number of known stacks, and of those that are kept.
     fn counts() -> [usize; 2] {
-        STACKS.with_borrow(|stacks| [stacks.used.len(), stacks.kept.len()])
+        STACKS.with_borrow(|stacks| {
+            let kept = stacks.0.iter().flatten().filter(|stack| stack.state == State::Kept);
+            [stacks.0.iter().flatten().count(), kept.count()]
+        })
+    }
+
+    /// Returns true if the page can be read.
+    fn is_readable(page: usize) -> bool {
+        let mut ends = [0; 2];
+        // SAFETY: the kernel reads the page, and refuses it if it cannot.
+        unsafe {
+            assert_eq!(libc::pipe(ends.as_mut_ptr()), 0);
+            let written = libc::write(ends[1], page as *const c_void, 1);
+            let _ = ends.map(|end| libc::close(end));
+            written == 1
+        }
     }
 
     #[test]
     fn a_stack_is_used_again_with_its_guard() {
         let (first, second) = (map(), map());
-        protect(first);
+        guard(first, PAGE);
         assert_eq!(counts(), [2, 0]);
         unmap(first);
-        assert_eq!((counts(), map()), ([1, 1], first));
-        let guards =
-            || STACKS.with_borrow(|stacks| stacks.used.iter().map(|s| s.guard).sum::<usize>());
-        assert_eq!(guards(), 4096);
-        protect(first);
-        protect(second);
-        assert_eq!(guards(), 2 * 4096);
+        assert_eq!((counts(), map(), counts()), ([2, 1], first, [2, 0]));
+        guard(first, PAGE);
+        assert!(!is_readable(first) && is_readable(first + PAGE) && is_readable(second));
         unmap(second);
+        assert_eq!(counts(), [1, 0], "a stack without a guard is not kept");
         unmap(first);
-        assert_eq!(counts(), [0, 2]);
+        assert_eq!(counts(), [1, 1]);
     }
 
     #[test]
-    fn more_stacks_than_are_kept_and_other_mappings_go_to_the_kernel() {
+    fn a_stack_that_is_changed_in_another_way_is_not_kept() {
+        let stack = map();
+        guard(stack, 2 * PAGE);
+        unmap(stack);
+        assert_eq!((map(), counts()), (stack, [1, 0]));
+        guard(stack, PAGE);
+        assert!(!is_readable(stack) && is_readable(stack + PAGE), "the larger guard is gone");
+        assert_eq!(counts(), [0, 0]);
+        unmap(stack);
+        let stack = map();
+        guard(stack, PAGE);
+        // SAFETY: nobody uses the stack.
+        unsafe { assert_eq!(libc::munmap((stack + PAGE) as *mut c_void, PAGE), 0) };
+        assert_eq!(counts(), [0, 0], "it has a hole");
+        unmap(stack);
+    }
+
+    #[test]
+    fn more_stacks_than_are_known_and_other_mappings_go_to_the_kernel() {
         let many: Vec<usize> = (0..MOST + 3).map(|_| map()).collect();
+        for &stack in &many {
+            guard(stack, PAGE);
+        }
+        assert_eq!(counts(), [MOST, 0]);
         many.into_iter().for_each(unmap);
-        assert_eq!(counts(), [0, MOST]);
+        assert_eq!(counts(), [MOST, MOST]);
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         // SAFETY: a new mapping, which nobody uses.
         unsafe {
-            let other = libc::mmap(null_mut(), 1 << 16, ACCESS, flags, -1, 0);
-            assert_eq!(counts(), [0, MOST]);
-            assert_eq!(libc::munmap(other, 1 << 16), 0);
-            assert_eq!(libc::munmap(other.wrapping_byte_add(1), 1 << 16), -1, "it is not aligned");
+            let other = libc::mmap(null_mut(), BYTES, ACCESS, flags, -1, 0);
+            assert_eq!(counts(), [MOST, MOST]);
+            assert_eq!(libc::munmap(other, BYTES), 0);
+            assert_eq!(libc::munmap(other.wrapping_byte_add(1), BYTES), -1, "it is not aligned");
         }
         assert_eq!(std::io::Error::last_os_error().raw_os_error(), Some(libc::EINVAL));
     }

@@ -2,10 +2,10 @@
 //! model check notices.
 //!
 //! `cargo mutation [PART]` runs the suites whose names contain `PART`, `cargo mutation 2/4` every
-//! fourth suite from the second, and `cargo mutation --list` lists the sites. The exit code is 0 if every site is killed or explained, otherwise 1. For bad
-//! usage the exit code is 2.
+//! fourth suite from the second, and `cargo mutation --list` lists the sites. The exit code is 0 if
+//! every site is killed or explained, otherwise 1. For bad usage the exit code is 2.
 
-use lockyard_check::mutation::{Report, run, suites, survivors::SURVIVORS};
+use lockyard_check::mutation::{Report, part, run, suites, survivors::SURVIVORS};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -14,19 +14,11 @@ fn main() -> ExitCode {
     let mut suites = suites::all();
     let parts: Vec<&String> = arguments.iter().filter(|a| *a != "--list").collect();
     if let Some(part) = parts.first() {
-        if let Some((first, of)) = share(part) {
-            let mut number = 0;
-            suites.retain(|_| {
-                number += 1;
-                number % of == first % of
-            });
-        } else {
-            suites.retain(|suite| suite.name.contains(part.as_str()));
-        }
+        part::keep(&mut suites, part);
         if suites.is_empty() || parts.len() > 1 {
             let names: Vec<&str> = suites::all().iter().map(|suite| suite.name).collect();
             eprintln!(
-                "mutation: give one part of a suite's name, or 1/4, 2/4, ..., or nothing; there are {}",
+                "mutation: give nothing, a share such as 2/4, or a part of a suite's name; there are {}",
                 names.join(", ")
             );
             return ExitCode::from(2);
@@ -56,13 +48,6 @@ fn main() -> ExitCode {
         }
     };
     finish(report, parts.is_empty())
-}
-
-/// Reads `2/4`: every fourth suite from the second.
-fn share(text: &str) -> Option<(usize, usize)> {
-    let (first, of) = text.split_once('/')?;
-    let (first, of) = (first.parse().ok()?, of.parse().ok()?);
-    (1..=of).contains(&first).then_some((first, of))
 }
 
 fn finish(mut report: Report, whole: bool) -> ExitCode {

@@ -2,6 +2,7 @@
 //! another, and the model checks must then fail. If none fails, the ordering is stronger than
 //! necessary, or is not covered.
 //!
+//! - [`part`]: a part of the suites.
 //! - [`suites`]: the table of primitives, with the programs that must notice.
 //! - [`survivors`]: the table of weakenings that no check can notice, with reasons.
 //! - [`reach`]: orderings in the sources that no program reaches.
@@ -11,6 +12,7 @@
 //! own check.
 
 mod mutant;
+pub mod part;
 pub mod reach;
 mod suite;
 pub mod suites;

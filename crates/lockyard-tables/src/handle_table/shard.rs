@@ -181,8 +181,9 @@ impl<H: HostWithSlots, C: Context> Shard<H, C> {
         self.with(|contents| contents.pop(slots))
     }
 
-    /// Takes a free slot from any of `shards`. If it returns `None`, then at one moment no shard had
-    /// one: every lock is held until all shards have been looked at. The caller holds the depot's.
+    /// Takes a free slot from any of `shards`. If it returns `None`, then at one moment no shard
+    /// had one: every lock is held until all shards have been looked at. The caller holds the
+    /// depot's.
     fn pop_any<T: Send, A: Access<H>>(shards: &[Self], slots: &Slots<T, A, H, C>) -> Option<u32> {
         let (first, rest) = shards.split_first()?;
         first.with(|contents| contents.pop(slots).or_else(|| Self::pop_any(rest, slots)))

@@ -4,7 +4,7 @@
 //!   index     0 .. 15   16 .. 47   48 .. 111   ...
 //!   page      0         1          2           k: 16 * 2^k slots
 //!
-//!   generation of a slot:   2 --insert--> 3 --remove--> 4 --insert--> 5 ...   odd: it has an object
+//!   generation of a slot:   2 --insert--> 3 --remove--> 4 --insert--> 5 ...   odd: has one
 //! ```
 //!
 //! A page lives as long as the table. A slot can therefore be examined with any handle, at any time

@@ -40,7 +40,7 @@ pub struct Usage {
     /// Number of slots that get no further object, because each had 2^31 - 2 objects (or vacant
     /// entries that were dropped).
     pub worn_out: usize,
-    /// Bytes of the table, its slots with the objects, and the records of its domain.
+    /// Bytes of the table, its shards, its slots with the objects, and the records of its domain.
     pub bytes: usize,
 }
 
@@ -190,9 +190,9 @@ impl<T: Send, A: Access<H>, H: HostWithSlots, C: Context> HandleTable<T, A, H, C
         any
     }
 
-    /// Drops every removed object that no reader has any more, whichever thread removed it; returns
-    /// the number of those that are not dropped yet: they wait for readers, or are being dropped.
-    /// Never waits for readers.
+    /// Drops the removed objects whose grace period is over, whichever thread removed them; returns
+    /// the number of those that are not dropped yet. These wait for readers (of any object: who
+    /// entered later delays them too), or are being dropped. Never waits for readers.
     ///
     /// A thread that removes many objects does the same for its own, once in 64 removals.
     pub fn collect(&self) -> usize {
@@ -216,8 +216,8 @@ impl<T: Send, A: Access<H>, H: HostWithSlots, C: Context> HandleTable<T, A, H, C
         self.shards().iter().map(Shard::waiting).sum()
     }
 
-    /// Number of objects, including [vacant entries](super::VacantEntry). A snapshot, exact while no
-    /// thread changes the table, and never above the limit.
+    /// Number of objects, including [vacant entries](super::VacantEntry). A snapshot, exact while
+    /// no thread changes the table, and never above the limit.
     pub fn len(&self) -> usize {
         let sum = self.shards().iter().map(Shard::len).fold(0, u64::wrapping_add);
         // The shards are read one after the other. An object that moves meanwhile from one that was

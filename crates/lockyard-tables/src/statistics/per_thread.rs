@@ -45,8 +45,8 @@ const LINE: usize = 64;
 /// [`Union`](Kind::Union).
 ///
 /// An interruption of an update that updates the same statistics may lose counts, unless the
-/// [`Context`] keeps it out. After a `take` the next reading may then wrap below zero. On a host whose slots are CPUs, the context must switch preemption
-/// off.
+/// [`Context`] keeps it out. After a `take` the next reading may then wrap below zero. On a host
+/// whose slots are CPUs, the context must switch preemption off.
 #[derive(Debug)]
 pub struct PerThread;
 

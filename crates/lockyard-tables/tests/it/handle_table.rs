@@ -364,7 +364,8 @@ fn a_place_is_found_wherever_it_is() {
     assert!(table.is_empty());
 }
 
-/// While one thread inserts and another removes, through different shards, a third reads the length.
+/// While one thread inserts and another removes, through different shards, a third reads the
+/// length.
 #[test]
 fn a_length_is_never_below_zero_or_above_the_limit() {
     const LIMIT: u32 = 4;
