@@ -8,7 +8,7 @@ use super::subject::{SubjectRole, SubjectRow, rows};
 use super::work::{Done, Load};
 use lockyard::Native;
 use lockyard::lock::{Adaptive, LaneLock, Queued};
-use lockyard_tables::handle_table::{Exclusive, Handle, HandleTable, Shared};
+use lockyard_tables::handle_table::{Access, Exclusive, Handle, HandleTable, Shared};
 use lockyard_tables::id_table::{self, IdTable, Rcu};
 use parking_lot::Mutex;
 use seize::Guard as _;
@@ -92,6 +92,17 @@ impl<const ADD: bool> LookUp for Ours<Rcu, true, ADD> {
     }
 }
 
+/// A handle table with objects, and their handles.
+type Filled<A> = (HandleTable<Object, A, Native>, Vec<Handle>);
+
+/// Returns a handle table with the objects of `load`.
+fn filled_handles<A: Access<Native>>(load: &Load) -> Result<Filled<A>, String> {
+    let table = HandleTable::default();
+    let insert = |n| table.insert(Object::numbered(n)).map_err(|_| FULL.to_owned());
+    let keys = (0..u64::from(load.objects)).map(insert).collect::<Result<_, _>>()?;
+    Ok((table, keys))
+}
+
 /// Our handle table, shared. `KEPT`: one guard for the whole session, quiescent after each look-up.
 struct Handles<const KEPT: bool>(HandleTable<Object, Shared, Native>);
 
@@ -99,9 +110,7 @@ impl<const KEPT: bool> LookUp for Handles<KEPT> {
     type Key = Handle;
 
     fn filled(load: &Load) -> Result<(Self, Vec<Handle>), String> {
-        let table = HandleTable::default();
-        let insert = |n| table.insert(Object::numbered(n)).map_err(|_| FULL.to_owned());
-        let keys = (0..u64::from(load.objects)).map(insert).collect::<Result<_, _>>()?;
+        let (table, keys) = filled_handles(load)?;
         Ok((Handles(table), keys))
     }
     #[inline(always)]
@@ -140,9 +149,7 @@ impl<K: LaneLock<Native>> LookUp for LockedHandles<K> {
     type Key = Handle;
 
     fn filled(load: &Load) -> Result<(Self, Vec<Handle>), String> {
-        let table = HandleTable::default();
-        let insert = |n| table.insert(Object::numbered(n)).map_err(|_| FULL.to_owned());
-        let keys = (0..u64::from(load.objects)).map(insert).collect::<Result<_, _>>()?;
+        let (table, keys) = filled_handles(load)?;
         Ok((LockedHandles(table), keys))
     }
     #[inline(always)]

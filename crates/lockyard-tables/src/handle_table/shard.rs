@@ -107,9 +107,7 @@ impl Contents {
             fresh
         })
     }
-}
 
-impl Contents {
     /// Takes the oldest closed chain if its readers have left. It still counts as removed.
     fn take_passed<H: HostWithSlots, C: Context>(
         &mut self,
