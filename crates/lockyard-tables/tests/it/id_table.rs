@@ -14,18 +14,8 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::thread;
 
 use crate::support::failing::Failing;
+use crate::support::{NoPreemption, OFF, Random, Witness};
 type Counted = crate::support::Counted<0>;
-
-/// A fixed sequence of numbers.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: u64) -> u64 {
-        self.0 =
-            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % n
-    }
-}
 
 /// Returns the lowest number that is not a key.
 fn lowest_free<T>(model: &BTreeMap<u32, T>) -> u32 {
@@ -366,24 +356,6 @@ fn it_is_a_static_as_well() {
 
 #[test]
 fn what_a_context_switches_off_is_off_while_any_lock_or_guard_of_the_table_is_held() {
-    thread_local!(static OFF: std::cell::Cell<u32> = const { std::cell::Cell::new(0) });
-    struct NoPreemption;
-    impl Context for NoPreemption {
-        type State = ();
-        fn enter() {
-            OFF.set(OFF.get() + 1);
-        }
-        fn leave((): ()) {
-            OFF.set(OFF.get() - 1);
-        }
-    }
-    /// A value whose destructor checks that no lock is held.
-    struct Witness;
-    impl Drop for Witness {
-        fn drop(&mut self) {
-            assert_eq!(OFF.get(), 0, "objects are dropped outside all locks");
-        }
-    }
     fn check<V: Variant>(of_an_entry: u32) {
         let table = IdTable::<Witness, V, Native, NoPreemption>::new();
         for round in 0..3 {

@@ -1,5 +1,5 @@
-//! A host that counts the bytes in use, with one account for each test file, and helpers shared
-//! with the tests of the locks.
+//! A host that counts the bytes in use, with one account for each test file, what the files of
+//! tests share, and helpers shared with the tests of the locks.
 
 #[cfg(feature = "hooks")]
 #[path = "../../../lockyard/tests/it/support/between.rs"]
@@ -11,8 +11,10 @@ pub(crate) mod failing;
 mod traits;
 
 use failing::Failing;
+use lockyard::Context;
 use lockyard::platform::{Host, HostWithSlots};
 use std::alloc::Layout;
+use std::cell::Cell;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -63,3 +65,41 @@ unsafe impl<const ACCOUNT: usize> Host for Counted<ACCOUNT> {
 }
 
 impl<const ACCOUNT: usize> HostWithSlots for Counted<ACCOUNT> {}
+
+/// A fixed sequence of numbers.
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn below(&mut self, n: u64) -> u64 {
+        self.0 =
+            self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % n
+    }
+}
+
+thread_local! {
+    /// Number of places that keep [`NoPreemption`] off in this thread.
+    pub(crate) static OFF: Cell<u32> = const { Cell::new(0) };
+}
+
+/// A context that counts in [`OFF`].
+pub(crate) struct NoPreemption;
+
+impl Context for NoPreemption {
+    type State = ();
+    fn enter() {
+        OFF.set(OFF.get() + 1);
+    }
+    fn leave((): ()) {
+        OFF.set(OFF.get() - 1);
+    }
+}
+
+/// A value whose destructor checks that no lock is held.
+pub(crate) struct Witness;
+
+impl Drop for Witness {
+    fn drop(&mut self) {
+        assert_eq!(OFF.get(), 0, "objects are dropped outside all locks");
+    }
+}
