@@ -443,8 +443,9 @@ typedef struct ly_buf_t {
 } ly_buf_t;
 
 /**
- * Function that is called with `false` before a function of the program runs, and with `true`
- * after it has made something that other threads get.
+ * Function that is called with `false` before a function of the program runs or memory is freed,
+ * and with `true` after a function of the program or the library has made something that other
+ * threads get.
  */
 typedef void (*ly_hook_fn_)(void *address, bool is_after);
 
@@ -1459,7 +1460,7 @@ void ly_buf_release(struct ly_buf_t *buf) LY_NOEXCEPT;
 
 /**
  * Only for this header, under the thread sanitizer: sets a function that is called around
- * functions of the program. Returns the address that it gets. Cost: one store.
+ * functions of the program and allocations. Returns the address that it gets. Cost: one store.
  *
  * Requires: `hook` may be called at any time, in any thread.
  */

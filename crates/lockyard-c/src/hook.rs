@@ -1,11 +1,16 @@
 //! A function that the header sets under the thread sanitizer, called around functions of the
-//! program. The sanitizer does not see the library, so the header tells it what is ordered.
+//! program, and around the library's own allocations. The sanitizer does not see the library, so
+//! the header tells it what is ordered. It does see `malloc` and `free`: one call of the library
+//! may free memory that another thread allocated after the call began.
 
+use core::alloc::{GlobalAlloc, Layout};
 use core::ffi::c_void;
 use core::sync::atomic::{AtomicPtr, Ordering};
+use std::alloc::System;
 
-/// Function that is called with `false` before a function of the program runs, and with `true`
-/// after it has made something that other threads get.
+/// Function that is called with `false` before a function of the program runs or memory is freed,
+/// and with `true` after a function of the program or the library has made something that other
+/// threads get.
 pub type ly_hook_fn_ = Option<unsafe extern "C" fn(address: *mut c_void, is_after: bool)>;
 
 /// The function, or null.
@@ -17,7 +22,7 @@ fn address() -> *mut c_void {
 }
 
 /// Only for this header, under the thread sanitizer: sets a function that is called around
-/// functions of the program. Returns the address that it gets. Cost: one store.
+/// functions of the program and allocations. Returns the address that it gets. Cost: one store.
 ///
 /// # Safety
 ///
@@ -42,5 +47,43 @@ pub(crate) fn call(is_after: bool) {
         };
         // SAFETY: the promise of the caller of `ly_hook_`.
         unsafe { hook(address(), is_after) };
+    }
+}
+
+/// The system's allocator. Tells the sanitizer that each memory block is freed after it was
+/// allocated. Cost, beside the system's: a load and a branch.
+struct Ordered;
+
+#[global_allocator]
+static ALLOCATOR: Ordered = Ordered;
+
+// SAFETY: the system's allocator does all of it.
+unsafe impl GlobalAlloc for Ordered {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        let block = unsafe { System.alloc(layout) };
+        call(true);
+        block
+    }
+
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        // SAFETY: the caller's promise.
+        let block = unsafe { System.alloc_zeroed(layout) };
+        call(true);
+        block
+    }
+
+    unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        call(false);
+        // SAFETY: the caller's promise.
+        let block = unsafe { System.realloc(block, layout, size) };
+        call(true);
+        block
+    }
+
+    unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
+        call(false);
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(block, layout) };
     }
 }

@@ -377,7 +377,8 @@ int main(void) {
   reclamation();
   counters();
   identifiers();
-  connections();
+  /* Again and again: one thread must free what another made during the same call. */
+  for (int i = 0; i < 20; i++) connections();
   buffers();
   printf("lockref pageref reclaim stats ids conns bufs\n");
   return 0;
