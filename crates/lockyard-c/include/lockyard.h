@@ -1481,8 +1481,8 @@ void *ly_hook_(ly_hook_fn_ hook) LY_NOEXCEPT;
 #ifdef LY_THREAD_SANITIZER
 /*
  * What the thread sanitizer must know: which calls take and release a lock, and which calls order
- * memory. Tables and domains count as one object, so a race between two of them may be missed; none
- * is invented.
+ * memory. Tables, domains and all memory that the library allocates count as one object, so a race
+ * between two of them may be missed; none is invented.
  */
 #include <sanitizer/tsan_interface.h>
 
@@ -1647,7 +1647,8 @@ static inline void ly_tsan_pageref_unfreeze(ly_pageref_t *pageref,
 
 /*
  * Tables and domains: each call, and each function that they call, orders one address. A call does
- * so on both sides, because the sanitizer sees what the library itself allocates and frees.
+ * so on both sides. The sanitizer sees what the library itself allocates and frees, so the library
+ * orders that too, by the same hook.
  */
 static inline void ly_tsan_hook_(void *address, bool is_after) LY_NOEXCEPT {
   if (is_after) {

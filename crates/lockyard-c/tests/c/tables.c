@@ -377,7 +377,7 @@ int main(void) {
   reclamation();
   counters();
   identifiers();
-  /* Again and again: one thread must free what another made during the same call. */
+  /* Again and again: only sometimes a call frees what another thread made meanwhile. */
   for (int i = 0; i < 20; i++) connections();
   buffers();
   printf("lockref pageref reclaim stats ids conns bufs\n");
