@@ -82,6 +82,7 @@ pub(crate) enum Allowed {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum TableKind {
     IdTable,
+    HandleTable,
     Statistics,
     ConnectionTable,
     BufferCache,

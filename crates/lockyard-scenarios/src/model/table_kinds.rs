@@ -10,7 +10,7 @@ use lockyard_tables::connections::Bits;
 pub(crate) const MOST_RECORDS: usize = 256;
 
 /// The kinds of tables.
-const ROWS: [&Row; 4] = [&ID_TABLE, &STATISTICS, &CONNECTION_TABLE, &BUFFER_CACHE];
+const ROWS: [&Row; 5] = [&ID_TABLE, &HANDLE_TABLE, &STATISTICS, &CONNECTION_TABLE, &BUFFER_CACHE];
 
 impl Table {
     /// The names of the kinds of tables.
@@ -43,6 +43,29 @@ const ID_TABLE: Row = Row {
     ],
     entries: |table| table.number("entries"),
     bytes: |table| table.number("entries") as usize * ID_BYTES,
+};
+
+/// Bytes of a slot with its object, rounded up, in pages of which half may be unused.
+const HANDLE_BYTES: usize = 2 * 128;
+/// Bytes of the shards, and of the places of removed objects that wait (192 a shard), of free ones
+/// (127) and of fresh ones (32).
+const HANDLES_BYTES: usize = 4096 + 16 * (192 + 127 + 32) * HANDLE_BYTES;
+
+const HANDLE_TABLE: Row = Row {
+    kind: TableKind::HandleTable,
+    name: "handle-table",
+    settings: &[
+        Setting { name: "access", allowed: Allowed::Names(&["shared", "exclusive"]), default: 0 },
+        Setting { name: "entries", allowed: Allowed::Numbers(1, 1 << 20), default: 1024 },
+    ],
+    operations: &[
+        TableOperation::LookUp,
+        TableOperation::Update,
+        TableOperation::Insert,
+        TableOperation::Remove,
+    ],
+    entries: |table| table.number("entries"),
+    bytes: |table| HANDLES_BYTES + table.number("entries") as usize * HANDLE_BYTES,
 };
 
 const STATISTICS: Row = Row {

@@ -6,7 +6,7 @@ use lockyard_scenarios::{Prepared, Script};
 /// Settings of the connection table.
 const CONNECTIONS: &str = "bits = 4, connections = 200";
 
-/// Returns a script with three kinds of tables, `steps`, and a variant for each element of `sets`.
+/// Returns a script with four kinds of tables, `steps`, and a variant for each element of `sets`.
 fn script(steps: &str, sets: &[&str]) -> String {
     let variants: Vec<String> = sets
         .iter()
@@ -25,6 +25,7 @@ objects = [
     {{ name = "flows", kind = "statistics", with = {{ entries = 3 }}, line = "b" }},
     {{ name = "connections", kind = "connection-table", with = {{ {CONNECTIONS} }}, line = "c" }},
     {{ name = "word", kind = "word", line = "d" }},
+    {{ name = "handles", kind = "handle-table", with = {{ entries = 64 }}, line = "e" }},
 ]
 steps = [{steps}]
 variants = [{}]
@@ -35,8 +36,8 @@ order = "siblings-last"
     )
 }
 
-const STEPS_LINE: usize = 13;
-const VARIANTS_LINE: usize = 14;
+const STEPS_LINE: usize = 14;
+const VARIANTS_LINE: usize = 15;
 
 fn error_at(line: usize, text: &str) -> String {
     let error = Script::parse("s.toml", text).expect_err("it is broken").to_string();
@@ -114,6 +115,10 @@ fn a_wrong_setting_says_what_is_allowed() {
             r#"{ object = "ids", with = { variant = 3 } }"#,
             "`variant` must be a name; allowed: rcu, locked",
         ),
+        (
+            r#"{ object = "handles", with = { access = "both" } }"#,
+            "there is no `access` `both`; allowed: shared, exclusive",
+        ),
         (r#"{ object = "ids", with = { entries = 0 } }"#, "`entries` is 0; allowed: 1 to 1048576"),
         (
             r#"{ object = "ids", with = { entries = -1 } }"#,
@@ -159,9 +164,15 @@ const EVERYTHING: &str = r#"
 { do = "look-up", object = "connections", key = "random" },
 { do = "insert", object = "connections" },
 { do = "look-up", object = "connections", key = "inserted" },
-{ do = "remove", object = "connections" }"#;
+{ do = "remove", object = "connections" },
+{ do = "look-up", object = "handles" },
+{ do = "update", object = "handles", key = "random" },
+{ do = "insert", object = "handles" },
+{ do = "update", object = "handles", key = "inserted" },
+{ do = "look-up", object = "handles", key = "inserted" },
+{ do = "remove", object = "handles" }"#;
 
-/// The settings of all three tables in each variant.
+/// The settings of the tables in each variant.
 const SETS: &[&str] = &[
     r#"
     { object = "ids", with = { variant = "rcu" } },
@@ -170,6 +181,7 @@ const SETS: &[&str] = &[
     r#"
     { object = "ids", with = { variant = "locked" } },
     { object = "flows", with = { variant = "per-cpu", cpus = "16" } },
+    { object = "handles", with = { access = "exclusive" } },
     { object = "connections", with = { variant = "locked" } }"#,
     r#"{ object = "flows", with = { variant = "shared" } }"#,
     r#"{ object = "flows", with = { variant = "per-cpu", cpus = "64" } }"#,
@@ -231,6 +243,24 @@ fn look_ups_without_the_tables_lock_do_not_wait_for_each_other() {
     );
     assert!(rcu < 1.2, "{rcu}");
     assert!(locked > 8.0, "{locked}");
+}
+
+/// All tasks look one object up. Readers in place write nothing that others use; an exclusive
+/// object's lock is handed from one to the next.
+#[test]
+fn look_ups_of_one_object_in_place_do_not_wait_for_each_other() {
+    let steps = r#"{ do = "work", ns = 150.0 }, { do = "look-up", object = "handles" }"#;
+    let sets = [
+        r#"{ object = "handles", with = { entries = 1 } }"#,
+        r#"{ object = "handles", with = { entries = 1, access = "exclusive" } }"#,
+    ];
+    let script = Script::parse("s.toml", &script(steps, &sets)).expect("it is valid");
+    let cycles = |variant, tasks| simulated(&script, variant, tasks, 500, 1).cycles as f64;
+    let (shared, exclusive) =
+        (cycles("v0", 16) / cycles("v0", 1), cycles("v1", 16) / cycles("v1", 1));
+    println!("16 tasks take {shared:.2} times as long as one in place, {exclusive:.1} exclusively");
+    assert!(shared < 1.2, "{shared}");
+    assert!(exclusive > 8.0, "{exclusive}");
 }
 
 #[test]

@@ -4,13 +4,36 @@
 pub(crate) mod folders;
 pub(crate) mod outcomes;
 
+use std::ffi::{OsStr, OsString};
 use std::ops::Range;
 use std::process::{Command, Output};
 
 /// Returns the command with its arguments. Its output is UTF-8 in very wide lines, independent of
 /// the test's terminal and locale. `screens.rs` tests other settings.
 pub(crate) fn command(arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lockyard"));
+    command_in(env!("CARGO_BIN_EXE_lockyard").as_ref(), arguments)
+}
+
+/// Returns the command's file: the optimised one that
+/// `LOCKYARD_OPTIMISED` names, or else the one that was
+/// built with the tests. Tests that simulate much use it. All others use the latter, which checks
+/// for overflow.
+pub(crate) fn optimised_file() -> OsString {
+    std::env::var_os("LOCKYARD_OPTIMISED").unwrap_or_else(|| env!("CARGO_BIN_EXE_lockyard").into())
+}
+
+/// Returns what [`command`] returns, of the [optimised file](optimised_file).
+pub(crate) fn optimised_command(arguments: &[&str]) -> Command {
+    command_in(&optimised_file(), arguments)
+}
+
+/// Runs the [optimised command](optimised_command) to its end.
+pub(crate) fn optimised(arguments: &[&str]) -> Output {
+    optimised_command(arguments).output().expect("the command runs")
+}
+
+fn command_in(file: &OsStr, arguments: &[&str]) -> Command {
+    let mut command = Command::new(file);
     command.args(arguments).env("LC_ALL", "C.UTF-8").env("COLUMNS", "1000");
     command.env_remove("TERM");
     command

@@ -6,6 +6,7 @@
 
 mod buffers;
 mod connections;
+mod handle_table;
 mod id_table;
 mod statistics;
 mod table_object;
@@ -55,6 +56,7 @@ macro_rules! tables {
 
 tables! {
     IdTable: id_table::Identifiers,
+    HandleTable: handle_table::Handles,
     Statistics: statistics::Records,
     ConnectionTable: connections::Connections,
     BufferCache: buffers::Buffers,
