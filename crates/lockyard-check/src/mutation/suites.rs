@@ -383,7 +383,7 @@ fn keyed_table() -> Vec<Check> {
 /// Returns the checks of a buffer cache whose look-ups take no lock. Other suites check the
 /// orderings of its locks, lockrefs and domain.
 fn buffer_cache() -> Vec<Check> {
-    use BufferOp::{Get, GetFailing, LookUp, Remove};
+    use BufferOp::{Get, GetFailing, LookUp, Remove, Visit};
     type Index = buffers::WideHash<0, TestAndSet>;
     type Switches = buffers::With<buffers::OnMiss, buffers::Outside, buffers::ReferencedBit, Index>;
     type Of<const THERE: usize> = BufferProgram<Switches, Host, THERE>;
@@ -395,6 +395,7 @@ fn buffer_cache() -> Vec<Check> {
         check::<Of<3>>(&[LookUp(0), Get(3)], Bounds::preemptions(2)),
         check::<Of<2>>(&[LookUp(0), Get(2), Get(3)], Bounds::preemptions(2)),
         check::<Of<1>>(&[LookUp(1), Get(1), Remove(0)], Bounds::preemptions(2)),
+        check::<Of<1>>(&[Visit, Get(2)], Bounds::preemptions(2)),
     ]
 }
 

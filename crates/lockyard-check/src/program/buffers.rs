@@ -28,9 +28,11 @@ pub enum BufferOp {
     GetRemove(usize),
     /// Reclaims one buffer.
     Reclaim,
+    /// Visits all buffers.
+    Visit,
 }
 
-use BufferOp::{Get, GetFailing, GetRemove, LookUp, Reclaim, Remove};
+use BufferOp::{Get, GetFailing, GetRemove, LookUp, Reclaim, Remove, Visit};
 
 impl BufferOp {
     /// Returns true if the operation may remove buffer `k`.
@@ -149,6 +151,24 @@ impl<S: Switches<H>, H: HostWithSlots, const THERE: usize> BufferProgram<S, H, T
         self.look_at(k, &got);
         Some(got)
     }
+
+    fn visit(&self, thread: usize) {
+        let mut visits = [0_usize; KEYS];
+        let visited = self.cache.for_each(|buffer| {
+            let k = (0..KEYS).find(|&k| *buffer.key() == key(k)).expect("there are no other keys");
+            self.look_at(k, buffer);
+            visits[k] += 1;
+        });
+        visited.expect("there is memory");
+        for (k, &visits) in visits.iter().enumerate() {
+            let must = k < THERE && !self.ops.iter().any(|op| op.may_remove(k));
+            let fills = |op: &BufferOp| matches!(op, Get(of) | GetRemove(of) if *of == k);
+            let may = k < THERE || self.ops.iter().any(fills);
+            let holds = usize::from(must) <= visits && visits <= usize::from(may);
+            assert!(holds, "{COUNT}buffer {k} was visited {visits} times");
+        }
+        self.seen.note(thread, visits.iter().sum::<usize>() as i64);
+    }
 }
 
 impl<S: Switches<H>, H: HostWithSlots, const THERE: usize> Program for BufferProgram<S, H, THERE> {
@@ -211,6 +231,7 @@ impl<S: Switches<H>, H: HostWithSlots, const THERE: usize> Program for BufferPro
                 self.seen.note(thread, reclaimed);
                 self.reclaimed.fetch_add(reclaimed, Plain::Relaxed);
             }
+            Visit => self.visit(thread),
         }
     }
 

@@ -256,7 +256,7 @@ macro_rules! connections {
     };
 }
 
-const BUFFER_OPS: [BufferOp; 9] = [
+const BUFFER_OPS: [BufferOp; 10] = [
     BufferOp::LookUp(0),
     BufferOp::LookUp(1),
     BufferOp::Get(2),
@@ -266,6 +266,7 @@ const BUFFER_OPS: [BufferOp; 9] = [
     BufferOp::Remove(1),
     BufferOp::Remove(2),
     BufferOp::Reclaim,
+    BufferOp::Visit,
 ];
 
 macro_rules! buffers {

@@ -12,7 +12,7 @@ use lockyard_check::explore::{Bounds, explore};
 use lockyard_check::hooks::{NoFault, Scripted, Watched};
 use lockyard_check::matrix::{check_pairs, must_hold};
 use lockyard_check::program::BufferOp::{
-    self, Get, GetFailing, GetRemove, LookUp, Reclaim, Remove,
+    self, Get, GetFailing, GetRemove, LookUp, Reclaim, Remove, Visit,
 };
 use lockyard_check::program::BufferProgram;
 use lockyard_check::ration::{self, Rationed};
@@ -30,7 +30,7 @@ type Old = With<EveryCall, UnderLock, MoveToFront, FixedHash<0, TestAndSet>>;
 type Tree = With<OnMiss, Outside, MoveToFront, TreePerGroup<TestAndSet>>;
 
 /// The checked operations. Buffers 0 and 1 are in the cache at first, and buffer 2 is not.
-const OPS: [BufferOp; 9] = [
+const OPS: [BufferOp; 10] = [
     LookUp(0),
     LookUp(1),
     Get(2),
@@ -40,11 +40,12 @@ const OPS: [BufferOp; 9] = [
     Remove(1),
     Remove(2),
     Reclaim,
+    Visit,
 ];
 
 fn reason(a: BufferOp, b: BufferOp) -> Option<&'static str> {
-    let looks = |op| matches!(op, LookUp(_));
-    (looks(a) && looks(b)).then_some("look-ups change nothing but counts of references")
+    let looks = |op| matches!(op, LookUp(_) | Visit);
+    (looks(a) && looks(b)).then_some("look-ups and visits change nothing but counts of references")
 }
 
 fn all_pairs<S: Switches<Model>>(title: &str, preemptions: usize) {
@@ -77,6 +78,9 @@ fn three_threads_hold() {
         [GetFailing(2), LookUp(2), Remove(2)],
         [LookUp(0), Remove(0), Reclaim],
         [LookUp(1), Remove(0), Get(2)],
+        [Visit, Remove(0), Get(2)],
+        // The visitor has room for three buffers, and then finds four.
+        [Visit, Get(2), Get(3)],
     ] {
         must_hold::<BufferProgram<Wide, Model, 2>>("buffers, wide-hash", &ops, bounds);
     }
@@ -182,6 +186,8 @@ fn whichever_allocation_fails<S: Switches<Hooked<Native, Rationed>>>(least: u64)
             let found = (0..=block).filter(|&b| cache.look_up(Key::new(0, b)).is_some());
             assert_eq!(found.count(), cache.len());
         }
+        let visited = cache.for_each(|buffer| assert!(buffer.is_cached()));
+        refused += u64::from(visited.is_err());
         assert!(cache.reclaim(5) <= 5);
         drop(cache);
         assert_eq!(ration::bytes(), 0, "nothing leaks");
@@ -213,6 +219,7 @@ fn in_any_order<S: Switches<Simulated> + Switches<Threads>>(title: &str) {
         [LookUp(0), Remove(0), Get(0), Get(2)],
         [Get(2), GetFailing(2), Get(2), Remove(2)],
         [Get(3), GetRemove(2), Reclaim, LookUp(1)],
+        [Visit, Get(2), Reclaim, Remove(0)],
     ] {
         let found = simulated::<BufferProgram<S, Simulated, 2>>(&ops, 30, 5);
         assert!(found.caught.is_none(), "{title} {ops:?}: {found:?}");

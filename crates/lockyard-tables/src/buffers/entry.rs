@@ -276,6 +276,17 @@ impl<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<Q, T, K, H, C>
         }
     }
 
+    /// Returns true if the buffer has its value. Does not wait. Acquire.
+    ///
+    /// # Safety
+    ///
+    /// As [`live`](Self::live).
+    pub(super) unsafe fn is_filled(&self) -> bool {
+        // Acquire: pairs with the release in `end_filling`.
+        // SAFETY: the caller's promise.
+        unsafe { self.live() }.state.load(Ordering::Acquire) & READY != 0
+    }
+
     /// Waits while the buffer is being filled; returns true if it has its value.
     ///
     /// # Safety

@@ -38,6 +38,8 @@
 //! - **Miss**: an allocation, a read-modify-write of the number of buffers, the shard's lock; the
 //!   filling.
 //! - **Removal**: the shard's lock.
+//! - **Visiting all buffers**: an allocation and a lock for each shard, a compare-exchange for each
+//!   buffer, and another when its reference is dropped.
 //! - **Reclaim**: a shard's lock for every 16 buffers examined, a locked instruction for each
 //!   buffer taken.
 //! - **Growth**: an occasional allocation by a thread that inserts; nobody waits for it.
@@ -97,6 +99,7 @@ mod sealed;
 mod shard;
 mod switches;
 mod tree;
+mod visit;
 mod wanted;
 
 pub use buffer::Buffer;

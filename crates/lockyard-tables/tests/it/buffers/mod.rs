@@ -8,6 +8,7 @@ mod keys;
 mod model;
 mod races;
 mod threads;
+mod visit;
 
 use lockyard::Native;
 use lockyard_tables::buffers::{
