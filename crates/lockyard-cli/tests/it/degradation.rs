@@ -1,6 +1,6 @@
 //! Published, predicted and measured samples, through the real command.
 
-use crate::support::lockyard;
+use crate::support::optimised as lockyard;
 use serde_json::Value;
 
 fn json(arguments: &[&str]) -> Value {

@@ -1,6 +1,6 @@
 //! Help: every command has it, it fits the screen, and its examples work as printed.
 
-use crate::support::{command, folders::directory, lockyard, text};
+use crate::support::{command, folders::directory, lockyard, optimised_file, text};
 use std::collections::HashSet;
 use std::process::Command;
 
@@ -63,10 +63,10 @@ fn every_command_has_examples_and_they_work() {
     let directory = directory("help", "examples");
     let old = directory.join("old");
     let new = directory.join("new");
-    let itself = env!("CARGO_BIN_EXE_lockyard");
+    let itself = optimised_file();
     for program in [&old, &new] {
         std::fs::create_dir(program).expect("there is room");
-        std::os::unix::fs::symlink(itself, program.join("lockyard")).expect("there is room");
+        std::os::unix::fs::symlink(&itself, program.join("lockyard")).expect("there is room");
     }
     let rows = lockyard(&["predict", "page-ref", "-m", "zen4-7840u", "-t", "1,2", "-f", "json"]);
     for name in ["before.json", "after.json"] {

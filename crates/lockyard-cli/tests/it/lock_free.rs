@@ -1,13 +1,13 @@
 //! The examples of algorithms without locks: they are predicted and measured, and say how many
 //! compare-exchanges fail.
 
-use crate::support::lockyard;
+use crate::support::optimised;
 use serde_json::Value;
 
 const EXAMPLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/lock-free/");
 
 fn json(arguments: &[&str]) -> Value {
-    crate::support::outcomes::json(&lockyard(&[arguments, &["--format", "json"]].concat()))
+    crate::support::outcomes::json(&optimised(&[arguments, &["--format", "json"]].concat()))
 }
 
 /// Returns the failed compare-exchanges an operation of each row.
@@ -54,7 +54,7 @@ fn the_examples_without_locks_are_predicted_and_measured() {
 fn an_explanation_says_how_many_compare_exchanges_fail() {
     let path = format!("{EXAMPLES}counter.toml");
     let arguments = ["predict", &path, "-m", "cascade-lake-2s24c2t", "-t", "24", "--explain"];
-    let output = lockyard(&arguments);
+    let output = optimised(&arguments);
     let text = String::from_utf8_lossy(&output.stdout);
     let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(words.contains("Failed compare-exchanges dominate: "), "{text}");

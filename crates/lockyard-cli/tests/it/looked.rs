@@ -1,11 +1,11 @@
 //! Observations that `lockyard measure` reports in addition to figures, and the laws that `--fit`
 //! finds. No test here asserts a speed.
 
-use crate::support::{lockyard, text};
+use crate::support::{lockyard, optimised, text};
 use serde_json::Value;
 
 fn printed(arguments: &[&str]) -> String {
-    let output = lockyard(arguments);
+    let output = optimised(arguments);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     text(&output.stdout)
 }

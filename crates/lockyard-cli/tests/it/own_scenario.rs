@@ -2,7 +2,7 @@
 //! standard input, ranges of threads, several machines.
 
 use crate::support::folders::directory;
-use crate::support::{command, lockyard, text};
+use crate::support::{command, lockyard, optimised, text};
 use serde_json::Value;
 use std::io::Write;
 use std::process::{Output, Stdio};
@@ -112,7 +112,7 @@ fn broken_standard_input_is_refused() {
 #[test]
 fn ranges_of_threads_are_each_number_once() {
     let arguments = ["predict", "page-ref", "-m", CLX, "-t", "1-3,2,8-20:8", "-v", "xadd"];
-    let predicted = json(&lockyard(&[&arguments[..], &["-f", "json"]].concat()));
+    let predicted = json(&optimised(&[&arguments[..], &["-f", "json"]].concat()));
     let rows = predicted["rows"].as_array().expect("rows");
     let threads: Vec<u64> = rows.iter().filter_map(|row| row["threads"].as_u64()).collect();
     assert_eq!(threads, [1, 2, 3, 8, 16, 20]);
@@ -123,7 +123,7 @@ fn several_machines_give_the_rows_of_each() {
     let rows = |machines: &[&str]| {
         let mut arguments = vec!["predict", "page-ref", "-t", "1,2", "-v", "xadd", "-f", "json"];
         machines.iter().for_each(|machine| arguments.extend(["-m", machine]));
-        json(&lockyard(&arguments))["rows"].as_array().expect("rows").clone()
+        json(&optimised(&arguments))["rows"].as_array().expect("rows").clone()
     };
     let (zen, clx) = (rows(&["zen4-7840u"]), rows(&[CLX]));
     let apart = [zen, clx].concat();

@@ -1,24 +1,18 @@
 //! Results, through the real command: a row for each published figure, and the same bytes on any
 //! host.
 
-use crate::support::lockyard;
+use crate::support::{lockyard, optimised_file};
 use lockyard_lab::reproduce;
 use lockyard_predict::evidence::{self, Kind, System};
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::process::Command;
-
-/// Returns the command's file: the optimised one that `LOCKYARD` names, or the one that was built
-/// with the tests, which takes minutes for all tables.
-fn optimised() -> OsString {
-    std::env::var_os("LOCKYARD").unwrap_or_else(|| env!("CARGO_BIN_EXE_lockyard").into())
-}
 
 /// Returns the results of all tables: those in the file that `LOCKYARD_RESULTS` names, or new ones.
 fn all_results() -> serde_json::Value {
     let text = match std::env::var_os("LOCKYARD_RESULTS") {
         Some(file) => std::fs::read_to_string(file).expect("the file is there"),
-        None => printed(&mut reproduction(&optimised(), &[])),
+        None => printed(&mut reproduction(&optimised_file(), &[])),
     };
     serde_json::from_str(&text).expect("it is JSON")
 }
@@ -119,7 +113,7 @@ fn every_published_cell_has_one_row_with_one_status() {
 #[test]
 #[ignore = "simulates all tables: .ci/run runs it with the optimised command"]
 fn the_summary_of_all_tables_is_one_screen() {
-    let mut command = Command::new(optimised());
+    let mut command = Command::new(optimised_file());
     command.args(["reproduce", "--no-measure"]).env("COLUMNS", "80").env("LC_ALL", "C.UTF-8");
     let text = printed(command.env_remove("TERM"));
     assert!(text.lines().count() <= 60, "{text}");
@@ -207,20 +201,20 @@ fn the_errors_that_predict_states_are_those_of_all_tables() {
 #[ignore = "simulates all mechanisms twice: .ci/run runs it with the optimised command"]
 fn results_are_the_same_bytes_whatever_the_host_does() {
     let arguments = |jobs| [&WITH_ALL_MECHANISMS[..], &["--jobs", jobs]].concat();
-    let one = printed(&mut reproduction(&optimised(), &arguments("1")));
+    let one = printed(&mut reproduction(&optimised_file(), &arguments("1")));
     // Switch off address randomisation where the system allows it.
     let fixed = Command::new("setarch").args(["-R", "true"]).status();
     let mut other = match fixed {
         Ok(status) if status.success() => {
             let mut command = Command::new("setarch");
-            command.arg("-R").arg(optimised());
+            command.arg("-R").arg(optimised_file());
             command.args(["reproduce", "--no-measure", "--format", "json"]);
             command.args(arguments("2"));
             command
         }
         _ => {
             lockyard_testing::skip!("address randomisation cannot be switched off here");
-            reproduction(&optimised(), &arguments("2"))
+            reproduction(&optimised_file(), &arguments("2"))
         }
     };
     // Imitate another allocator: fill freed and new memory, and map small blocks.

@@ -32,37 +32,39 @@ fn compile() -> Result<String, String> {
             "the listings are of the toolchain in rust-toolchain.toml, not {version}"
         ));
     }
-    let target = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("listings");
+    // The dependencies are those of an optimised build in the same folder.
+    let target = target_folder();
     let output = Command::new(env!("CARGO"))
+        .args(["rustc", "--offline", "--locked", "--release", "-p", "lockyard-peers", "--lib"])
+        .args(["--config", "profile.release.package.lockyard-peers.codegen-units=1"])
         .args([
-            "rustc",
-            "--offline",
-            "--locked",
-            "--release",
-            "-p",
-            "lockyard-peers",
-            "--lib",
+            "--message-format",
+            "json",
             "--",
+            "--emit",
+            "asm",
+            "-C",
+            "llvm-args=-x86-asm-syntax=intel",
         ])
-        .args(["--emit", "asm", "-C", "llvm-args=-x86-asm-syntax=intel", "-C", "target-cpu=x86-64"])
+        .args(["-C", "target-cpu=x86-64"])
         .current_dir(&root)
         .env("CARGO_TARGET_DIR", &target)
-        .env("CARGO_PROFILE_RELEASE_DEBUG", "0")
-        .env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "1")
         .env_remove("RUSTFLAGS")
         .output()
         .expect("cargo runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let newest = std::fs::read_dir(target.join("release/deps"))
-        .expect("cargo made it")
-        .filter_map(|entry| Some(entry.ok()?.path()))
-        .filter(|path| {
-            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            name.starts_with("lockyard_peers-") && name.ends_with(".s")
-        })
-        .max_by_key(|path| path.metadata().and_then(|m| m.modified()).ok())
-        .expect("the assembly was asked for");
-    Ok(std::fs::read_to_string(newest).expect("it is there"))
+    // Builds with other options have other names in the same folder.
+    let said = String::from_utf8_lossy(&output.stdout);
+    let (_, name) = said.rsplit_once("/liblockyard_peers-").expect("cargo names what it made");
+    let (name, _) = name.split_once('.').expect("it is a file");
+    let listing = target.join(format!("release/deps/lockyard_peers-{name}.s"));
+    Ok(std::fs::read_to_string(listing).expect("the assembly was asked for"))
+}
+
+/// Returns the folder of all builds, in which this test's folder for files is.
+fn target_folder() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    folder.parent().expect("it is in the folder of all builds").to_owned()
 }
 
 /// Returns the instructions of one uncontended round of the function's loop, from the loop's head
