@@ -18,7 +18,8 @@ fn main() -> ExitCode {
         if suites.is_empty() || parts.len() > 1 {
             let names: Vec<&str> = suites::all().iter().map(|suite| suite.name).collect();
             eprintln!(
-                "mutation: give nothing, a share such as 2/4, or a part of a suite's name; there are {}",
+                "mutation: give nothing, a share such as 2/4, or a part of a suite's name; there \
+                 are {}",
                 names.join(", ")
             );
             return ExitCode::from(2);
