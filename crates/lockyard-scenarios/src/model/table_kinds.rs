@@ -25,6 +25,17 @@ impl Table {
     }
 }
 
+/// Number of objects of a table that finds them by numbers.
+const OBJECTS: Setting =
+    Setting { name: "entries", allowed: Allowed::Numbers(1, 1 << 20), default: 1024 };
+/// The operations of such a table.
+const ON_OBJECTS: [TableOperation; 4] = [
+    TableOperation::LookUp,
+    TableOperation::Update,
+    TableOperation::Insert,
+    TableOperation::Remove,
+];
+
 /// Bytes of an object of an `id-table` plus its further allocations, rounded up.
 const ID_BYTES: usize = 256;
 
@@ -33,14 +44,9 @@ const ID_TABLE: Row = Row {
     name: "id-table",
     settings: &[
         Setting { name: "variant", allowed: Allowed::Names(&["rcu", "locked"]), default: 0 },
-        Setting { name: "entries", allowed: Allowed::Numbers(1, 1 << 20), default: 1024 },
+        OBJECTS,
     ],
-    operations: &[
-        TableOperation::LookUp,
-        TableOperation::Update,
-        TableOperation::Insert,
-        TableOperation::Remove,
-    ],
+    operations: &ON_OBJECTS,
     entries: |table| table.number("entries"),
     bytes: |table| table.number("entries") as usize * ID_BYTES,
 };
@@ -56,14 +62,9 @@ const HANDLE_TABLE: Row = Row {
     name: "handle-table",
     settings: &[
         Setting { name: "access", allowed: Allowed::Names(&["shared", "exclusive"]), default: 0 },
-        Setting { name: "entries", allowed: Allowed::Numbers(1, 1 << 20), default: 1024 },
+        OBJECTS,
     ],
-    operations: &[
-        TableOperation::LookUp,
-        TableOperation::Update,
-        TableOperation::Insert,
-        TableOperation::Remove,
-    ],
+    operations: &ON_OBJECTS,
     entries: |table| table.number("entries"),
     bytes: |table| HANDLES_BYTES + table.number("entries") as usize * HANDLE_BYTES,
 };

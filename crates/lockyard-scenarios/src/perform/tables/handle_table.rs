@@ -4,8 +4,8 @@
 //! reader's guard, and an update is an atomic addition in the object. With `exclusive` access both
 //! happen under the object's lock, a queued spinlock.
 
+use super::objects::Objects;
 use super::table_object::{Held, MakeTable, Of, TableObject};
-use super::tally::Tally;
 use crate::model::{Table, TableOperation};
 use lockyard::lock::Queued;
 use lockyard::platform::{HostWithSlots, Ordering, U64, Word};
@@ -71,12 +71,7 @@ unsafe fn made<A: Finds<H>, H: HostWithSlots>(
         let inserted = held.insert(Object::new(owner)).ok()?;
         assert_eq!(inserted, first_of(owner), "handles follow from the entries' numbers");
     }
-    Some(Box::new(Objects {
-        table: held,
-        entries,
-        missed: Tally::default(),
-        refused: Tally::default(),
-    }))
+    Some(Box::new(Filled { table: held, objects: Objects::new(entries) }))
 }
 
 /// Returns the handle of the first object of a slot: its generation is 3.
@@ -141,17 +136,12 @@ impl<H: HostWithSlots> Finds<H> for Exclusive<Queued> {
     }
 }
 
-struct Objects<A: Finds<H>, H: HostWithSlots> {
+struct Filled<A: Finds<H>, H: HostWithSlots> {
     table: Held<HandleTable<Object<H>, A, H>>,
-    entries: u64,
-    /// Number of look-ups and removals that found no object, or the wrong one. Written only on such
-    /// a fault.
-    missed: Tally,
-    /// Number of refused insertions.
-    refused: Tally,
+    objects: Objects,
 }
 
-impl<A: Finds<H>, H: HostWithSlots> TableObject for Objects<A, H> {
+impl<A: Finds<H>, H: HostWithSlots> TableObject for Filled<A, H> {
     #[inline]
     fn perform(&self, operation: TableOperation, of: Of) {
         let (handle, owner) = match of {
@@ -160,39 +150,21 @@ impl<A: Finds<H>, H: HostWithSlots> TableObject for Objects<A, H> {
         };
         let update = operation == TableOperation::Update;
         let found = handle.and_then(|handle| A::find(&self.table, handle, update));
-        if found.is_none() || owner.is_some() && found != owner {
-            self.missed.note();
-        }
+        self.objects.found(found, owner);
     }
 
     fn insert(&self, number: u64) -> Option<u64> {
-        let handle = self.table.insert(Object::new(number)).ok();
-        if handle.is_none() {
-            self.refused.note();
-        }
-        handle.map(Handle::to_bits)
+        self.objects.inserted(self.table.insert(Object::new(number)).ok()).map(Handle::to_bits)
     }
 
     fn remove(&self, inserted: u64) {
-        if !Handle::from_bits(inserted).is_some_and(|handle| A::remove(&self.table, handle)) {
-            self.missed.note();
-        }
+        let handle = Handle::from_bits(inserted);
+        self.objects.removed(handle.is_some_and(|handle| A::remove(&self.table, handle)));
     }
 
     fn verify(&self, performed: &dyn Fn(TableOperation) -> u64) -> Result<(), String> {
-        self.missed.never(|missed| format!("found nothing, or another object, {missed} times"))?;
-        self.refused.no_refusal()?;
-        if self.table.len() as u64 != self.entries {
-            let (len, entries) = (self.table.len(), self.entries);
-            return Err(format!("has {len} entries at the end, not {entries}"));
-        }
         let changes = |number| A::changes(&self.table, first_of(number));
-        let changed: u64 = (0..self.entries).filter_map(changes).sum();
-        let expected = performed(TableOperation::Update);
-        if changed != expected {
-            return Err(format!("was updated {changed} times, not {expected} times"));
-        }
-        Ok(())
+        self.objects.verify(self.table.len(), changes, performed)
     }
 
     fn address(&self) -> usize {

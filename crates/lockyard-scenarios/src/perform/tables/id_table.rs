@@ -4,8 +4,8 @@
 //! A look-up finds an object and reads it under the object's lock. An update changes the object
 //! under that lock.
 
+use super::objects::Objects;
 use super::table_object::{Held, MakeTable, Of, TableObject};
-use super::tally::Tally;
 use super::variant::locked_or_rcu;
 use crate::model::{Table, TableOperation};
 use lockyard::platform::HostWithSlots;
@@ -59,12 +59,7 @@ unsafe fn made<V: Variant, H: HostWithSlots>(
         // The table assigns the lowest free identifier, so an entry's identifier equals its number.
         held.insert(Object::new(owner)).ok()?;
     }
-    Some(Box::new(Objects {
-        table: held,
-        entries,
-        missed: Tally::default(),
-        refused: Tally::default(),
-    }))
+    Some(Box::new(Filled { table: held, objects: Objects::new(entries) }))
 }
 
 impl Object {
@@ -73,17 +68,12 @@ impl Object {
     }
 }
 
-struct Objects<V: Variant, H: HostWithSlots> {
+struct Filled<V: Variant, H: HostWithSlots> {
     table: Held<IdTable<Object, V, H>>,
-    entries: u64,
-    /// Number of look-ups and removals that found no object, or the wrong one. Written only on such
-    /// a fault.
-    missed: Tally,
-    /// Number of refused insertions.
-    refused: Tally,
+    objects: Objects,
 }
 
-impl<V: Variant, H: HostWithSlots> TableObject for Objects<V, H> {
+impl<V: Variant, H: HostWithSlots> TableObject for Filled<V, H> {
     #[inline]
     fn perform(&self, operation: TableOperation, of: Of) {
         let (id, owner) = match of {
@@ -97,39 +87,20 @@ impl<V: Variant, H: HostWithSlots> TableObject for Objects<V, H> {
             }
             std::hint::black_box(*object).owner
         });
-        if found.is_none() || owner.is_some() && found != owner {
-            self.missed.note();
-        }
+        self.objects.found(found, owner);
     }
 
     fn insert(&self, number: u64) -> Option<u64> {
-        let id = self.table.insert(Object::new(number)).ok();
-        if id.is_none() {
-            self.refused.note();
-        }
-        id.map(u64::from)
+        self.objects.inserted(self.table.insert(Object::new(number)).ok()).map(u64::from)
     }
 
     fn remove(&self, inserted: u64) {
-        if self.table.remove(inserted as u32).is_none() {
-            self.missed.note();
-        }
+        self.objects.removed(self.table.remove(inserted as u32).is_some());
     }
 
     fn verify(&self, performed: &dyn Fn(TableOperation) -> u64) -> Result<(), String> {
-        self.missed.never(|missed| format!("found nothing, or another object, {missed} times"))?;
-        self.refused.no_refusal()?;
-        if self.table.len() as u64 != self.entries {
-            let (len, entries) = (self.table.len(), self.entries);
-            return Err(format!("has {len} entries at the end, not {entries}"));
-        }
-        let ids = 0..self.entries as u32;
-        let changed: u64 = ids.filter_map(|id| self.table.lock(id)).map(|o| o.changed).sum();
-        let expected = performed(TableOperation::Update);
-        if changed != expected {
-            return Err(format!("was updated {changed} times, not {expected} times"));
-        }
-        Ok(())
+        let changes = |id| Some(self.table.lock(id as u32)?.changed);
+        self.objects.verify(self.table.len(), changes, performed)
     }
 
     fn address(&self) -> usize {

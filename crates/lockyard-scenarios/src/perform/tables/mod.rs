@@ -8,6 +8,7 @@ mod buffers;
 mod connections;
 mod handle_table;
 mod id_table;
+mod objects;
 mod statistics;
 mod table_object;
 mod tally;
