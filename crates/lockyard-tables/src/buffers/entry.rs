@@ -281,6 +281,7 @@ impl<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<Q, T, K, H, C>
     /// # Safety
     ///
     /// As [`live`](Self::live).
+    #[inline(always)]
     pub(super) unsafe fn is_filled(&self) -> bool {
         // Acquire: pairs with the release in `end_filling`.
         // SAFETY: the caller's promise.
@@ -294,11 +295,8 @@ impl<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<Q, T, K, H, C>
     /// The caller has a reference.
     #[inline(always)]
     pub(super) unsafe fn ready(&self) -> bool {
-        // SAFETY: the caller's promise.
-        let live = unsafe { self.live() };
-        // Acquire: pairs with the release in `end_filling`.
-        let state = live.state.load(Ordering::Acquire);
-        if state & READY != 0 { true } else { Self::wait(live) }
+        // SAFETY: the caller's promise, for both.
+        unsafe { self.is_filled() || Self::wait(self.live()) }
     }
 
     #[cold]

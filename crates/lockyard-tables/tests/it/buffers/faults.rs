@@ -1,8 +1,8 @@
 //! Faults have the documented consequences: panics, errors, forgotten handles, limits.
 
-use super::{ForEach, cache, every_combination};
+use super::{ForEach, cache, every_combination, key};
 use lockyard::Native;
-use lockyard_tables::buffers::{Configuration, GetError, Key, Switches};
+use lockyard_tables::buffers::{Configuration, GetError, Switches};
 use std::convert::Infallible;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -35,10 +35,6 @@ impl Drop for Value {
             panic!("the destructor");
         }
     }
-}
-
-fn key(block: u64) -> Key {
-    Key::new(block as u32 % 3, block)
 }
 
 struct Panics;

@@ -12,8 +12,8 @@ mod visit;
 
 use lockyard::Native;
 use lockyard_tables::buffers::{
-    BlockCache, Configuration, EveryCall, FixedHash, MoveToFront, OnMiss, Outside, ReferencedBit,
-    Switches, TreePerGroup, UnderLock, WideHash, With,
+    BlockCache, Configuration, EveryCall, FixedHash, Key, MoveToFront, OnMiss, Outside,
+    ReferencedBit, Switches, TreePerGroup, UnderLock, WideHash, With,
 };
 
 /// Marsaglia's xorshift. Any random numbers will do, if they are the same each time.
@@ -49,6 +49,11 @@ pub(crate) fn every_combination<const BITS: u32>(mut each: impl ForEach) {
     with_index::<WideHash<BITS>>(&mut each);
     with_index::<FixedHash<BITS>>(&mut each);
     with_index::<TreePerGroup>(&mut each);
+}
+
+/// Returns the key of a block, in one of three groups.
+pub(crate) fn key(block: u64) -> Key {
+    Key::new(block as u32 % 3, block)
 }
 
 pub(crate) fn cache<T: Send + Sync, S: Switches<Native>>(

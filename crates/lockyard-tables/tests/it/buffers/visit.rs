@@ -1,7 +1,7 @@
 //! Visiting all buffers, with every combination of switches.
 
 use super::faults::Value;
-use super::{ForEach, cache, every_combination};
+use super::{ForEach, cache, every_combination, key};
 use lockyard::Native;
 use lockyard_tables::buffers::{
     Configuration, Groups, Key, MoveToFront, OnMiss, Outside, ReferencedBit, Switches,
@@ -14,10 +14,6 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 type Wide = With<OnMiss, Outside, ReferencedBit, WideHash<2>>;
-
-fn key(block: u64) -> Key {
-    Key::new(block as u32 % 3, block)
-}
 
 struct Each;
 
