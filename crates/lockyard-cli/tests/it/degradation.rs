@@ -1,10 +1,10 @@
 //! Published, predicted and measured samples, through the real command.
 
-use crate::support::optimised as lockyard;
+use crate::support::optimised;
 use serde_json::Value;
 
 fn json(arguments: &[&str]) -> Value {
-    let output = lockyard(&[arguments, &["--format", "json"]].concat());
+    let output = optimised(&[arguments, &["--format", "json"]].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).expect("it is JSON")
 }

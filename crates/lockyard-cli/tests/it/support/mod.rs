@@ -14,22 +14,16 @@ pub(crate) fn command(arguments: &[&str]) -> Command {
     command_in(env!("CARGO_BIN_EXE_lockyard").as_ref(), arguments)
 }
 
-/// Returns the command's file: the optimised one that
-/// `LOCKYARD_OPTIMISED` names, or else the one that was
-/// built with the tests. Tests that simulate much use it. All others use the latter, which checks
-/// for overflow.
+/// Returns the command's file: the optimised one that `LOCKYARD_OPTIMISED` names, or else the one
+/// that was built with the tests. Tests that simulate much use it. All others use the latter, which
+/// checks for overflow.
 pub(crate) fn optimised_file() -> OsString {
     std::env::var_os("LOCKYARD_OPTIMISED").unwrap_or_else(|| env!("CARGO_BIN_EXE_lockyard").into())
 }
 
-/// Returns what [`command`] returns, of the [optimised file](optimised_file).
-pub(crate) fn optimised_command(arguments: &[&str]) -> Command {
-    command_in(&optimised_file(), arguments)
-}
-
-/// Runs the [optimised command](optimised_command) to its end.
+/// Runs the [optimised command](optimised_file) to its end.
 pub(crate) fn optimised(arguments: &[&str]) -> Output {
-    optimised_command(arguments).output().expect("the command runs")
+    command_in(&optimised_file(), arguments).output().expect("the command runs")
 }
 
 fn command_in(file: &OsStr, arguments: &[&str]) -> Command {
