@@ -31,7 +31,7 @@ use lock_api::GuardNoSend;
 #[must_use = "if unused the domain is left at once"]
 pub struct Guard<'d, H: HostWithSlots, C: Context = NoContext> {
     domain: &'d Domain<H, C>,
-    place: Place<'d, H>,
+    counted: Counted<'d, H>,
     context: ManuallyDrop<C::State>,
     _on_this_thread: GuardNoSend,
 }
@@ -44,6 +44,36 @@ enum Place<'d, H: Host> {
     Unrecorded(usize),
     /// Nowhere: the caller has promised that nothing is freed.
     Assumed,
+}
+
+/// A [`Place`] in two words. Functions return them in registers, so a guard that is only used in
+/// one function is never in memory. (The fence of entering waits until earlier stores are done.)
+struct Counted<'d, H: Host> {
+    record: Option<&'d Record<H>>,
+    /// The record's slot. Without a record the parity, or [`Self::NOWHERE`].
+    number: u32,
+}
+
+impl<'d, H: Host> Counted<'d, H> {
+    const NOWHERE: u32 = u32::MAX;
+
+    #[inline(always)]
+    fn at(place: Place<'d, H>) -> Self {
+        match place {
+            Place::Record(slot, record) => Counted { record: Some(record), number: slot.0 },
+            Place::Unrecorded(parity) => Counted { record: None, number: parity as u32 },
+            Place::Assumed => Counted { record: None, number: Self::NOWHERE },
+        }
+    }
+
+    #[inline(always)]
+    fn place(&self) -> Place<'d, H> {
+        match self.record {
+            Some(record) => Place::Record(Slot(self.number), record),
+            None if self.number == Self::NOWHERE => Place::Assumed,
+            None => Place::Unrecorded(self.number as usize),
+        }
+    }
 }
 
 impl<H: HostWithSlots, C: Context> Domain<H, C> {
@@ -59,14 +89,14 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
     #[inline]
     pub fn enter(&self) -> Guard<'_, H, C> {
         let context = C::enter();
-        let place = match H::slot() {
+        let counted = match H::slot() {
             Some(slot) => match self.records.get(slot) {
                 Some(record) => self.enter_record(slot, record),
                 None => self.enter_first(slot),
             },
             None => self.enter_without_slot(),
         };
-        self.guard(place, context)
+        self.guard(counted, context)
     }
 
     /// Makes a guard that is counted nowhere and costs nothing.
@@ -82,17 +112,17 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
     /// - The host has its own quiescent states, and ends no epoch before all slots have passed one.
     #[inline(always)]
     pub unsafe fn assume_entered(&self) -> Guard<'_, H, C> {
-        self.guard(Place::Assumed, C::enter())
+        self.guard(Counted::at(Place::Assumed), C::enter())
     }
 
     #[inline(always)]
-    fn guard<'d>(&'d self, place: Place<'d, H>, context: C::State) -> Guard<'d, H, C> {
+    fn guard<'d>(&'d self, counted: Counted<'d, H>, context: C::State) -> Guard<'d, H, C> {
         let context = ManuallyDrop::new(context);
-        Guard { domain: self, place, context, _on_this_thread: GuardNoSend::new() }
+        Guard { domain: self, counted, context, _on_this_thread: GuardNoSend::new() }
     }
 
     #[inline(always)]
-    fn enter_record<'d>(&'d self, slot: Slot, record: &'d Record<H>) -> Place<'d, H> {
+    fn enter_record<'d>(&'d self, slot: Slot, record: &'d Record<H>) -> Counted<'d, H> {
         // Relaxed: only this slot writes it.
         let before = State(record.state.load(Ordering::Relaxed));
         let after = if before.guards() == 0 {
@@ -115,11 +145,12 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
         H::Atomics::fence(Ordering::SeqCst);
         // From here on the slot belongs to the thread until the guard is dropped.
         count_guards::<H>(slot, 1);
-        Place::Record(slot, record)
+        Counted::at(Place::Record(slot, record))
     }
 
     #[cold]
-    fn enter_first(&self, slot: Slot) -> Place<'_, H> {
+    #[inline(never)]
+    fn enter_first(&self, slot: Slot) -> Counted<'_, H> {
         match self.records.get_or_allocate(slot) {
             Some(record) => self.enter_record(slot, record),
             None => self.enter_unrecorded(),
@@ -128,7 +159,8 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
 
     /// Counts a reader without a slot, and also counts the event.
     #[cold]
-    fn enter_without_slot(&self) -> Place<'_, H> {
+    #[inline(never)]
+    fn enter_without_slot(&self) -> Counted<'_, H> {
         H::count(Event::NoSlot);
         self.enter_unrecorded()
     }
@@ -137,7 +169,8 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
     /// counted. If that epoch had ended before, the count would be taken for one of a later epoch
     /// with the same parity.
     #[cold]
-    fn enter_unrecorded(&self) -> Place<'_, H> {
+    #[inline(never)]
+    fn enter_unrecorded(&self) -> Counted<'_, H> {
         let mut epoch = self.epoch.load(Ordering::Relaxed);
         loop {
             let parity = epoch as usize % 2;
@@ -149,7 +182,7 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
             H::Atomics::fence(Ordering::SeqCst);
             let now = self.epoch.load(Ordering::Relaxed);
             if now == epoch {
-                return Place::Unrecorded(parity);
+                return Counted::at(Place::Unrecorded(parity));
             }
             // Relaxed: nothing was read under this count.
             inside.fetch_sub(1, Ordering::Relaxed);
@@ -175,7 +208,7 @@ impl<'d, H: HostWithSlots, C: Context> Guard<'d, H, C> {
     /// fence. It has no effect while the slot has other guards.
     #[inline]
     pub fn pass_quiescent_state(&mut self) {
-        match self.place {
+        match self.counted.place() {
             Place::Record(_, record) => {
                 // Relaxed: only this slot writes it.
                 let before = State(record.state.load(Ordering::Relaxed));
@@ -190,7 +223,7 @@ impl<'d, H: HostWithSlots, C: Context> Guard<'d, H, C> {
             Place::Unrecorded(parity) => {
                 if self.domain.epoch.load(Ordering::Relaxed) as usize % 2 != parity {
                     self.leave();
-                    self.place = self.domain.enter_unrecorded();
+                    self.counted = self.domain.enter_unrecorded();
                 }
             }
             Place::Assumed => {}
@@ -224,7 +257,7 @@ impl<'d, H: HostWithSlots, C: Context> Guard<'d, H, C> {
 
     #[inline(always)]
     fn leave(&mut self) {
-        match self.place {
+        match self.counted.place() {
             Place::Record(slot, record) => {
                 // Relaxed: only this slot writes it. The slot belongs to the thread as long as the
                 // guard lives.
@@ -254,7 +287,7 @@ impl<H: HostWithSlots, C: Context> Drop for Guard<'_, H, C> {
 
 impl<H: HostWithSlots, C: Context> fmt::Debug for Guard<'_, H, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let slot = match self.place {
+        let slot = match self.counted.place() {
             Place::Record(slot, _) => Some(slot),
             _ => None,
         };
