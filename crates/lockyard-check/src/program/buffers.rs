@@ -43,9 +43,9 @@ impl BufferOp {
 
 const KEYS: usize = 4;
 /// With one chain the buffers are in the order 3, 2, 0, 1. When the chain is divided in two, the
-/// second half begins before 2. (The hashes of these blocks end in 1, 1, 1 and 0. A test of the
-/// library checks that this is their order by reversed bits.)
-const BLOCKS: [u64; KEYS] = [2, 0, 5, 9];
+/// second half begins before 2, and its own second half before 0. (A test of the library checks
+/// that this is the order of the blocks' hashes.)
+const BLOCKS: [u64; KEYS] = [4, 0, 2, 9];
 
 fn key(k: usize) -> Key {
     Key::new(0, BLOCKS[k])
@@ -89,8 +89,8 @@ impl<S: Switches<H>, H: HostWithSlots> Drop for Placed<S, H> {
 }
 
 /// Threads that use one cache with one list. Buffers 0 to `THERE` - 1 are in it at the beginning.
-/// With a hash that grows, the third buffer doubles its chains, and the next insertion divides one
-/// of them.
+/// With a hash that grows, the second buffer doubles its chains, the third does so again, and the
+/// insertion after each divides some of them.
 pub struct BufferProgram<S: Switches<H>, H: HostWithSlots, const THERE: usize> {
     cache: Placed<S, H>,
     ops: Vec<BufferOp>,

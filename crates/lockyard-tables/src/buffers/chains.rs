@@ -1,20 +1,25 @@
 //! Chains: a fixed number of them, or chains that are divided as they become long.
 //!
-//! Each shard has one list. With [`Fixed`] the list is the chain. With [`Growing`] the list is in
-//! *split order*: sorted by the hash with its bits reversed. So all buffers whose hashes end in the
-//! same bits are adjacent, for any number of bits:
+//! Each shard has one list. With [`Fixed`] the list is the chain. With [`Growing`] the list is
+//! sorted by the hash. So all buffers whose hashes begin with the same bits are adjacent, for any
+//! number of bits:
 //!
 //! ```text
-//!   hash ends in     ...00     ...100      ...10    ...110
+//!   hash begins with  00...    001...     01...    011...
 //!   list    root --> a --> b --> c --> d --> e --> f --> g      1 chain
-//!           root --> a --> b --> c --> d --> (2) --> e --> f --> g      2 chains: a sentinel for
-//!           bucket 2
+//!           root --> a --> b --> c --> d --> (01) --> e --> f --> g      2 chains: a sentinel where
+//!           the second half begins
 //! ```
 //!
 //! A bucket begins at its *sentinel*, a node without a buffer. Doubling the number of buckets gives
 //! each a second half. The half's sentinel is put into the list when the next buffer is inserted
-//! into either half. Until then a walk for the half begins where its parent begins. No buffer is
-//! ever moved. A look-up that began before a division still ends correctly after it.
+//! into either half. An insertion also does so for a few other buckets of its shard, in turn, so
+//! that all are divided soon. Until then a walk for the half begins where its parent begins. No
+//! buffer is ever moved. A look-up that began before a division still ends correctly after it.
+//!
+//! This is a split-ordered list (see [`WideHash`](super::WideHash)). The original selects buckets
+//! by the last bits of the hash, and sorts by the hash with its bits reversed. The first bits do
+//! the same without the reversal.
 //!
 //! # Without a lock
 //!
@@ -37,16 +42,26 @@ use super::shard::{DOUBLINGS, Shard, Shards};
 use super::wanted::Wanted;
 use crate::memory::{from_host, from_word, to_host, to_word};
 use core::alloc::Layout;
+use core::hint::select_unpredictable;
 use core::ptr::NonNull;
 use lockyard::Context;
 use lockyard::lock::LaneLock;
 use lockyard::platform::{Host, Ordering, Word};
 
-/// Average number of buffers per bucket above which the number of buckets is doubled.
-pub(super) const LOAD: u64 = 2;
+/// Average number of buffers per bucket above which the number of buckets is doubled. With half to
+/// one buffer for each, most walks end at the first, so their branches are predicted.
+pub(super) const LOAD: u64 = 1;
+
+/// Number of buckets that an insertion divides beside its own, until all are divided. A doubling
+/// adds a bucket for each buffer, and the next comes after as many insertions. So the last bucket is
+/// divided after a quarter of that time.
+const OTHERS: u64 = 4;
 
 /// Order of a list, and the start of a walk along it.
 pub(super) trait Order {
+    /// True if buffers of different hashes have different places.
+    const SORTED: bool;
+
     /// Returns the place of a buffer, which is odd. Buffers with equal places are adjacent.
     fn place(hash: u64) -> u64;
 
@@ -78,6 +93,8 @@ pub(super) trait Order {
 pub(super) struct Fixed;
 
 impl Order for Fixed {
+    const SORTED: bool = false;
+
     #[inline(always)]
     fn place(_: u64) -> u64 {
         1
@@ -102,27 +119,29 @@ impl Order for Fixed {
 pub(super) struct Growing<const BITS: u32>;
 
 impl<const BITS: u32> Growing<BITS> {
-    /// Returns the bucket of a hash.
+    /// The bits of a hash that select buckets of a shard. The others select the shard.
+    const IN_SHARD: u64 = u64::MAX >> BITS;
+
+    /// Returns the place at which the bucket of a hash begins.
     #[inline(always)]
-    fn bucket<K: LaneLock<H>, H: Host, C: Context>(shards: &Shards<K, H, C>, hash: u64) -> u64 {
-        // Relaxed: with an old number the walk begins earlier. The same is true of a new number
-        // whose sentinels are not yet visible.
-        let bits = u64::from(BITS) + shards.doublings.load(Ordering::Relaxed);
-        hash & ((1 << bits) - 1)
+    fn bucket(hash: u64, doublings: u64) -> u64 {
+        hash & !(Self::IN_SHARD >> doublings)
     }
 
-    /// Returns the sentinel of a bucket beyond the shards' roots; `None` if its segment is not yet
-    /// visible.
+    /// Returns the sentinel of the bucket that begins here. `None` if its segment is not yet
+    /// visible. The bucket is not the first of its shard.
     #[inline(always)]
     fn sentinel<K: LaneLock<H>, H: Host, C: Context>(
         shards: &Shards<K, H, C>,
         bucket: u64,
     ) -> Option<&Links<H>> {
-        let doubling = bucket.ilog2() - BITS;
+        // The last bit that is set says in which doubling the bucket was added, as a second half.
+        let last = bucket.trailing_zeros();
+        let doubling = 63 - BITS - last;
         // Acquire: pairs with the release in `grow`: the segment is initialised.
         let segment = shards.segments[doubling as usize].load(Ordering::Acquire);
         let first = NonNull::new(from_word::<Links<H>>(segment))?;
-        let index = bucket - (1 << bucket.ilog2());
+        let index = bucket >> last >> 1;
         // SAFETY: the segment of this doubling has a sentinel for each bucket that the doubling
         // added; it lives as long as the cache.
         Some(unsafe { first.add(index as usize).as_ref() })
@@ -138,7 +157,7 @@ impl<const BITS: u32> Growing<BITS> {
         shard: &Shard<K, H, C>,
         bucket: u64,
     ) {
-        if bucket < 1 << BITS {
+        if bucket & Self::IN_SHARD == 0 {
             return;
         }
         let Some(sentinel) = Self::sentinel(shards, bucket) else { return };
@@ -146,24 +165,25 @@ impl<const BITS: u32> Growing<BITS> {
         if sentinel.order.load(Ordering::Relaxed) != 0 {
             return;
         }
-        let place = bucket.reverse_bits();
         // The bucket's own sentinel is not in the list yet, so this is a parent's sentinel. SAFETY:
         // the caller's promise.
         let before = unsafe { Self::before(shards, shard, bucket) };
         // SAFETY: as above.
-        let (link, next) = unsafe { gap(before, place) };
+        let (link, next) = unsafe { gap(before, bucket) };
         sentinel.next.store(next, Ordering::Relaxed);
         // Release: pairs with the acquire in `before`: a walk that begins here sees where it leads.
-        sentinel.order.store(place, Ordering::Release);
+        sentinel.order.store(bucket, Ordering::Release);
         // Release: pairs with the acquire in `find`, for a walk along the list.
         link.next.store(to_word(sentinel), Ordering::Release);
     }
 }
 
 impl<const BITS: u32> Order for Growing<BITS> {
+    const SORTED: bool = true;
+
     #[inline(always)]
     fn place(hash: u64) -> u64 {
-        hash.reverse_bits() | 1
+        hash | 1
     }
 
     #[inline(always)]
@@ -172,8 +192,10 @@ impl<const BITS: u32> Order for Growing<BITS> {
         shard: &'s Shard<K, H, C>,
         hash: u64,
     ) -> &'s Links<H> {
-        let mut bucket = Self::bucket(shards, hash);
-        while bucket >= 1 << BITS {
+        // Relaxed: with an old number the walk begins earlier. The same is true of a new number whose
+        // sentinels are not yet visible.
+        let mut bucket = Self::bucket(hash, shards.doublings.load(Ordering::Relaxed));
+        while bucket & Self::IN_SHARD != 0 {
             if let Some(sentinel) = Self::sentinel(shards, bucket)
                 // Acquire: pairs with the release in `establish`.
                 && sentinel.order.load(Ordering::Acquire) != 0
@@ -181,7 +203,7 @@ impl<const BITS: u32> Order for Growing<BITS> {
                 return sentinel;
             }
             // Continue with the parent: this bucket is the second half of it.
-            bucket -= 1 << bucket.ilog2();
+            bucket &= bucket - 1;
         }
         &shard.root
     }
@@ -192,16 +214,33 @@ impl<const BITS: u32> Order for Growing<BITS> {
         hash: u64,
     ) {
         let doublings = shards.doublings.load(Ordering::Relaxed);
-        if doublings > 0 {
-            let half = 1 << (u64::from(BITS) + doublings - 1);
-            let first = hash & (half - 1);
-            // SAFETY: the caller's promise. Both hashes end in the shard's bits, so both belong to
-            // the shard.
-            unsafe {
-                Self::establish(shards, shard, first);
-                Self::establish(shards, shard, first | half);
-            }
+        if doublings == 0 {
+            return;
         }
+        let half = 1 << (64 - u64::from(BITS) - doublings);
+        let first = Self::bucket(hash, doublings) & !half;
+        // SAFETY: the caller's promise. Both buckets begin with the shard's bits, so both belong to
+        // the shard.
+        unsafe {
+            Self::establish(shards, shard, first);
+            Self::establish(shards, shard, first | half);
+        }
+        // Relaxed, both: written under the lock.
+        let divided = shard.divided.load(Ordering::Relaxed);
+        let all = 1 << doublings;
+        if divided == all {
+            return;
+        }
+        let until = all.min(divided + OTHERS);
+        for number in divided..until {
+            // The shard's buckets in the order of the doublings that added them, from number 1 on:
+            // 1, 01, 11, 001, 011, 101, 111 ...
+            let place = (number << 1 | 1) << (63 - BITS - number.ilog2());
+            let bucket = hash & !Self::IN_SHARD | place & Self::IN_SHARD;
+            // SAFETY: as above.
+            unsafe { Self::establish(shards, shard, bucket) };
+        }
+        shard.divided.store(until, Ordering::Relaxed);
     }
 }
 
@@ -237,16 +276,25 @@ pub(super) unsafe fn find<O: Order, Q: Send + Eq, T: Send, K: LaneLock<H>, H: Ho
 ) -> Option<NonNull<Entry<Q, T, K, H, C>>> {
     let place = O::place(wanted.hash);
     // SAFETY: the caller's promise.
-    let mut link = unsafe { O::before(shards, shard, wanted.hash) };
-    loop {
-        // Acquire: pairs with the release of the thread that linked this node (`insert`,
-        // `establish`) or removed the one before it (`remove`). The node is therefore seen fully
-        // initialised.
-        let at = link.next.load(Ordering::Acquire);
-        let node = NonNull::new(from_word::<Links<H>>(at))?;
+    let start = unsafe { O::before(shards, shard, wanted.hash) };
+    // Acquire, here and below: pairs with the release of the thread that linked this node (`insert`,
+    // `establish`) or removed the one before it (`remove`). The node is therefore seen fully
+    // initialised.
+    let mut at = start.next.load(Ordering::Acquire);
+    if O::SORTED {
+        // A third of all walks pass a node, so a branch here would often be mispredicted.
+        let first = NonNull::new(from_word::<Links<H>>(at))?;
         // SAFETY: the list leads to this node; the caller promises that it is not freed.
-        link = unsafe { node.as_ref() };
+        let first = unsafe { first.as_ref() };
         // Relaxed: written before the node was inserted into the list.
+        let passes = first.order.load(Ordering::Relaxed) < place;
+        at = select_unpredictable(passes, first.next.load(Ordering::Acquire), at);
+    }
+    loop {
+        let node = NonNull::new(from_word::<Links<H>>(at))?;
+        // SAFETY: as above.
+        let link = unsafe { node.as_ref() };
+        // Relaxed: as above.
         let order = link.order.load(Ordering::Relaxed);
         if order > place {
             return None;
@@ -260,6 +308,7 @@ pub(super) unsafe fn find<O: Order, Q: Send + Eq, T: Send, K: LaneLock<H>, H: Ho
                 return Some(found);
             }
         }
+        at = link.next.load(Ordering::Acquire);
     }
 }
 

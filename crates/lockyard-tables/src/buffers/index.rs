@@ -138,18 +138,9 @@ impl<const BITS: u32, K> Sealed for FixedHash<BITS, K> {}
 impl<const BITS: u32, K> Sealed for WideHash<BITS, K> {}
 impl<K> Sealed for TreePerGroup<K> {}
 
-#[inline(always)]
-fn low_bits(hash: u64, shards: usize) -> usize {
-    hash as usize & (shards - 1)
-}
-
 /// Writes the operations of an `impl Index` for chains that grow as `$growth` says.
 macro_rules! by_chains {
     ($key:ty, $growth:ty) => {
-        #[inline(always)]
-        fn shard(wanted: &Wanted<'_, $key>, shards: usize) -> usize {
-            low_bits(wanted.hash, shards)
-        }
         #[inline(always)]
         unsafe fn find<T: Send, C: Context>(
             shards: &Shards<K, H, C>,
@@ -190,6 +181,10 @@ impl<const BITS: u32, K: LaneLock<H, Width = FourBytes>, H: Host> Index<H> for F
         const { assert!(BITS <= 16, "a hash of fixed size has at most 2^16 chains") };
         1 << BITS
     }
+    #[inline(always)]
+    fn shard(wanted: &Wanted<'_, Key>, shards: usize) -> usize {
+        wanted.hash as usize & (shards - 1)
+    }
     fn hash<T: Send, C: Context>(entry: &Entry<Key, T, K, H, C>) -> u64 {
         entry.key().hash()
     }
@@ -207,10 +202,15 @@ impl<const BITS: u32, K: LaneLock<H, Width = FourBytes>, H: Host, Q: CacheKey> I
         const { assert!(BITS <= 16, "a hash that grows begins with at most 2^16 chains") };
         1 << BITS
     }
+    #[inline(always)]
+    fn shard(wanted: &Wanted<'_, Q>, _: usize) -> usize {
+        // The first `BITS` bits, which may be none.
+        (wanted.hash >> 1 >> (63 - BITS)) as usize
+    }
     fn hash<T: Send, C: Context>(entry: &Entry<Q, T, K, H, C>) -> u64 {
-        // Relaxed: written before the buffer was inserted. The upper bit, which is always 1 here,
+        // Relaxed: written before the buffer was inserted. The last bit, which is always 1 here,
         // selects nothing.
-        entry.links.order.load(Ordering::Relaxed).reverse_bits()
+        entry.links.order.load(Ordering::Relaxed)
     }
     by_chains!(Q, Growing<BITS>);
     #[inline]

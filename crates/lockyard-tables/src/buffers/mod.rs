@@ -54,7 +54,7 @@
 //! # Memory
 //!
 //! A buffer takes 48 bytes, its key (of a block 16), its value, and the allocator's overhead.
-//! [`WideHash`] adds 8 to 16 bytes for the chains, which stay when buffers leave.
+//! [`WideHash`] adds 16 to 32 bytes for the chains, which stay when buffers leave.
 //! [`BufferCache::bytes`] returns the memory of a cache. `cargo run --release -p lockyard-tables
 //! --example buffers` measures it with a million buffers, and shows that memory is steady under
 //! churn.
@@ -172,15 +172,12 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
     ) -> Option<Buffer<'_, Q, T, B, S, H, C>> {
         // SAFETY: published shards live as long as the cache.
         let Part { shard, all } = unsafe { self.part(shards, wanted) };
-        let look = || {
-            // SAFETY: under the lock nothing is removed, so nothing is freed. Without the lock, the
-            // guard keeps every reachable buffer from being freed: see `chains.rs`.
-            unsafe { S::Index::find(all, shard, wanted, EntryOf::<Q, T, S, H, C>::get) }
-        };
+        let accept = EntryOf::<Q, T, S, H, C>::get;
         let found = if S::Index::LOCKS {
             shard.locked(|| {
                 during::<H, _>(Region::LookUp, || {
-                    let found = look()?;
+                    // SAFETY: the lock is held. Under it nothing is removed, so nothing is freed.
+                    let found = unsafe { S::Index::find(all, shard, wanted, accept) }?;
                     if S::Promote::MOVES {
                         // SAFETY: the lock is held, and the buffer is in the list.
                         unsafe { shard.move_to_front(found) };
@@ -189,10 +186,15 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
                 })
             })
         } else {
-            during::<H, _>(Region::LookUp, || {
-                let _guard = self.domain.enter();
-                look()
-            })
+            // Not `during`: a closure of this size is not inlined. Its call puts a dozen words on
+            // the stack, for which the fence of entering would wait.
+            let before = H::begin_activity(Region::LookUp.into());
+            let guard = self.domain.enter();
+            // SAFETY: the guard keeps every reachable buffer from being freed: see `chains.rs`.
+            let found = unsafe { S::Index::find(all, shard, wanted, accept) };
+            drop(guard);
+            H::resume_activity(before);
+            found
         }?;
         // SAFETY: `get` took a reference.
         Some(unsafe { Buffer::new(self, found) })

@@ -26,6 +26,9 @@ pub struct Shard<K: LaneLock<H>, H: Host, C: Context> {
     pub(super) root: Links<H>,
     newest: U64<H>,
     oldest: U64<H>,
+    /// Number of buckets whose sentinels are in the index, as far as insertions have put them there
+    /// in turn. Written under the lock.
+    pub(super) divided: U64<H>,
 }
 
 impl<K: LaneLock<H>, H: Host, C: Context> Shard<K, H, C> {
@@ -36,6 +39,7 @@ impl<K: LaneLock<H>, H: Host, C: Context> Shard<K, H, C> {
             root: Links::new(),
             newest: Word::new(0),
             oldest: Word::new(0),
+            divided: Word::new(1),
         }
     }
 
