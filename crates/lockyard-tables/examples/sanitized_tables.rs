@@ -56,7 +56,15 @@ fn handles() {
             scope.spawn(move || {
                 for round in 0..u64::from(ROUNDS) {
                     let place = &newest[(number + round) as usize % newest.len()];
-                    let new = table.insert(Box::new(round)).expect("there is a place");
+                    let mut object = Box::new(round);
+                    let new = loop {
+                        match table.insert(object) {
+                            Ok(new) => break new,
+                            // A thread that was stopped in a look-up holds up all removed objects.
+                            Err(full) => object = full.into_inner(),
+                        }
+                        thread::yield_now();
+                    };
                     let old = Handle::from_bits(place.swap(new.to_bits(), Ordering::AcqRel));
                     if let Some(object) = old.and_then(|old| table.get(old)) {
                         assert!(**object < u64::from(ROUNDS) && object.remove());
