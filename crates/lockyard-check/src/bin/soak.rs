@@ -6,7 +6,7 @@
 use lockyard_check::soak::refusals::Refusing;
 use lockyard_check::soak::{BackEnd, CONTROLS, Plan, control, draw, shrink, subjects, torture};
 use std::collections::BTreeMap;
-use std::process::ExitCode;
+use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
 /// Allocations of the library fail at random during a torture.
@@ -14,6 +14,9 @@ use std::time::{Duration, Instant};
 static ALLOCATOR: Refusing = Refusing;
 
 const USAGE: &str = "usage: soak [--seed N] [--minutes M] [--rounds R] [--only NAME]";
+
+/// Argument of a process that runs the control of a round.
+const CONTROL: &str = "--control";
 
 /// Number of programs between two tortures. The first comes first.
 const BETWEEN_TORTURES: u64 = 20;
@@ -62,9 +65,16 @@ fn arguments() -> Result<Arguments, String> {
 }
 
 fn main() -> ExitCode {
-    let mut words = std::env::args().skip(1);
-    if words.next().as_deref() == Some(torture::EXITS) {
-        torture::exit_in_the_middle(words.next().and_then(|seed| seed.parse().ok()).unwrap_or(1));
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    if let [process, number] = &words[..]
+        && let Ok(number) = number.parse()
+    {
+        match process.as_str() {
+            torture::EXITS => torture::exit_in_the_middle(number),
+            CONTROL if control(number).is_ok() => return ExitCode::SUCCESS,
+            CONTROL => return ExitCode::FAILURE,
+            _ => {}
+        }
     }
     let asked = match arguments() {
         Ok(asked) => asked,
@@ -116,7 +126,7 @@ fn soak(asked: &Arguments) -> Result<(), String> {
         let most = row.most_threads.entry(plan.back_end).or_default();
         *most = plan.ops.len().max(*most);
         // Each round has a primitive that is wrong.
-        control(round).map_err(|name| format!("seed {seed}: this fault is not found: {name}"))?;
+        control_in_a_process(round).map_err(|what| format!("seed {seed}: {what}"))?;
         found[(round % CONTROLS.len() as u64) as usize] += 1;
         if round.is_multiple_of(BETWEEN_TORTURES) {
             torture::torture_finds_a_broken_lock()?;
@@ -131,6 +141,23 @@ fn soak(asked: &Arguments) -> Result<(), String> {
     }
     report(asked, round, began.elapsed(), &rows, &found, &tortures);
     Ok(())
+}
+
+/// Runs the control of a round in a process of its own. A fault ends a simulated run while threads
+/// are suspended, and their stacks and the machine's memory are then never freed. After some minutes
+/// this process could not fork.
+fn control_in_a_process(round: u64) -> Result<(), String> {
+    let name = CONTROLS[(round % CONTROLS.len() as u64) as usize].name;
+    let ended = std::env::current_exe().and_then(|program| {
+        let mut command = Command::new(program);
+        command.args([CONTROL, &round.to_string()]).stdin(Stdio::null()).status()
+    });
+    match ended.map(|status| (status.code(), status)) {
+        Ok((Some(0), _)) => Ok(()),
+        Ok((Some(1), _)) => Err(format!("this fault is not found: {name}")),
+        Ok((_, status)) => Err(format!("the process of the fault \"{name}\" ended with {status}")),
+        Err(error) => Err(format!("a process cannot be started: {error}")),
+    }
 }
 
 fn add(all: &mut torture::Done, one: &torture::Done) {
