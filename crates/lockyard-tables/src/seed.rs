@@ -11,7 +11,7 @@
 
 use core::hash::{BuildHasher, Hash, Hasher};
 
-/// The hash of a key, by the hasher of a table. Every bit of it selects buckets.
+/// The hash of a key, by the hasher of a table. Buckets are selected by its first or last bits.
 #[doc(hidden)]
 pub trait HashOf<K: ?Sized> {
     /// True if equal keys certainly have equal hashes, and a key always has the same. The code of a

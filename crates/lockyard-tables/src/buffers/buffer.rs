@@ -4,12 +4,13 @@ use super::cache::{BufferCache, EntryOf, Part};
 use super::entry::Entry;
 use super::index::Index;
 use super::key::{CacheKey, Hashes};
+use super::place::Place;
 use super::switches::{Promote, Switches};
 use super::wanted::Wanted;
 use core::fmt;
 use core::ops::Deref;
 use core::ptr::NonNull;
-use lockyard::platform::{HostWithSlots, Ordering, Word};
+use lockyard::platform::HostWithSlots;
 use lockyard::{Context, NoContext};
 
 /// A reference to a buffer. It keeps the buffer alive, even after the buffer has left the cache,
@@ -211,6 +212,8 @@ pub(super) struct Dead<
 > {
     cache: &'c BufferCache<Q, T, B, S, H, C>,
     entry: NonNull<EntryOf<Q, T, S, H, C>>,
+    /// The buffer's place within the limit.
+    place: Option<Place<'c, Q, T, B, S, H, C>>,
 }
 
 impl<'c, Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSlots, C: Context>
@@ -223,7 +226,12 @@ impl<'c, Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWi
         cache: &'c BufferCache<Q, T, B, S, H, C>,
         entry: NonNull<EntryOf<Q, T, S, H, C>>,
     ) -> Self {
-        Dead { cache, entry }
+        Dead { cache, entry, place: Some(Place(cache)) }
+    }
+
+    /// Takes the buffer's place for a new buffer.
+    pub(super) fn take_place(&mut self) -> Option<Place<'c, Q, T, B, S, H, C>> {
+        self.place.take()
     }
 }
 
@@ -233,12 +241,12 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
     #[inline(never)]
     fn drop(&mut self) {
         let cache = self.cache;
+        let place = self.place.take();
         // SAFETY: nobody has a reference, and none can be taken. `free` is called once: by the
         // domain, or here.
         unsafe {
             Entry::destroy(self.entry, |tail| {
-                // Relaxed: only a number; it orders nothing.
-                cache.living.fetch_sub(1, Ordering::Relaxed);
+                drop(place);
                 if S::Index::LOCKS {
                     // Look-ups hold the shard's lock. The buffer was removed under it, so no
                     // look-up is at the buffer.

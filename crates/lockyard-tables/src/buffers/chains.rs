@@ -5,8 +5,8 @@
 //! number of bits:
 //!
 //! ```text
-//!   hash begins with  00...    001...     01...    011...
-//!   list    root --> a --> b --> c --> d --> e --> f --> g      1 chain
+//!   hash begins with  000     001     010     011
+//!   list    root --> a --> b --> c --> d --> e --> f --> g      1 chain: the first bit is the shard's
 //!           root --> a --> b --> c --> d --> (01) --> e --> f --> g      2 chains: a sentinel where
 //!           the second half begins
 //! ```
@@ -49,7 +49,7 @@ use lockyard::lock::LaneLock;
 use lockyard::platform::{Host, Ordering, Word};
 
 /// Average number of buffers per bucket above which the number of buckets is doubled. With half to
-/// one buffer for each, most walks end at the first, so their branches are predicted.
+/// one buffer for each, a fifth to a third of all hits pass one buffer, and few pass two.
 pub(super) const LOAD: u64 = 1;
 
 /// Number of buckets that an insertion divides beside its own, until all are divided. A doubling
@@ -138,7 +138,7 @@ impl<const BITS: u32> Growing<BITS> {
         // The last bit that is set says in which doubling the bucket was added, as a second half.
         let last = bucket.trailing_zeros();
         let doubling = 63 - BITS - last;
-        // Acquire: pairs with the release in `grow`: the segment is initialised.
+        // Acquire: pairs with the release in `double`: the segment is initialised.
         let segment = shards.segments[doubling as usize].load(Ordering::Acquire);
         let first = NonNull::new(from_word::<Links<H>>(segment))?;
         let index = bucket >> last >> 1;
@@ -147,7 +147,16 @@ impl<const BITS: u32> Growing<BITS> {
         Some(unsafe { first.add(index as usize).as_ref() })
     }
 
+    /// Returns the bucket of a shard with this number, from 1 on, given any hash of the shard. They
+    /// are in the order of the doublings that add them: 1, 01, 11, 001, 011, 101, 111 ... after the
+    /// shard's bits.
+    fn numbered(hash: u64, number: u64) -> u64 {
+        let place = (number << 1 | 1) << (63 - BITS - number.ilog2());
+        hash & !Self::IN_SHARD | place & Self::IN_SHARD
+    }
+
     /// Puts the sentinel of a bucket into the list, if it is not there. Under the shard's lock.
+    /// Returns false if the bucket's segment is not yet visible.
     ///
     /// # Safety
     ///
@@ -156,14 +165,14 @@ impl<const BITS: u32> Growing<BITS> {
         shards: &Shards<K, H, C>,
         shard: &Shard<K, H, C>,
         bucket: u64,
-    ) {
+    ) -> bool {
         if bucket & Self::IN_SHARD == 0 {
-            return;
+            return true;
         }
-        let Some(sentinel) = Self::sentinel(shards, bucket) else { return };
+        let Some(sentinel) = Self::sentinel(shards, bucket) else { return false };
         // Relaxed: written under the lock.
         if sentinel.order.load(Ordering::Relaxed) != 0 {
-            return;
+            return true;
         }
         // The bucket's own sentinel is not in the list yet, so this is a parent's sentinel. SAFETY:
         // the caller's promise.
@@ -175,6 +184,7 @@ impl<const BITS: u32> Growing<BITS> {
         sentinel.order.store(bucket, Ordering::Release);
         // Release: pairs with the acquire in `find`, for a walk along the list.
         link.next.store(to_word(sentinel), Ordering::Release);
+        true
     }
 }
 
@@ -231,16 +241,11 @@ impl<const BITS: u32> Order for Growing<BITS> {
         if divided == all {
             return;
         }
-        let until = all.min(divided + OTHERS);
-        for number in divided..until {
-            // The shard's buckets in the order of the doublings that added them, from number 1 on:
-            // 1, 01, 11, 001, 011, 101, 111 ...
-            let place = (number << 1 | 1) << (63 - BITS - number.ilog2());
-            let bucket = hash & !Self::IN_SHARD | place & Self::IN_SHARD;
-            // SAFETY: as above.
-            unsafe { Self::establish(shards, shard, bucket) };
-        }
-        shard.divided.store(until, Ordering::Relaxed);
+        let mut others = divided..all.min(divided + OTHERS);
+        // SAFETY: as above.
+        let unseen =
+            others.find(|&n| unsafe { !Self::establish(shards, shard, Self::numbered(hash, n)) });
+        shard.divided.store(unseen.unwrap_or(others.end), Ordering::Relaxed);
     }
 }
 
@@ -282,7 +287,7 @@ pub(super) unsafe fn find<O: Order, Q: Send + Eq, T: Send, K: LaneLock<H>, H: Ho
     // initialised.
     let mut at = start.next.load(Ordering::Acquire);
     if O::SORTED {
-        // A third of all walks pass a node, so a branch here would often be mispredicted.
+        // Some walks pass a node (see `LOAD`), so a branch here would often be mispredicted.
         let first = NonNull::new(from_word::<Links<H>>(at))?;
         // SAFETY: the list leads to this node; the caller promises that it is not freed.
         let first = unsafe { first.as_ref() };
@@ -463,5 +468,71 @@ pub(super) unsafe fn free_segments<const BITS: u32, K: LaneLock<H>, H: Host, C: 
             // SAFETY: the caller's promise.
             unsafe { free_segment::<BITS, H>(first, doubling) };
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::buffers::{
+        BlockCache, Configuration, Key, OnMiss, Outside, ReferencedBit, WideHash, With,
+    };
+    use lockyard::Native;
+
+    fn buckets_of<const BITS: u32>(doublings: u32) {
+        let shard = 0xabcd_ef01_2345_6789_u64 & !Growing::<BITS>::IN_SHARD;
+        let mut previous = 0;
+        for doubling in 1..=doublings {
+            let step = 1 << (64 - BITS - doubling);
+            let numbers = 1_u64 << (doubling - 1)..1 << doubling;
+            for (number, half) in numbers.zip(0..) {
+                let bucket = Growing::<BITS>::numbered(shard | 1, number);
+                assert_eq!(bucket, shard + step + half * 2 * step, "{BITS} {doubling} {number}");
+                assert!(bucket > previous || half == 0);
+                previous = bucket;
+            }
+        }
+    }
+
+    #[test]
+    fn the_numbers_of_buckets_are_the_second_halves_of_each_doubling_in_turn() {
+        buckets_of::<0>(12);
+        buckets_of::<1>(12);
+        buckets_of::<8>(12);
+        buckets_of::<16>(12);
+        let last = (1 << DOUBLINGS) - 1;
+        let every = u64::MAX << (64 - DOUBLINGS);
+        assert_eq!(Growing::<0>::numbered(0, last), every);
+        assert_eq!(Growing::<16>::numbered(0, last), every >> 16);
+    }
+    fn divides_all<const BITS: u32>() {
+        type Wide<const BITS: u32> = With<OnMiss, Outside, ReferencedBit, WideHash<BITS>>;
+        let cache = BlockCache::<(), Wide<BITS>, Native>::new(Configuration::DEFAULT);
+        // The next buffer would double the chains.
+        for block in 0..LOAD << (BITS + 7) {
+            drop(cache.get_or_fill(Key::new(0, block), || Ok::<_, ()>(())));
+        }
+        let shards = cache.shards().expect("there are buffers");
+        // SAFETY: the cache is alive.
+        let all = unsafe { shards.as_ref() };
+        assert_eq!(all.doublings.load(Ordering::Relaxed), 7);
+        for shard in 0..1 << BITS {
+            // SAFETY: as above, and below the number of shards.
+            let divided = &unsafe { Shards::at(shards, shard) }.divided;
+            assert_eq!(divided.load(Ordering::Relaxed), 1 << 7, "shard {shard}");
+            for number in 1..1 << 7 {
+                let hash = (shard as u64) << 1 << (63 - BITS);
+                let bucket = Growing::<BITS>::numbered(hash, number);
+                let sentinel = Growing::<BITS>::sentinel(all, bucket).expect("it was allocated");
+                assert_eq!(sentinel.order.load(Ordering::Relaxed), bucket);
+            }
+        }
+    }
+
+    #[test]
+    fn all_buckets_are_divided_before_the_next_doubling() {
+        divides_all::<0>();
+        divides_all::<1>();
+        divides_all::<8>();
     }
 }

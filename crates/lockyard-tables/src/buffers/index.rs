@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | [`Hash256`] | under the chain's lock | *n* / 512 buffers if it finds one, *n* / 256 if not |
 //! | [`TreePerGroup`] | under the group's lock | about 1.4 log2 of the group's buffers |
-//! | [`WideHash`] | without a lock | one or two, whatever *n* is |
+//! | [`WideHash`] | without a lock | one or two, up to 2^(22 + `BITS`) buffers |
 
 use super::chains::{self, Fixed, Growing};
 use super::configuration::Configuration;

@@ -10,6 +10,7 @@ use super::buffer::Buffer;
 use super::cache::{BufferCache, EntryOf, Part, ShardsOf};
 use super::index::Index;
 use super::key::{CacheKey, Hashes};
+use super::place::Place;
 use super::switches::{Allocate, Initialise, Switches};
 use super::wanted::Wanted;
 use crate::memory::AllocationFailed;
@@ -72,25 +73,6 @@ impl<Q: CacheKey, T: Send + Sync, S: Switches<H, Q>, H: HostWithSlots, C: Contex
     fn drop(&mut self) {
         // SAFETY: the buffer was not published, and has no value.
         unsafe { EntryOf::<Q, T, S, H, C>::give_back(self.0) };
-    }
-}
-
-/// A place within the limit. Dropping it gives the place up, unless it is kept.
-struct Place<
-    'c,
-    Q: CacheKey,
-    T: Send + Sync,
-    B: Hashes<Q>,
-    S: Switches<H, Q>,
-    H: HostWithSlots,
-    C: Context,
->(&'c BufferCache<Q, T, B, S, H, C>);
-
-impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSlots, C: Context>
-    Drop for Place<'_, Q, T, B, S, H, C>
-{
-    fn drop(&mut self) {
-        self.0.living.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -171,14 +153,15 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
         // SAFETY: the shards belong to this cache.
         let find_ready = || unsafe { self.find_ready(shards, wanted) };
         let spare = spare.map_or_else(|| Spare::allocate(key.clone()), Ok).map_err(no_memory)?;
+        let mut passed_on = None;
         loop {
-            let Some(place) = self.reserve() else {
+            let Some(place) = passed_on.take().or_else(|| self.reserve()) else {
                 // Another thread may have made the buffer meanwhile, and an existing buffer needs
                 // no place.
                 if let Some(found) = find_ready() {
                     return Ok(found);
                 }
-                if !self.make_room() {
+                if !self.make_room(shards, wanted, &mut passed_on) {
                     return find_ready().ok_or(GetError::Full);
                 }
                 continue;
@@ -293,31 +276,24 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
         Ok(new)
     }
 
-    /// Takes a place within the limit, if one is free.
-    fn reserve(&self) -> Option<Place<'_, Q, T, B, S, H, C>> {
-        // All relaxed: only a number.
-        let mut living = self.living.load(Ordering::Relaxed);
-        while living < self.limit.load(Ordering::Relaxed) {
-            match self.living.compare_exchange_weak(
-                living,
-                living + 1,
-                Ordering::Relaxed,
-                Ordering::Relaxed,
-            ) {
-                Ok(_) => return Some(Place(self)),
-                Err(actual) => living = actual,
-            }
-        }
-        None
-    }
-
-    /// Reclaims the buffers above the limit and one more, at most [`ROOM`] per call. Returns true
-    /// if a place may be free now.
-    fn make_room(&self) -> bool {
+    /// Reclaims the buffers above the limit and one more, at most [`ROOM`] per call, from the shard
+    /// of the wanted key on. So threads that miss at the same time do not all want one shard.
+    /// Returns true if a place may be free now, and passes it on in `place` if it is certain.
+    fn make_room<'c>(
+        &'c self,
+        shards: NonNull<ShardsOf<Q, S, H, C>>,
+        wanted: &Wanted<'_, Q>,
+        place: &mut Option<Place<'c, Q, T, B, S, H, C>>,
+    ) -> bool {
         // Relaxed: both are only counts.
         let living = self.living.load(Ordering::Relaxed);
         let above = living.saturating_sub(self.limit.load(Ordering::Relaxed));
-        self.reclaim_some((above + 1).min(ROOM) as usize) > 0
+        // SAFETY: published shards live as long as the cache.
+        let number = unsafe { shards.as_ref() }.number();
+        let mut hand = (S::Index::shard(wanted, number) + number - 1) % number;
+        // Places above the limit are for nobody.
+        let place = if above == 0 { Some(place) } else { None };
+        self.reclaim_some((above + 1).min(ROOM) as usize, &mut hand, place) > 0
             || living != self.living.load(Ordering::Relaxed)
     }
 }

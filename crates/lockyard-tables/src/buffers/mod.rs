@@ -36,7 +36,9 @@
 //!   the index, one or two lines for each buffer on the way, a compare-exchange of the lockref.
 //! - **Dropping the buffer**: a compare-exchange of the lockref.
 //! - **Miss**: an allocation, a read-modify-write of the number of buffers, the shard's lock; the
-//!   filling.
+//!   filling. At the limit not that number, but the lock of a shard from which a buffer is evicted:
+//!   the same shard, if it has an unused one. After a doubling, an insertion divides up to six
+//!   chains under the shard's lock.
 //! - **Removal**: the shard's lock.
 //! - **Visiting all buffers**: an allocation and a lock for each shard, a compare-exchange for each
 //!   buffer, and another when its reference is dropped.
@@ -94,6 +96,7 @@ mod entry;
 mod index;
 mod key;
 mod miss;
+mod place;
 mod reclaim;
 mod sealed;
 mod shard;

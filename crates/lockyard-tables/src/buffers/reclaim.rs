@@ -11,6 +11,7 @@ use super::buffer::Dead;
 use super::cache::{BufferCache, EntryOf, Part, ShardsOf};
 use super::index::Index;
 use super::key::{CacheKey, Hashes};
+use super::place::Place;
 use super::switches::{Promote, Switches};
 use core::ptr::NonNull;
 use lockyard::Context;
@@ -36,15 +37,25 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
     /// Panics if a value's destructor panics. The buffers taken in the same batch (at most 15) are
     /// still freed.
     pub fn reclaim(&self, buffers: usize) -> usize {
-        let freed = self.reclaim_some(buffers);
+        // Relaxed: the start of a sweep orders nothing.
+        let mut hand = self.hand.load(Ordering::Relaxed) as usize;
+        let freed = self.reclaim_some(buffers, &mut hand, None);
+        self.hand.store(hand as u64, Ordering::Relaxed);
         if freed > 0 && !S::Index::LOCKS {
             self.domain.collect();
         }
         freed
     }
 
+    /// Does the same, and begins after shard number `hand`. Passes the place of the first buffer on
+    /// in `place`, if that is given.
     #[cold]
-    pub(super) fn reclaim_some(&self, buffers: usize) -> usize {
+    pub(super) fn reclaim_some<'c>(
+        &'c self,
+        buffers: usize,
+        hand: &mut usize,
+        mut place: Option<&mut Option<Place<'c, Q, T, B, S, H, C>>>,
+    ) -> usize {
         let Some(shards) = self.shards() else { return 0 };
         // SAFETY: published shards live as long as the cache.
         let number = unsafe { shards.as_ref() }.number();
@@ -52,8 +63,6 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
         // buffers with a second chance, and spares only referenced ones. Without it, a buffer that
         // is found between any two passes would never be taken.
         let passes = if S::Promote::MOVES { 2 } else { 3 };
-        // Relaxed: the start of a sweep orders nothing.
-        let mut hand = self.hand.load(Ordering::Relaxed) as usize;
         let mut freed = 0;
         for pass in 0..passes {
             for _ in 0..number {
@@ -62,23 +71,23 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
                 }
                 let left = buffers - freed;
                 let quota = if pass == 0 { left.min(buffers.div_ceil(number)) } else { left };
-                hand = (hand + 1) % number;
+                *hand = (*hand + 1) % number;
                 let last = pass + 1 == passes;
-                freed += self.reclaim_from(shards, hand, quota, last);
+                freed += self.reclaim_from(shards, *hand, quota, last, place.as_deref_mut());
             }
         }
-        self.hand.store(hand as u64, Ordering::Relaxed);
         freed
     }
 
     /// Frees up to `quota` buffers of shard `index`, and examines each at most once. In the last
     /// pass there is no second chance.
-    fn reclaim_from(
-        &self,
+    fn reclaim_from<'c>(
+        &'c self,
         shards: NonNull<ShardsOf<Q, S, H, C>>,
         index: usize,
         quota: usize,
         last: bool,
+        mut place: Option<&mut Option<Place<'c, Q, T, B, S, H, C>>>,
     ) -> usize {
         // SAFETY: published shards live as long as the cache; `index` is below their number.
         let (shard, all) = unsafe { (ShardsOf::<Q, S, H, C>::at(shards, index), shards.as_ref()) };
@@ -105,7 +114,11 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
                         }
                         // SAFETY: the buffer was marked dead with its last reference, and was
                         // removed.
-                        dead[taken] = Some(unsafe { Dead::new(self, oldest) });
+                        let mut new = unsafe { Dead::new(self, oldest) };
+                        if let Some(place @ None) = place.as_deref_mut() {
+                            *place = new.take_place();
+                        }
+                        dead[taken] = Some(new);
                         taken += 1;
                     } else {
                         // SAFETY: as above.

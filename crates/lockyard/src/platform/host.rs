@@ -351,7 +351,7 @@ pub unsafe trait Host: Sized + 'static {
     /// [`resume_activity`](Self::resume_activity). For hosts that account for time: the default
     /// does nothing, and compiles to nothing.
     ///
-    /// Primitives call it through [`during`](super::during). If `activity` names no
+    /// Primitives call it, mostly through [`during`](super::during). If `activity` names no
     /// [part](Activity::part), an accounting host keeps the current part if that part is of the
     /// same region.
     #[inline(always)]
