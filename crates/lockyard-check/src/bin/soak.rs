@@ -3,10 +3,11 @@
 //!
 //! The exit code is 0 if nothing was found, 1 if something was found, and 2 for bad usage.
 
+use lockyard_check::soak::process::again;
 use lockyard_check::soak::refusals::Refusing;
 use lockyard_check::soak::{BackEnd, CONTROLS, Plan, control, draw, shrink, subjects, torture};
 use std::collections::BTreeMap;
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 /// Allocations of the library fail at random during a torture.
@@ -126,7 +127,7 @@ fn soak(asked: &Arguments) -> Result<(), String> {
         let most = row.most_threads.entry(plan.back_end).or_default();
         *most = plan.ops.len().max(*most);
         // Each round has a primitive that is wrong.
-        control_in_a_process(round).map_err(|what| format!("seed {seed}: {what}"))?;
+        control_in_a_process(round)?;
         found[(round % CONTROLS.len() as u64) as usize] += 1;
         if round.is_multiple_of(BETWEEN_TORTURES) {
             torture::torture_finds_a_broken_lock()?;
@@ -148,16 +149,13 @@ fn soak(asked: &Arguments) -> Result<(), String> {
 /// this process could not fork.
 fn control_in_a_process(round: u64) -> Result<(), String> {
     let name = CONTROLS[(round % CONTROLS.len() as u64) as usize].name;
-    let ended = std::env::current_exe().and_then(|program| {
-        let mut command = Command::new(program);
-        command.args([CONTROL, &round.to_string()]).stdin(Stdio::null()).status()
-    });
-    match ended.map(|status| (status.code(), status)) {
-        Ok((Some(0), _)) => Ok(()),
-        Ok((Some(1), _)) => Err(format!("this fault is not found: {name}")),
-        Ok((_, status)) => Err(format!("the process of the fault \"{name}\" ended with {status}")),
-        Err(error) => Err(format!("a process cannot be started: {error}")),
-    }
+    let complaint = match again(CONTROL, round) {
+        Ok(status) if status.success() => return Ok(()),
+        Ok(status) if status.code() == Some(1) => "it is not found".to_owned(),
+        Ok(status) => format!("its process ended with {status}"),
+        Err(complaint) => complaint,
+    };
+    Err(format!("the fault \"{name}\": {complaint}\n  again: soak {CONTROL} {round}"))
 }
 
 fn add(all: &mut torture::Done, one: &torture::Done) {

@@ -5,6 +5,7 @@
 //! smaller. Each round also runs a [`control`]: a primitive with a fault, which must be found.
 
 mod controls;
+pub mod process;
 mod random;
 pub mod refusals;
 mod subjects;

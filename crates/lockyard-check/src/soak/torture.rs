@@ -6,6 +6,7 @@
 //! A lock is visited under two stamps, so two holders at a time are counted as a violation. A
 //! watchdog ends the process if no thread makes progress.
 
+use super::process::again;
 use super::random::Random;
 use super::refusals::{refused, refusing};
 use lockyard::lock::{
@@ -22,7 +23,6 @@ use lockyard_tables::{
     BlockCache, ConnectionTable, Handle, HandleTable, IdTable, LockedHandleTable,
 };
 use std::net::Ipv4Addr;
-use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -479,25 +479,11 @@ pub fn exit_in_the_middle(seed: u64) -> ! {
 
 /// Starts a process that exits in the middle. Returns a complaint if it does not end well.
 fn exits(seed: u64) -> Option<String> {
-    let program = std::env::current_exe().ok()?;
-    let mut child = Command::new(program);
-    child.args([EXITS, &seed.to_string()]).stdin(Stdio::null());
-    let mut child = match child.spawn() {
-        Ok(child) => child,
-        Err(error) => return Some(format!("a process cannot be started: {error}")),
-    };
-    for _ in 0..6_000 {
-        match child.try_wait() {
-            Ok(Some(status)) if status.success() => return None,
-            Ok(Some(status)) => return Some(format!("a process that exits ended with {status}")),
-            Ok(None) => thread::sleep(Duration::from_millis(10)),
-            Err(error) => return Some(format!("a process cannot be waited for: {error}")),
-        }
+    match again(EXITS, seed) {
+        Ok(status) if status.success() => None,
+        Ok(status) => Some(format!("a process that exits ended with {status}")),
+        Err(complaint) => Some(complaint),
     }
-    // It hangs: end it, and say so.
-    drop(child.kill());
-    drop(child.wait());
-    Some(format!("a process that exits did not end within 60 s ({seed})"))
 }
 
 /// Tortures for `time`. It starts this program again with [`EXITS`], which must call
