@@ -12,9 +12,11 @@
 //! ```
 
 use lockyard_tables::handle_table::Handle;
+use lockyard_tables::id_table::InsertError;
 use lockyard_tables::{Counts, HandleTable, IdTable, LockedHandleTable, ThreadStatistics};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
+use std::time::{Duration, Instant};
 
 const THREADS: u64 = 3;
 const ROUNDS: u32 = 2_000;
@@ -56,15 +58,7 @@ fn handles() {
             scope.spawn(move || {
                 for round in 0..u64::from(ROUNDS) {
                     let place = &newest[(number + round) as usize % newest.len()];
-                    let mut object = Box::new(round);
-                    let new = loop {
-                        match table.insert(object) {
-                            Ok(new) => break new,
-                            // A thread that was stopped in a look-up holds up all removed objects.
-                            Err(full) => object = full.into_inner(),
-                        }
-                        thread::yield_now();
-                    };
+                    let new = insert(table, Box::new(round));
                     let old = Handle::from_bits(place.swap(new.to_bits(), Ordering::AcqRel));
                     if let Some(object) = old.and_then(|old| table.get(old)) {
                         assert!(**object < u64::from(ROUNDS) && object.remove());
@@ -80,4 +74,19 @@ fn handles() {
     let additions = locked.remove(shared).expect("it is there");
     assert_eq!(counted.read().packets, additions);
     println!("handle tables: {} objects are left, {additions} additions", table.len());
+}
+
+/// Inserts an object. Removed objects keep their places until readers have left: a thread that is
+/// stopped in a look-up makes others wait.
+fn insert(table: &HandleTable<Box<u64>>, mut object: Box<u64>) -> Handle {
+    let began = Instant::now();
+    loop {
+        match table.insert(object) {
+            Ok(new) => return new,
+            Err(InsertError::Exhausted(back)) => object = back,
+            Err(error) => panic!("{error}"),
+        }
+        assert!(began.elapsed() < Duration::from_secs(60), "no removed object gave its place back");
+        thread::yield_now();
+    }
 }
