@@ -6,7 +6,9 @@ mod range;
 mod text;
 
 pub use range::Range;
-pub use text::{escaped, hint, line_of, nearest, printable, read_file, read_text, shown, threads};
+pub use text::{
+    escaped, escaped_json, hint, line_of, nearest, printable, read_file, read_text, shown, threads,
+};
 
 /// Error in the input, in one line: what is wrong, where, and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -98,6 +98,21 @@ pub fn escaped(text: &str) -> String {
     text.escape_debug().to_string()
 }
 
+/// Returns JSON with its control characters escaped: JSON allows those above U+007E as they are, and
+/// a terminal may obey them. Line ends stay.
+pub fn escaped_json(json: &str) -> String {
+    let mut shown = String::with_capacity(json.len());
+    for letter in json.chars() {
+        if letter.is_control() && letter != '\n' {
+            // Control characters are below U+00A0, and occur only in the texts of JSON.
+            shown.push_str(&format!("\\u{:04x}", u32::from(letter)));
+        } else {
+            shown.push(letter);
+        }
+    }
+    shown
+}
+
 /// Returns a path with its control characters escaped, for one line of an error.
 pub fn shown(path: &Path) -> String {
     escaped(&path.display().to_string())
@@ -138,5 +153,12 @@ mod tests {
     fn what_is_printed_is_short_and_harmless() {
         assert_eq!(printable("a\u{1b}[31m"), "a\\u{1b}[31m");
         assert_eq!(printable(&"x".repeat(1000)).len(), 80);
+    }
+
+    #[test]
+    fn control_characters_in_json_are_escaped_and_mean_the_same() {
+        let json = "{\n  \"a\": \"\u{7f}\u{9b}31m\u{e9}\"\n}\n";
+        let shown = escaped_json(json);
+        assert_eq!(shown, "{\n  \"a\": \"\\u007f\\u009b31m\u{e9}\"\n}\n");
     }
 }

@@ -60,6 +60,8 @@ pub struct Layout {
     /// CPUs, first threads of all cores first. Each has the numbers of its socket, complex, core
     /// and thread. Each number is relative to the enclosing unit.
     places: Vec<(usize, [usize; 4])>,
+    /// True if the system says that no two cores share a last-level cache.
+    merged: bool,
     /// Notes for the reader.
     pub notes: Vec<String>,
 }
@@ -98,7 +100,9 @@ impl Layout {
                     .to_owned(),
             );
         }
-        let complex_of = |at: &CpuAt| if merged { 0 } else { at.complex };
+        // If they are merged, each complex has one core.
+        let complex_and_core =
+            |at: &CpuAt| if merged { (0, at.complex) } else { (at.complex, at.core) };
         let mut sockets = Ranks::default();
         let mut complexes = Ranks::default();
         let mut cores = Ranks::default();
@@ -106,8 +110,9 @@ impl Layout {
         let mut places = Vec::new();
         for at in cpus {
             let socket = sockets.rank(&[], at.package);
-            let complex = complexes.rank(&[socket], complex_of(at));
-            let core = cores.rank(&[socket, complex], at.core);
+            let (complex, core) = complex_and_core(at);
+            let complex = complexes.rank(&[socket], complex);
+            let core = cores.rank(&[socket, complex], core);
             let thread = threads.rank(&[socket, complex, core], at.cpu);
             places.push((at.cpu, [socket, complex, core, thread]));
         }
@@ -117,6 +122,7 @@ impl Layout {
             cores: cores.most(),
             threads: threads.most(),
             places,
+            merged,
             notes,
         };
         layout.noted()
@@ -139,12 +145,13 @@ impl Layout {
         self.places.iter().map(|(cpu, _)| *cpu).collect()
     }
 
-    /// Returns the CPUs with their places, in the same order. [`Layout::new`] makes the layout of
-    /// them again.
+    /// Returns the CPUs with their places as the system gave them, in the same order.
+    /// [`Layout::new`] makes the layout of them again.
     pub fn cpus_at(&self) -> Vec<CpuAt> {
         let at = |&(cpu, [package, complex, core, _]): &(usize, [usize; 4])| {
             let complex = package * self.complexes + complex;
-            CpuAt { cpu, package, complex, core: complex * self.cores + core }
+            let core = complex * self.cores + core;
+            CpuAt { cpu, package, complex: if self.merged { core } else { complex }, core }
         };
         self.places.iter().map(at).collect()
     }
@@ -285,6 +292,7 @@ mod tests {
         let layout = Layout::new(&host(1, 8, 1, 2));
         assert_eq!((layout.complexes, layout.cores, layout.threads), (1, 8, 2));
         assert!(layout.notes[0].contains("one complex a socket"), "{:?}", layout.notes);
+        assert_eq!(Layout::new(&layout.cpus_at()), layout, "the note stays");
     }
 
     #[test]

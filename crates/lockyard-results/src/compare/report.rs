@@ -9,6 +9,7 @@ use crate::compare::comparison::{
 };
 use crate::render::{Format, Screen, figure, new_table};
 use comfy_table::{Table, presets};
+use lockyard_support::escaped_json;
 use serde_json::{Map, json};
 use std::collections::HashMap;
 
@@ -269,7 +270,7 @@ fn json(comparison: &Comparison) -> String {
         object["method"] = "pairs".into();
     }
     // A JSON value can always be serialised.
-    let mut text = serde_json::to_string_pretty(&object).unwrap_or_default();
+    let mut text = escaped_json(&serde_json::to_string_pretty(&object).unwrap_or_default());
     text.push('\n');
     text
 }
