@@ -11,6 +11,7 @@ use lockyard::platform::{
     QueueNode, Slot,
 };
 use std::cell::{Cell, RefCell};
+use std::rc::Rc;
 use std::time::Duration;
 
 /// This machine with only one thread, and a clock that advances when the thread parks.
@@ -98,8 +99,9 @@ struct Waited {
 /// Makes a thread wait, on the test's clock. Whenever the thread parks, a thief takes the lock
 /// `times` times, or as often as it may. During the first `keeps` parks the thief keeps the lock.
 fn wait_beside_a_thief<P: Hooks>(times: u32, park: Duration, keeps: u32) -> Waited {
-    let lock: &'static RawSpinLock<PvQueued<P>, Alone> = Box::leak(Box::new(RawSpinLock::new()));
+    let lock = Rc::new(RawSpinLock::<PvQueued<P>, Alone>::new());
     let mut held = Some(lock.acquire());
+    let wanted = Rc::clone(&lock);
     let thief = move || {
         if MAY_PARK.get() && PARKS.get() <= keeps {
             return;
@@ -107,8 +109,8 @@ fn wait_beside_a_thief<P: Hooks>(times: u32, park: Duration, keeps: u32) -> Wait
         for _ in 0..times {
             let Some(taken) = held.take() else { return };
             // SAFETY: `taken` came from this lock.
-            unsafe { lock.release(taken) };
-            held = lock.try_acquire();
+            unsafe { wanted.release(taken) };
+            held = wanted.try_acquire();
         }
     };
     THIEF.set(Some(Box::new(thief)));
@@ -182,14 +184,15 @@ fn a_waiter_that_cannot_park_is_not_passed() {
 
 #[test]
 fn a_fair_release_is_not_stolen() {
-    let lock: &'static RawSpinLock<PvQueued, Alone> = Box::leak(Box::new(RawSpinLock::new()));
+    let lock = Rc::new(RawSpinLock::<PvQueued, Alone>::new());
     let mut held = Some(lock.acquire());
+    let wanted = Rc::clone(&lock);
     let thief = move || {
         // As soon as a thread waits in the queue.
-        if held.is_some() && format!("{lock:?}").split("bits: ").nth(1).is_some_and(has_tail) {
+        if held.is_some() && format!("{wanted:?}").split("bits: ").nth(1).is_some_and(has_tail) {
             // SAFETY: `held` came from this lock.
-            unsafe { lock.release_fair(held.take().expect("it is held")) };
-            assert!(lock.try_acquire().is_none(), "the waiter is next");
+            unsafe { wanted.release_fair(held.take().expect("it is held")) };
+            assert!(wanted.try_acquire().is_none(), "the waiter is next");
         }
     };
     THIEF.set(Some(Box::new(thief)));
