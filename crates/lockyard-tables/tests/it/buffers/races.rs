@@ -8,6 +8,7 @@ use lockyard_tables::buffers::{
 use std::alloc::Layout;
 use std::cell::Cell;
 use std::ptr::NonNull;
+use std::rc::Rc;
 
 thread_local! {
     /// Called before the next allocation.
@@ -39,13 +40,14 @@ unsafe impl Host for Interrupted {
 impl HostWithSlots for Interrupted {}
 
 fn the_other_ones_buffer<S: Switches<Interrupted>>() {
-    let cache: &'static BlockCache<u64, S, Interrupted> =
-        Box::leak(Box::new(BlockCache::new(Configuration::DEFAULT.with_limit(1))));
+    let cache =
+        Rc::new(BlockCache::<u64, S, Interrupted>::new(Configuration::DEFAULT.with_limit(1)));
     let get = |block, value| cache.get_or_fill(Key::new(0, block), || Ok::<u64, ()>(value));
+    let the_same = Rc::clone(&cache);
     // From here on the cache has its own memory.
     assert_eq!(get(9, 9).as_deref(), Ok(&9));
     FIRST.set(Some(Box::new(move || {
-        let buffer = get(0, 1).unwrap();
+        let buffer = the_same.get_or_fill(Key::new(0, 0), || Ok::<u64, ()>(1)).unwrap();
         assert_eq!(*buffer, 1, "what nobody used made room");
         // The buffer stays referenced, so the cache stays full.
         std::mem::forget(buffer);
