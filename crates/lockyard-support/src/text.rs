@@ -98,8 +98,8 @@ pub fn escaped(text: &str) -> String {
     text.escape_debug().to_string()
 }
 
-/// Returns JSON with its control characters escaped: JSON allows those above U+007E as they are, and
-/// a terminal may obey them. Line ends stay.
+/// Returns JSON with its control characters escaped: JSON allows those above U+007E as they are,
+/// and a terminal may obey them. Line ends stay.
 pub fn escaped_json(json: &str) -> String {
     let mut shown = String::with_capacity(json.len());
     for letter in json.chars() {

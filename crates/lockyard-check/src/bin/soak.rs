@@ -145,8 +145,8 @@ fn soak(asked: &Arguments) -> Result<(), String> {
 }
 
 /// Runs the control of a round in a process of its own. A fault ends a simulated run while threads
-/// are suspended, and their stacks and the machine's memory are then never freed. After some minutes
-/// this process could not fork.
+/// are suspended, and their stacks and the machine's memory are then never freed. After some
+/// minutes this process could not fork.
 fn control_in_a_process(round: u64) -> Result<(), String> {
     let name = CONTROLS[(round % CONTROLS.len() as u64) as usize].name;
     let complaint = match again(CONTROL, round) {

@@ -5,10 +5,10 @@
 //! number of bits:
 //!
 //! ```text
-//!   hash begins with  000     001     010     011
-//!   list    root --> a --> b --> c --> d --> e --> f --> g      1 chain: the first bit is the shard's
-//!           root --> a --> b --> c --> d --> (01) --> e --> f --> g      2 chains: a sentinel where
-//!           the second half begins
+//!   hash begins with  000     001     010     011        (the first bit is the shard's)
+//!   1 chain   root --> a --> b --> c --> d --> e --> f --> g
+//!   2 chains  root --> a --> b --> c --> d --> (01) --> e --> f --> g
+//!                                   a sentinel where the second half begins
 //! ```
 //!
 //! A bucket begins at its *sentinel*, a node without a buffer. Doubling the number of buckets gives
@@ -53,8 +53,8 @@ use lockyard::platform::{Host, Ordering, Word};
 pub(super) const LOAD: u64 = 1;
 
 /// Number of buckets that an insertion divides beside its own, until all are divided. A doubling
-/// adds a bucket for each buffer, and the next comes after as many insertions. So the last bucket is
-/// divided after a quarter of that time.
+/// adds a bucket for each buffer, and the next comes after as many insertions. So the last bucket
+/// is divided after a quarter of that time.
 const OTHERS: u64 = 4;
 
 /// Order of a list, and the start of a walk along it.
@@ -202,8 +202,8 @@ impl<const BITS: u32> Order for Growing<BITS> {
         shard: &'s Shard<K, H, C>,
         hash: u64,
     ) -> &'s Links<H> {
-        // Relaxed: with an old number the walk begins earlier. The same is true of a new number whose
-        // sentinels are not yet visible.
+        // Relaxed: with an old number the walk begins earlier. The same is true of a new number
+        // whose sentinels are not yet visible.
         let mut bucket = Self::bucket(hash, shards.doublings.load(Ordering::Relaxed));
         while bucket & Self::IN_SHARD != 0 {
             if let Some(sentinel) = Self::sentinel(shards, bucket)
@@ -282,9 +282,9 @@ pub(super) unsafe fn find<O: Order, Q: Send + Eq, T: Send, K: LaneLock<H>, H: Ho
     let place = O::place(wanted.hash);
     // SAFETY: the caller's promise.
     let start = unsafe { O::before(shards, shard, wanted.hash) };
-    // Acquire, here and below: pairs with the release of the thread that linked this node (`insert`,
-    // `establish`) or removed the one before it (`remove`). The node is therefore seen fully
-    // initialised.
+    // Acquire, here and below: pairs with the release of the thread that linked this node
+    // (`insert`, `establish`) or removed the one before it (`remove`). The node is therefore seen
+    // fully initialised.
     let mut at = start.next.load(Ordering::Acquire);
     if O::SORTED {
         // Some walks pass a node (see `LOAD`), so a branch here would often be mispredicted.

@@ -26,8 +26,8 @@ pub struct Shard<K: LaneLock<H>, H: Host, C: Context> {
     pub(super) root: Links<H>,
     newest: U64<H>,
     oldest: U64<H>,
-    /// Number of the shard's buckets that insertions have divided in turn, and the first, which needs
-    /// no sentinel. Written under the lock.
+    /// Number of the shard's buckets that insertions have divided in turn, and the first, which
+    /// needs no sentinel. Written under the lock.
     pub(super) divided: U64<H>,
 }
 
