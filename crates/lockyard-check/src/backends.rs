@@ -1,6 +1,7 @@
-//! The three back-ends. Each runs a [`Program`], unchanged, and reports its violations.
+//! The back-ends: two model checkers, a simulated machine, threads of the host. Each runs a [`Program`], unchanged, and reports its violations.
 
-use crate::explore::{Bounds, Explored, Failed, explore};
+use crate::dpor::{self, Deletions, Exploration, Model};
+use crate::explore::{Bounds, Explored, Failed, MOST_EXECUTIONS, explore};
 use crate::finding::{Caught, Finding, STUCK, catching};
 use crate::hooks::{Fault, Faulty, Watched, give_up_when};
 use crate::primitives::Primitive;
@@ -9,8 +10,10 @@ use lockyard::Native;
 use lockyard::platform::checked::Checked;
 use lockyard::platform::hooked::Hooked;
 use lockyard_sim::{Machine, RunEnd, Simulated, Simulation};
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::panic::AssertUnwindSafe;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 
@@ -83,6 +86,46 @@ pub fn model<P: Program>(
     Ok((explored, outcomes))
 }
 
+/// Explores program `P` by its execution graphs ([`crate::dpor`]), without a bound. Each of `ops`
+/// runs once, in its own thread. Also returns the outcomes of all executions.
+///
+/// # Errors
+///
+/// The finding of the first execution that failed.
+pub fn graphs<P: Program>(
+    ops: &[P::Op],
+    deletions: Deletions,
+) -> Result<(Exploration, BTreeSet<Left>), Failed> {
+    let outcomes = Rc::new(RefCell::new(BTreeSet::new()));
+    let runs = Cell::new(0);
+    let make = || {
+        runs.set(runs.get() + 1);
+        crate::quarantine::begin();
+        let program = Rc::new(P::new(ops, 1));
+        program.begin();
+        let step = |thread: usize| {
+            let program = Rc::clone(&program);
+            Box::new(move || program.step(thread, 0)) as Box<dyn FnOnce()>
+        };
+        let threads = (0..ops.len()).map(step).collect();
+        let all = Rc::clone(&outcomes);
+        let finish = Box::new(move || {
+            crate::hooks::free_nothing();
+            program.finish();
+            all.borrow_mut().insert(program.outcome());
+        });
+        Model { threads, finish }
+    };
+    let explored = catching(AssertUnwindSafe(|| dpor::explore(deletions, MOST_EXECUTIONS, make)))
+        .map_err(|caught| Failed { caught, executions: runs.get() })?;
+    Ok((explored, outcomes.take()))
+}
+
+/// Returns the result of an exploration of graphs as a verdict.
+pub fn verdict_of_graphs(result: Result<(Exploration, BTreeSet<Left>), Failed>) -> Verdict {
+    verdict_of(result.map(|(explored, _)| explored.executions))
+}
+
 /// Checks primitive `P` with fault `F` in a model, with at most two preemptions. The `Search` is
 /// ignored, because the check is exhaustive within that bound.
 pub fn check_model<P: Primitive, F: Fault>(_search: Search) -> Verdict {
@@ -91,8 +134,12 @@ pub fn check_model<P: Primitive, F: Fault>(_search: Search) -> Verdict {
 
 /// Returns the result of an exploration as a verdict.
 pub fn verdict(result: Result<(Explored, BTreeSet<Left>), Failed>) -> Verdict {
-    match result {
-        Ok((explored, _)) => Verdict { caught: None, runs: explored.executions },
+    verdict_of(result.map(|(explored, _)| explored.executions))
+}
+
+fn verdict_of(executions: Result<u64, Failed>) -> Verdict {
+    match executions {
+        Ok(runs) => Verdict { caught: None, runs },
         Err(failed) => Verdict { caught: Some(failed.caught), runs: failed.executions },
     }
 }

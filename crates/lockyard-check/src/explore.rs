@@ -79,7 +79,7 @@ impl fmt::Display for Explored {
 pub struct Failed {
     /// The finding.
     pub caught: Caught,
-    /// Number of executions, including the one that failed.
+    /// Number of executions, including the one that failed, and of abandoned runs.
     pub executions: u64,
 }
 

@@ -33,6 +33,8 @@ pub enum Finding {
 pub const STUCK: &str = "stuck: ";
 /// Prefix of the message of [`Finding::Exclusion`].
 pub const EXCLUSION: &str = "exclusion: ";
+/// Prefix of the message of [`Finding::Race`].
+pub const RACE: &str = "race: ";
 /// Prefix of the message of [`Finding::Count`].
 pub const COUNT: &str = "count: ";
 /// Prefix of the message of [`Finding::Freed`].
@@ -53,6 +55,7 @@ impl Finding {
         let ours = [
             (STUCK, Finding::Stuck),
             (EXCLUSION, Finding::Exclusion),
+            (RACE, Finding::Race),
             (COUNT, Finding::Count),
             (FREED, Finding::Freed),
             (KINDS, Finding::Kinds),

@@ -253,8 +253,16 @@ pub fn ordered_sites<R>(run: impl FnOnce() -> R) -> (R, BTreeSet<Ordered>) {
 }
 
 /// Records that the memory in `range` is freed. In the models of this OS thread that use
-/// [`Scripted`], every later operation on a word in that memory fails.
+/// [`Scripted`], every later operation on a word in that memory fails. In those of
+/// [`dpor`](crate::dpor), an earlier one also fails if it is not ordered before.
 pub fn free(range: Range<usize>) {
+    crate::dpor::freed(&range);
+    forbid(range);
+}
+
+/// Forbids later operations on the memory in `range`. For programs that know outside of the
+/// platform that no thread will use it.
+pub fn forbid(range: Range<usize>) {
     FREED_RANGES.with_borrow_mut(|ranges| ranges.push(range));
 }
 

@@ -4,6 +4,7 @@
 //! - [`backends`]: run the programs in a model checker, on the simulated machine, and in threads of
 //!   the host.
 //! - [`explore`]: one model, its bounds, and its number of executions.
+//! - [`dpor`]: a second model checker, which explores execution graphs.
 //! - [`depth`]: everyday checks, and deeper ones before a release.
 //! - [`hooks`]: wrong steps and weakened orderings, injected through the platform.
 //! - [`ration`]: memory that is counted, with allocations that fail on demand.
@@ -21,6 +22,7 @@
 pub mod backends;
 pub mod controls;
 pub mod depth;
+pub mod dpor;
 pub mod explore;
 mod few_slots;
 pub mod finding;

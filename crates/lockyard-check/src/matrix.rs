@@ -3,10 +3,12 @@
 //! Every unordered pair of operations has a cell. It shows what was explored, or why there is
 //! nothing to explore.
 
-use crate::backends::model;
+use crate::backends::{graphs, model};
+use crate::dpor::{Deletions, Exploration};
 use crate::explore::{Bounds, Explored};
 use crate::program::Program;
 use std::fmt::Debug;
+use std::time::Instant;
 
 /// Explores program `P` and prints the coverage.
 ///
@@ -23,6 +25,28 @@ pub fn must_hold<P: Program>(title: &str, ops: &[P::Op], bounds: Bounds) -> Expl
         }
         Err(failed) => {
             panic!("{title} {ops:?}: {} in execution {}", failed.caught, failed.executions)
+        }
+    }
+}
+
+/// Explores all executions of program `P`, by their graphs, and prints the coverage. `P` is on the
+/// host [`Dpor`](crate::dpor::Dpor). Operations that do not depend on one another have one
+/// execution.
+///
+/// # Panics
+///
+/// Panics if the model fails.
+pub fn must_always_hold<P: Program>(title: &str, ops: &[P::Op]) -> Exploration {
+    let began = Instant::now();
+    match graphs::<P>(ops, Deletions::Needed) {
+        Ok((explored, outcomes)) => {
+            let seconds = began.elapsed().as_secs_f64();
+            let outcomes = outcomes.len();
+            println!("{title} {ops:?}: graphs, {explored}, {seconds:.2} s, {outcomes} outcomes");
+            explored
+        }
+        Err(failed) => {
+            panic!("{title} {ops:?}: {} in run {}", failed.caught, failed.executions)
         }
     }
 }

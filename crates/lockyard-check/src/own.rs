@@ -9,7 +9,7 @@
 //! assert!(checks.are_clean(), "{checks}");
 //! ```
 //!
-//! [`check`] runs the lock on threads of this host, on a simulated machine, and in a model checker
+//! [`check`] runs the lock on threads of this host, on a simulated machine, and in two model checkers
 //! under weak memory. [`mutate`] weakens each ordering of the lock's source, one at a time. The
 //! model checks must notice each. Build these tests with optimisation (`cargo test --release`).
 //!
@@ -18,10 +18,11 @@
 //! default feature `stacks` it has those of the C library.
 
 use crate::backends::{NATIVE_ROUNDS, SIMULATED_ROUNDS, Verdict, native, simulated};
+use crate::dpor::Dpor;
 use crate::explore::Bounds;
 use crate::few_slots::FewSlots;
 use crate::hooks::{NoFault, Scripted, Site, Watched};
-use crate::mutation::suites::{self, check as program};
+use crate::mutation::suites::{self, check as program, every_execution};
 use crate::mutation::{Check, Report, Suite, is_in, reach, weaken};
 use crate::program::{LockOp, LockProgram};
 use crate::sources::Source;
@@ -37,18 +38,28 @@ use std::fmt;
 pub type InModel = Hooked<Checked, Scripted>;
 /// Host of the model checks on which one thread has queue nodes, and the others have none.
 pub type InModelOneSlot = FewSlots<InModel, 1>;
+/// Host of the model checks that explore execution graphs.
+pub type InGraphs = Hooked<Dpor, Scripted>;
 /// Host of the checks on threads. Every wait on it ends.
 pub type OnThreads = Hooked<Native, Watched<NoFault>>;
 
 /// A lock algorithm on the hosts of the checks. An algorithm that is implemented for every host has
 /// this trait.
 pub trait OwnLock:
-    LaneLock<InModel> + LaneLock<InModelOneSlot> + LaneLock<OnThreads> + LaneLock<Simulated>
+    LaneLock<InModel>
+    + LaneLock<InModelOneSlot>
+    + LaneLock<InGraphs>
+    + LaneLock<OnThreads>
+    + LaneLock<Simulated>
 {
 }
 
 impl<K> OwnLock for K where
-    K: LaneLock<InModel> + LaneLock<InModelOneSlot> + LaneLock<OnThreads> + LaneLock<Simulated>
+    K: LaneLock<InModel>
+        + LaneLock<InModelOneSlot>
+        + LaneLock<InGraphs>
+        + LaneLock<OnThreads>
+        + LaneLock<Simulated>
 {
 }
 
@@ -108,7 +119,8 @@ pub fn check_simulated<K: OwnLock>() -> Checks {
 
 /// Checks the lock under weak memory, with two, three and four threads: mutual exclusion, the order
 /// of the holders' accesses, lost wake-ups, and accesses to the word after the last release. Stops
-/// at the first violation.
+/// at the first violation. The checks named `graphs` explore every execution
+/// ([`dpor`](crate::dpor)), the others up to the bound that they name.
 ///
 /// A lock whose waiters only spin on its word takes seconds. One with queue nodes takes longer.
 pub fn check_model<K: OwnLock>() -> Checks {
@@ -130,12 +142,23 @@ pub fn check<K: OwnLock>() -> Checks {
     Checks { rows: parts.into_iter().flat_map(|checks| checks.rows).collect() }
 }
 
-/// Returns the programs of the model checks: those of every lock of the library, and two where only
-/// one thread has queue nodes.
+/// Returns the programs of the model checks: all executions of two and three threads, those of every
+/// lock of the library, and two where only one thread has queue nodes.
 fn model_checks<K: OwnLock>() -> Vec<Check> {
-    use LockOp::Lock;
+    use LockOp::{Lock, LockTwice, TryLock};
     type OneSlot<K> = LockProgram<K, InModelOneSlot>;
-    let mut checks = suites::lock::<LockProgram<K, InModel>>();
+    let mut checks: Vec<Check> = [
+        &[Lock, Lock][..],
+        &[Lock, TryLock],
+        &[TryLock, TryLock],
+        &[LockTwice, Lock],
+        &[Lock, Lock, Lock],
+        &[Lock, Lock, TryLock],
+    ]
+    .into_iter()
+    .map(every_execution::<LockProgram<K, InGraphs>>)
+    .collect();
+    checks.extend(suites::lock::<LockProgram<K, InModel>>());
     for mut check in [
         program::<OneSlot<K>>(&[Lock, Lock], Bounds::ALL),
         program::<OneSlot<K>>(&[Lock, Lock, Lock], Bounds::stepping_back(2)),

@@ -1,7 +1,8 @@
 //! The table of suites. To add a primitive, add one entry.
 
 use super::suite::{Check, Suite};
-use crate::backends::{model, verdict};
+use crate::backends::{graphs, model, verdict, verdict_of_graphs};
+use crate::dpor::Deletions;
 use crate::explore::Bounds;
 use crate::few_slots::FewSlots;
 use crate::hooks::Scripted;
@@ -41,6 +42,14 @@ pub(crate) fn check<P: Program>(ops: &[P::Op], bounds: Bounds) -> Check {
     let ops = ops.to_vec();
     let name = format!("{ops:?}, {bounds}");
     Check { name, run: Box::new(move || verdict(model::<P>(&ops, bounds))) }
+}
+
+/// Returns the check that runs every execution of a program, by graphs.
+pub fn every_execution<P: Program>(ops: &[P::Op]) -> Check {
+    let ops = ops.to_vec();
+    let name = format!("{ops:?}, graphs");
+    let run = move || verdict_of_graphs(graphs::<P>(&ops, Deletions::Needed));
+    Check { name, run: Box::new(run) }
 }
 
 /// Returns the checks of a lock: two threads without a bound, three threads, and four threads of

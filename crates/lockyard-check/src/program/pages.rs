@@ -167,7 +167,7 @@ impl<C: PageCount<H>, H: HostWithSlots, const FREES: bool> PageProgram<C, H, FRE
             write(&self.halves[1], 0);
             if FREES && self.looking.load(Plain::Relaxed) == 0 {
                 let word = core::ptr::from_ref(&self.count).addr();
-                hooks::free(word..word + size_of_val(&self.count));
+                hooks::forbid(word..word + size_of_val(&self.count));
             }
         }
     }

@@ -1,10 +1,13 @@
 //! All model checks, in one binary.
 
 mod alone;
+mod both_checkers;
 mod buffers;
 mod checked_host;
 mod connections;
 mod controls;
+mod dpor;
+mod dpor_oracle;
 mod faults;
 mod handle_table;
 mod id_table;

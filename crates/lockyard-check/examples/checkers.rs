@@ -1,0 +1,80 @@
+//! Executions and seconds of the two model checkers, on the same programs: the tables of
+//! docs/evidence/checkers.md.
+//!
+//! Each thread takes the lock once. The number of threads rises while a check is likely to end
+//! within the limit.
+//!
+//!     cargo run --release -p lockyard-check --example checkers -- [SECONDS]
+
+use lockyard::platform::checked::Checked;
+use lockyard::platform::hooked::Hooked;
+use lockyard_check::backends::{graphs, model};
+use lockyard_check::dpor::{Deletions, Dpor};
+use lockyard_check::explore::Bounds;
+use lockyard_check::hooks::Scripted;
+use lockyard_check::primitives::*;
+use lockyard_check::program::LockOp;
+use std::time::{Duration, Instant};
+
+const MOST_THREADS: usize = 6;
+
+/// Factors by which one thread more lengthens a check: of graphs, of loom without a bound, and of
+/// loom with one. They were seen with the locks of few waiters, and decide only where a row ends.
+const GROWTH: [u32; 3] = [300, 6000, 40];
+
+fn rows<P: Primitive<Op = LockOp>>(limit: Duration) {
+    // The checks with bounds are those of the everyday tests.
+    let bounded = Bounds::stepping_back(2);
+    let mut go_on = [true; 3];
+    for threads in 2..=MOST_THREADS {
+        let ops = vec![LockOp::Lock; threads];
+        let mut cells = Vec::new();
+        for (which, go_on) in go_on.iter_mut().enumerate() {
+            if !*go_on || which > 0 && threads > 4 {
+                cells.push("-".to_owned());
+                continue;
+            }
+            let began = Instant::now();
+            let executions = match which {
+                0 => graphs::<P::Program<Hooked<Dpor, Scripted>>>(&ops, Deletions::Needed)
+                    .map(|(explored, _)| explored.executions.to_string())
+                    .map_err(|failed| failed.caught.to_string()),
+                _ => {
+                    let bounds = if which == 1 { Bounds::ALL } else { bounded };
+                    model::<P::Program<Hooked<Checked, Scripted>>>(&ops, bounds)
+                        .map(|(explored, _)| explored.executions.to_string())
+                        .map_err(|failed| failed.caught.to_string())
+                }
+            };
+            let seconds = began.elapsed();
+            *go_on = executions.is_ok() && seconds * GROWTH[which] < limit;
+            let executions = executions.unwrap_or_else(|caught| caught);
+            cells.push(format!("{executions}, {:.3} s", seconds.as_secs_f64()));
+        }
+        println!("| {} | {threads} | {} |", P::NAME, cells.join(" | "));
+        if !go_on[0] {
+            break;
+        }
+    }
+}
+
+fn main() {
+    let seconds = std::env::args().nth(1).map_or(Ok(10.0), |text| text.parse());
+    let limit = Duration::from_secs_f64(seconds.expect("a number of seconds"));
+    println!(
+        "| primitive | threads | graphs | loom, no bound | loom, {} |",
+        Bounds::stepping_back(2)
+    );
+    println!("| --- | ---: | --- | --- | --- |");
+    rows::<Ticket16>(limit);
+    rows::<Tas>(limit);
+    rows::<QueuedStore>(limit);
+    rows::<QueuedCmpxchg>(limit);
+    rows::<McsOfFour>(limit);
+    rows::<ClhOfFour>(limit);
+    rows::<PvTicketLock>(limit);
+    rows::<PvQueuedLock>(limit);
+    rows::<MutexExact>(limit);
+    rows::<MutexParking>(limit);
+    rows::<MutexThreeStates>(limit);
+}

@@ -1,0 +1,48 @@
+//! A model checker without interleavings: it explores execution graphs.
+//!
+//! loom, the other checker, explores orders of steps. Many orders are the same execution: threads
+//! that read different values are told apart only by which write each read reads from, and by the
+//! order of the writes to each location. Here an execution is the graph of these. All graphs are
+//! explored, with no bound on preemptions. A wait is one read, of a value that ends it.
+//!
+//! The algorithm is TruSt (Kokologiannakis, Marmanis, Gladstein and Vafeiadis, POPL 2022), with the
+//! blocked waits of AWAMOCHE (Kokologiannakis, Marmanis and Vafeiadis, *Unblocking dynamic partial
+//! order reduction*, CAV 2023). The memory model is that of C11 as repaired by Lahav and others
+//! (*Repairing sequential consistency in C/C++11*, PLDI 2017): no cycles of program order and reads.
+//! As in Rust and C++20, a later store of the same thread does not continue a release sequence.
+//!
+//! Without waits each graph is explored once. Waits may repeat some: an older value satisfies a
+//! wait, the newest does not, and another thread's write then changes what the wait reads.
+//!
+//! What it does not see:
+//!
+//! - Sequential consistency of accesses: an access with `SeqCst` counts as `AcqRel`, as in loom.
+//!   Fences with `SeqCst` have their order.
+//! - Loops that poll without [`wait_until`](lockyard::platform::Host::wait_until), which have no
+//!   last execution.
+//! - Spurious failures of a weak compare-exchange.
+//! - Time: a park with a timeout returns immediately. A park without one returns only when it is
+//!   woken, or if the comparison fails.
+
+mod choices;
+mod explorer;
+mod fences;
+mod graph;
+mod host;
+mod memory;
+mod run;
+
+pub use explorer::{Deletions, Exploration, Model, explore};
+pub use graph::MOST_THREADS;
+pub use host::Dpor;
+pub use memory::{DporAtomics, DporCell, DporWord};
+
+use std::ops::Range;
+
+/// Records that the running thread of a model frees the memory in `range`. A use of it that is not
+/// ordered before is a finding.
+pub(crate) fn freed(range: &Range<usize>) {
+    if explorer::is_running() && !std::thread::panicking() {
+        explorer::with_run(|run| run.free(range.clone()));
+    }
+}
