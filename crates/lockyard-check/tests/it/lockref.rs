@@ -1,5 +1,6 @@
-//! Checks of the lockref under weak memory: every pair and every triple of operations, and mixes of
-//! four threads. Each has a bound, which is printed with the coverage.
+//! Checks of the lockref under weak memory: every execution of every pair of operations, by graphs.
+//! loom explores every triple, and mixes of four threads, with bounds, and the pairs in the deep
+//! checks.
 //!
 //! The checks:
 //!
@@ -15,15 +16,17 @@ use lockyard::lockref::policy::{NoTrywait, Standard};
 use lockyard::platform::checked::Checked;
 use lockyard::platform::hooked::Hooked;
 use lockyard_check::depth::depth;
+use lockyard_check::dpor::Dpor;
 use lockyard_check::explore::Bounds;
 use lockyard_check::hooks::Scripted;
-use lockyard_check::matrix::{check_pairs, must_hold};
+use lockyard_check::matrix::{check_pairs, must_always_hold, must_hold};
 use lockyard_check::program::CountOp::{
     self, Get, GetNotDead, GetNotZero, LockSet, MarkDead, PutNotZero, PutOrLock, PutReturn,
 };
 use lockyard_check::program::CountProgram;
 
 type Host = Hooked<Checked, Scripted>;
+type Graphs = Hooked<Dpor, Scripted>;
 
 /// Bound for two threads. Checks without a bound end too, but some take more than a minute.
 /// (`tests/it/reduction.rs` runs pairs with a waiting thread without a bound.)
@@ -55,19 +58,22 @@ fn reason(extra: u32) -> impl Fn(CountOp, CountOp) -> Option<&'static str> {
     }
 }
 
-fn every_pair<K: LaneLock<Host>>(title: &str, bounds: Bounds) {
+fn every_pair<K: LaneLock<Host> + LaneLock<Graphs>>(title: &str, bounds: Bounds) {
     let check = |title: &str, pair: &[CountOp; 2]| {
-        must_hold::<CountProgram<K, Host, 0>>(title, pair, bounds).executions
+        for pair in depth(&[][..], &[*pair]) {
+            must_hold::<CountProgram<K, Host, 0>>(title, pair, bounds);
+        }
+        must_always_hold::<CountProgram<K, Graphs, 0>>(title, pair).executions
     };
     let plain = format!("{title}, no reference more");
     check_pairs(&plain, &CountOp::ALL, reason(0), |pair| check(&plain, pair));
     let extra = format!("{title}, one reference more");
     check_pairs(&extra, &CountOp::ALL, reason(1), |pair| {
-        must_hold::<CountProgram<K, Host, 1>>(&extra, pair, bounds).executions
+        must_always_hold::<CountProgram<K, Graphs, 1>>(&extra, pair).executions
     });
     let no_trywait = format!("{title} without trywait");
     check_pairs(&no_trywait, &CountOp::ALL, reason(0), |pair| {
-        must_hold::<CountProgram<K, Host, 0, NoTrywait>>(&no_trywait, pair, bounds).executions
+        must_always_hold::<CountProgram<K, Graphs, 0, NoTrywait>>(&no_trywait, pair).executions
     });
 }
 
