@@ -4,7 +4,7 @@
 //! Each thread takes the lock once. The number of threads rises while a check is likely to end
 //! within the limit.
 //!
-//!     cargo run --release -p lockyard-check --example checkers -- [SECONDS]
+//!     cargo run --release -p lockyard-check --example checkers -- [SECONDS [PRIMITIVE...]]
 
 use lockyard::platform::checked::Checked;
 use lockyard::platform::hooked::Hooked;
@@ -22,7 +22,10 @@ const MOST_THREADS: usize = 6;
 /// loom with one. They were seen with the locks of few waiters, and decide only where a row ends.
 const GROWTH: [u32; 3] = [300, 6000, 40];
 
-fn rows<P: Primitive<Op = LockOp>>(limit: Duration) {
+fn rows<P: Primitive<Op = LockOp>>(limit: Duration, names: &[String]) {
+    if !names.is_empty() && !names.iter().any(|name| name == P::NAME) {
+        return;
+    }
     // The checks with bounds are those of the everyday tests.
     let bounded = Bounds::stepping_back(2);
     let mut go_on = [true; 3];
@@ -59,22 +62,24 @@ fn rows<P: Primitive<Op = LockOp>>(limit: Duration) {
 }
 
 fn main() {
-    let seconds = std::env::args().nth(1).map_or(Ok(10.0), |text| text.parse());
+    let mut arguments = std::env::args().skip(1);
+    let seconds = arguments.next().map_or(Ok(10.0), |text| text.parse());
+    let names: Vec<String> = arguments.collect();
     let limit = Duration::from_secs_f64(seconds.expect("a number of seconds"));
     println!(
         "| primitive | threads | graphs | loom, no bound | loom, {} |",
         Bounds::stepping_back(2)
     );
     println!("| --- | ---: | --- | --- | --- |");
-    rows::<Ticket16>(limit);
-    rows::<Tas>(limit);
-    rows::<QueuedStore>(limit);
-    rows::<QueuedCmpxchg>(limit);
-    rows::<McsOfFour>(limit);
-    rows::<ClhOfFour>(limit);
-    rows::<PvTicketLock>(limit);
-    rows::<PvQueuedLock>(limit);
-    rows::<MutexExact>(limit);
-    rows::<MutexParking>(limit);
-    rows::<MutexThreeStates>(limit);
+    rows::<Ticket16>(limit, &names);
+    rows::<Tas>(limit, &names);
+    rows::<QueuedStore>(limit, &names);
+    rows::<QueuedCmpxchg>(limit, &names);
+    rows::<McsOfFour>(limit, &names);
+    rows::<ClhOfFour>(limit, &names);
+    rows::<PvTicketLock>(limit, &names);
+    rows::<PvQueuedLock>(limit, &names);
+    rows::<MutexExact>(limit, &names);
+    rows::<MutexParking>(limit, &names);
+    rows::<MutexThreeStates>(limit, &names);
 }
