@@ -5,24 +5,31 @@
 use super::explorer::Deletions;
 use super::fences::{self, Access};
 use super::graph::{Action, Clock, Event, Graph, Id, Location};
-use super::run::{Change, Place, Run, State, acquires};
+use super::run::{Change, Run, State, acquires};
 use lockyard::platform::Ordering;
 
+/// Returns the position of a write in the modification order `writes`; 0 is the initial value.
+fn position(writes: &[Id], write: Option<Id>) -> usize {
+    write.map_or(0, |write| {
+        1 + writes.iter().position(|&w| w == write).expect("a source is in the order")
+    })
+}
+
+/// Returns the least position in the modification order that a thread with the view `happened` may
+/// read from, or write behind. The read `but` does not count.
+fn least_position(
+    graph: &Graph,
+    writes: &[Id],
+    reads: &[Id],
+    happened: &Clock,
+    but: Option<Id>,
+) -> usize {
+    let seen = writes.iter().rposition(|&write| happened.has(write)).map_or(0, |at| at + 1);
+    let reads = reads.iter().filter(|&&read| happened.has(read) && Some(read) != but);
+    reads.map(|&read| position(writes, graph.source(read))).fold(seen, usize::max)
+}
+
 impl Run {
-    fn position(&self, place: &Place, write: Option<Id>) -> usize {
-        write.map_or(0, |write| {
-            1 + place.writes.iter().position(|&w| w == write).expect("a source is a write")
-        })
-    }
-
-    /// Returns the least position in the modification order that a thread with the view `happened`
-    /// may read from, or write after.
-    fn least_position(&self, place: &Place, happened: &Clock) -> usize {
-        let writes = place.writes.iter().rposition(|&w| happened.has(w)).map_or(0, |at| at + 1);
-        let reads = place.reads.iter().filter(|&&read| happened.has(read));
-        reads.map(|&read| self.position(place, self.graph.source(read))).fold(writes, usize::max)
-    }
-
     /// Returns the sources that the running thread may read from now, the newest first: each with
     /// its value.
     pub(super) fn sources(&self, location: Location) -> Vec<(Option<Id>, u64)> {
@@ -30,7 +37,7 @@ impl Run {
         let views = &self.views[self.running];
         let mut seen = views.happened;
         seen.join(&views.compared);
-        let least = self.least_position(place, &seen);
+        let least = least_position(&self.graph, &place.writes, &place.reads, &seen, None);
         (least..=place.writes.len())
             .rev()
             .map(|at| (at > 0).then(|| place.writes[at - 1]))
@@ -60,7 +67,7 @@ impl Run {
                 accesses.push(Access { location, place, id, clock: clock(id) });
             }
             for &id in place.reads.iter().filter(|id| done(**id)) {
-                let position = self.position(place, self.graph.source(id));
+                let position = position(&place.writes, self.graph.source(id));
                 let place = Self::access_place(position, true);
                 accesses.push(Access { location, place, id, clock: clock(id) });
             }
@@ -128,7 +135,7 @@ impl Run {
         if let Some(write) = from.filter(|_| acquires(order)) {
             clock.join(&self.derived[write.thread()][write.index()].message);
         }
-        let position = self.position(&self.places[&location], from);
+        let position = position(&self.places[&location].writes, from);
         let place = Self::access_place(position, true);
         self.fences_agree(&[Access { location, place, id, clock }])
     }
@@ -268,7 +275,8 @@ impl Run {
     }
 
     /// Returns `base` with a new write of `thread`, once for each place in the modification order
-    /// and each way in which blocked reads see it. The read `reader` reads from it.
+    /// and each way in which blocked reads see it. The read `reader` reads from it. There are two
+    /// ways for each blocked read, unless the write is the newest, which all of them see.
     fn with_write(
         &self,
         base: &Graph,
@@ -281,75 +289,50 @@ impl Run {
         let id = base.next(thread);
         let kept = |id: &&Id| id.index() < base.threads[id.thread()].len();
         let place = &self.places[&location];
-        let part = Place {
-            writes: place.writes.iter().filter(kept).copied().collect(),
-            reads: place.reads.iter().filter(kept).copied().collect(),
-            ..Place::default()
+        let writes: Vec<Id> = place.writes.iter().filter(kept).copied().collect();
+        let reads: Vec<Id> = place.reads.iter().filter(kept).copied().collect();
+        // A read that has seen the write behind a place cannot read from a write in that place.
+        let may_see = |read: Id, at: usize| {
+            let seen = match read.index.checked_sub(1) {
+                Some(index) => self.derived[read.thread()][usize::from(index)].seen,
+                None => Clock::default(),
+            };
+            least_position(base, &writes, &reads, &seen, Some(read)) <= at
         };
-        let position = |read: Id| match base.source(read) {
-            Some(write) => 1 + part.writes.iter().position(|&w| w == write).expect("kept"),
-            None => 0,
-        };
-        let least = |happened: &Clock, but: Option<Id>| {
-            let writes = part.writes.iter().rposition(|&w| happened.has(w)).map_or(0, |at| at + 1);
-            let reads = part.reads.iter().filter(|&&r| happened.has(r) && Some(r) != but);
-            reads.map(|&read| position(read)).fold(writes, usize::max)
-        };
-        // What a read must see.
-        let before = |read: Id| match read.index.checked_sub(1) {
-            Some(index) => self.derived[read.thread()][usize::from(index)].seen,
-            None => Clock::default(),
-        };
-        let positions: Vec<usize> = match after {
-            Some(from) => vec![from.map_or(0, |write| {
-                1 + part.writes.iter().position(|&w| w == write).expect("kept")
-            })],
+        let first = match after {
+            Some(from) => position(&writes, from),
             None => {
-                let first = least(&self.views[thread].happened, None);
-                (first..=part.writes.len())
-                    .filter(|&at| part.writes.get(at).is_none_or(|&next| !base.is_exclusive(next)))
-                    .rev()
-                    .collect()
+                let happened = &self.views[thread].happened;
+                least_position(base, &writes, &reads, happened, None)
             }
         };
-        let blocked: Vec<Id> = part
-            .reads
-            .iter()
-            .copied()
-            .filter(|&r| base.is_blocked(r) && Some(r) != reader)
-            .collect();
+        let last = if after.is_some() { first } else { writes.len() };
         let mut graphs = Vec::new();
-        for at in positions {
-            // A reader that has seen the write behind this place cannot read from a write here.
-            if reader.is_some_and(|read| least(&before(read), Some(read)) > at) {
+        for at in (first..=last).rev() {
+            // Nothing comes between the halves of a read-modify-write.
+            let is_between = writes.get(at).is_some_and(|&next| base.is_exclusive(next));
+            if is_between && after.is_none() || reader.is_some_and(|read| !may_see(read, at)) {
                 continue;
             }
-            let is_newest = at == part.writes.len();
-            let may_see: Vec<Id> =
-                blocked.iter().copied().filter(|&r| least(&before(r), Some(r)) <= at).collect();
-            let ways = if is_newest { 1 } else { 1 << may_see.len() };
+            let is_newest = at == writes.len();
+            let blocked =
+                reads.iter().copied().filter(|&r| base.is_blocked(r) && Some(r) != reader);
+            let see: Vec<Id> = blocked.filter(|&read| may_see(read, at)).collect();
+            let ways = if is_newest { 1 } else { 1 << see.len() };
             for way in 0..ways {
                 let mut graph = base.clone();
-                let exclusive = after.is_some();
-                let action = Action::Write { rank: 0, exclusive };
-                let mut stamp = graph.next_stamp();
+                let stamp = graph.next_stamp();
+                let action = Action::Write { rank: 0, exclusive: after.is_some() };
                 graph.push(thread, Event { action, location, order, value, stamp });
-                let mut writes = part.writes.clone();
+                let mut writes = writes.clone();
                 writes.insert(at, id);
                 graph.set_ranks(&writes);
                 if let Some(read) = reader {
-                    let event = graph.event_mut(read);
-                    event.action = Action::Read { from: Some(id), blocked: false };
-                    // The replay knows the ordering: that of success, or that of failure.
-                    event.order = Ordering::Relaxed;
+                    graph.revisit_by(read, id);
                 }
-                for (bit, &read) in may_see.iter().enumerate() {
-                    if is_newest || way >> bit & 1 == 1 {
-                        stamp += 1;
-                        let event = graph.event_mut(read);
-                        event.stamp = stamp;
-                        event.action = Action::Read { from: Some(id), blocked: is_newest };
-                    }
+                let chosen = (0..).zip(&see).filter(|(bit, _)| is_newest || way >> bit & 1 == 1);
+                for (later, (_, &read)) in (stamp + 1..).zip(chosen) {
+                    graph.wake_by(read, id, later, is_newest);
                 }
                 graphs.push(graph);
             }

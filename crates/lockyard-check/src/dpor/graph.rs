@@ -257,6 +257,22 @@ impl Graph {
         )
     }
 
+    /// Lets `read` read from `write`, which is new.
+    pub(super) fn revisit_by(&mut self, read: Id, write: Id) {
+        let event = self.event_mut(read);
+        event.action = Action::Read { from: Some(write), blocked: false };
+        // The replay knows the ordering: that of success, or that of failure.
+        event.order = Ordering::Relaxed;
+    }
+
+    /// Lets the blocked `read` read from `write`, which is new. Its thread then looks at the value,
+    /// which must end the wait if it is not the newest.
+    pub(super) fn wake_by(&mut self, read: Id, write: Id, stamp: u32, is_newest: bool) {
+        let event = self.event_mut(read);
+        event.stamp = stamp;
+        event.action = Action::Read { from: Some(write), blocked: is_newest };
+    }
+
     /// Keeps the first `keep[t]` events of each thread `t`.
     pub(super) fn truncated(&self, keep: &[usize]) -> Graph {
         let threads = self.threads.iter().zip(keep).map(|(events, &n)| events[..n].to_vec());
