@@ -2,9 +2,8 @@
 //! location; earlier reads may read from a new write. Each choice is a graph: one of them is
 //! explored at once, and the others go to the list of work.
 
-use super::explorer::Deletions;
 use super::fences::{self, Access};
-use super::graph::{Action, Clock, Event, Graph, Id, Location};
+use super::graph::{Action, Clock, Deletions, Event, Graph, Id, Location};
 use super::run::{Change, Run, State, acquires};
 use lockyard::platform::Ordering;
 

@@ -1,12 +1,13 @@
 //! Explores the executions of a model, one graph after another.
 
-use super::graph::{Action, Graph, MOST_THREADS};
-use super::host;
+use super::allocations;
+use super::current::{self, with_run};
+use super::graph::{Action, Deletions, Graph, MOST_THREADS};
 use super::run::{Phase, Run, State};
 use crate::finding::STUCK;
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, CoroutineResult, Yielder};
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::collections::HashSet;
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -36,47 +37,11 @@ impl fmt::Display for Exploration {
     }
 }
 
-/// Which deletions to explore.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Deletions {
-    /// One for each graph that results.
-    Needed,
-    /// All, with each graph kept in memory to notice that it comes again. For tests of `Needed`.
-    All,
-}
-
 /// Size of a stack in bytes.
 const STACK_BYTES: usize = 128 * 1024;
 
 std::thread_local! {
-    static RUN: RefCell<Option<Run>> = const { RefCell::new(None) };
-    static YIELDER: Cell<*const Yielder<(), ()>> = const { Cell::new(std::ptr::null()) };
     static STACKS: RefCell<Vec<DefaultStack>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Calls `f` with the running execution.
-pub(super) fn with_run<R>(f: impl FnOnce(&mut Run) -> R) -> R {
-    RUN.with_borrow_mut(|run| f(run.as_mut().expect("used outside of a model")))
-}
-
-/// Returns true if a model is running on this OS thread.
-pub(super) fn is_running() -> bool {
-    RUN.with_borrow(Option::is_some)
-}
-
-/// Suspends the running thread until it is its turn.
-pub(super) fn suspend() {
-    let yielder = YIELDER.get();
-    // SAFETY: the pointer is that of the running coroutine, which `resume` set. It is valid while
-    // the coroutine is.
-    unsafe { (*yielder).suspend(()) };
-}
-
-/// Abandons the run.
-pub(super) fn abandon() -> ! {
-    with_run(|run| run.abandoned = true);
-    suspend();
-    unreachable!("an abandoned thread is not resumed")
 }
 
 type Inner = Coroutine<(), (), (), DefaultStack>;
@@ -92,7 +57,7 @@ impl Thread {
         let stack = STACKS.with_borrow_mut(Vec::pop);
         let stack = stack.unwrap_or_else(|| DefaultStack::new(STACK_BYTES).expect("a stack"));
         let inner = Coroutine::with_stack(stack, move |yielder, ()| {
-            YIELDER.set(yielder);
+            current::set_yielder(yielder);
             code();
         });
         Thread { inner: ManuallyDrop::new(inner), yielder: std::ptr::null() }
@@ -100,10 +65,10 @@ impl Thread {
 
     /// Runs the thread to its next operation. Returns true if it has ended.
     fn resume(&mut self) -> bool {
-        YIELDER.set(self.yielder);
+        current::set_yielder(self.yielder);
         match self.inner.resume(()) {
             CoroutineResult::Yield(()) => {
-                self.yielder = YIELDER.get();
+                self.yielder = current::yielder();
                 false
             }
             CoroutineResult::Return(()) => true,
@@ -182,21 +147,12 @@ fn hash_of(graph: &Graph) -> u64 {
     hasher.finish()
 }
 
-/// The running execution, which ends with this value.
-struct Running;
-impl Drop for Running {
-    fn drop(&mut self) {
-        RUN.take();
-    }
-}
-
 /// Runs one execution of the model from `graph`. Returns it, and true if it is complete.
 fn execute(graph: Option<Graph>, deletions: Deletions, make: impl Fn() -> Model) -> (Run, bool) {
-    host::begin();
+    allocations::free_all();
     // The number of threads is known only when the model has been made.
     let threads = graph.as_ref().map_or(MOST_THREADS, |graph| graph.threads.len());
-    RUN.set(Some(Run::new(graph.unwrap_or_else(|| Graph::new(threads)), deletions)));
-    let running = Running;
+    let running = current::begin(Run::new(graph.unwrap_or_else(|| Graph::new(threads)), deletions));
     let model = make();
     let count = model.threads.len();
     assert!(count <= MOST_THREADS, "a model has at most {MOST_THREADS} threads");
@@ -204,7 +160,7 @@ fn execute(graph: Option<Graph>, deletions: Deletions, make: impl Fn() -> Model)
     let finish = ManuallyDrop::new(model.finish);
     if !with_run(|run| run.begin(count)) {
         std::mem::forget(model.threads);
-        return (RUN.take().expect("it was running"), false);
+        return (running.end(), false);
     }
     let mut threads: Vec<Thread> = model.threads.into_iter().map(Thread::new).collect();
     let mut resume = |thread: usize| {
@@ -237,7 +193,5 @@ fn execute(graph: Option<Graph>, deletions: Deletions, make: impl Fn() -> Model)
     if complete {
         ManuallyDrop::into_inner(finish)();
     }
-    let run = RUN.take().expect("it was running");
-    drop(running);
-    (run, complete)
+    (running.end(), complete)
 }

@@ -9,6 +9,15 @@ use lockyard::platform::Ordering;
 /// Maximum number of threads of a model.
 pub const MOST_THREADS: usize = 8;
 
+/// Which deletions to explore.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Deletions {
+    /// One for each graph that results.
+    Needed,
+    /// All, with each graph kept in memory to notice that it comes again. For tests of `Needed`.
+    All,
+}
+
 /// Name of an event: its thread, and its place among the thread's events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) struct Id {

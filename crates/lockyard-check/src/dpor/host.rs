@@ -1,6 +1,7 @@
 //! The host of a model: slots, queue nodes, parking and allocation.
 
-use super::explorer::{is_running, with_run};
+use super::allocations;
+use super::current::{self, is_running, with_run};
 use super::graph::{Location, MOST_THREADS};
 use super::memory::{At, DporAtomics, exchange, wait};
 use super::run::{JOINS_QUEUE, Phase};
@@ -40,16 +41,6 @@ struct Words {
 std::thread_local! {
     static WORDS: RefCell<Words> =
         const { RefCell::new(Words { nodes: [None; SLOTS], places: None }) };
-    /// Memory that the execution has allocated.
-    static ALLOCATED: RefCell<Vec<(NonNull<u8>, Layout)>> = const { RefCell::new(Vec::new()) };
-}
-
-/// Begins an execution: the memory of the one before is freed.
-pub(super) fn begin() {
-    for (memory, layout) in ALLOCATED.take() {
-        // SAFETY: `allocate` made it with this layout, and the execution that used it is over.
-        unsafe { std::alloc::dealloc(memory.as_ptr(), layout) };
-    }
 }
 
 /// Creates words of the host, whose locations have this origin.
@@ -176,19 +167,13 @@ unsafe impl Host for Dpor {
     }
 
     fn allocate(layout: Layout, _node: Option<u32>) -> Option<NonNull<u8>> {
-        if layout.size() == 0 {
-            return None;
-        }
-        // SAFETY: the layout's size is not zero.
-        let memory = NonNull::new(unsafe { std::alloc::alloc(layout) })?;
-        ALLOCATED.with_borrow_mut(|allocated| allocated.push((memory, layout)));
-        Some(memory)
+        allocations::allocate(layout)
     }
 
     /// The memory stays until the next execution begins, so that a later use of it is a finding.
     unsafe fn deallocate(memory: NonNull<u8>, layout: Layout) {
         let start = memory.addr().get();
-        super::freed(&(start..start + layout.size()));
+        current::freed(&(start..start + layout.size()));
     }
 
     fn count(_event: Event) {}

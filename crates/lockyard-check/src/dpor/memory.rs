@@ -5,7 +5,7 @@
 //!
 //! While a panic unwinds, operations do nothing: the execution has failed.
 
-use super::explorer::{abandon, suspend, with_run};
+use super::current::{abandon, suspend, with_run};
 use super::graph::{Action, Location};
 use super::run::{Change, Phase, State};
 use crate::finding::STUCK;

@@ -24,7 +24,9 @@
 //! - Time: a park with a timeout returns immediately. A park without one returns only when it is
 //!   woken, or if the comparison fails.
 
+mod allocations;
 mod choices;
+mod current;
 mod explorer;
 mod fences;
 mod graph;
@@ -32,17 +34,8 @@ mod host;
 mod memory;
 mod run;
 
-pub use explorer::{Deletions, Exploration, Model, explore};
-pub use graph::MOST_THREADS;
+pub(crate) use current::freed;
+pub use explorer::{Exploration, Model, explore};
+pub use graph::{Deletions, MOST_THREADS};
 pub use host::Dpor;
 pub use memory::{DporAtomics, DporCell, DporWord};
-
-use std::ops::Range;
-
-/// Records that the running thread of a model frees the memory in `range`. A use of it that is not
-/// ordered before is a finding.
-pub(crate) fn freed(range: &Range<usize>) {
-    if explorer::is_running() && !std::thread::panicking() {
-        explorer::with_run(|run| run.free(range.clone()));
-    }
-}

@@ -1,8 +1,7 @@
 //! The state of one execution: its locations, what each thread has seen, and the replay of the
 //! events that its graph has already.
 
-use super::explorer::Deletions;
-use super::graph::{Action, Clock, Event, Graph, Id, Location, MOST_THREADS};
+use super::graph::{Action, Clock, Deletions, Event, Graph, Id, Location, MOST_THREADS};
 use crate::finding::{FREED, RACE, STUCK};
 use lockyard::platform::Ordering;
 use std::collections::BTreeMap;
