@@ -1,4 +1,5 @@
-//! The back-ends: two model checkers, a simulated machine, threads of the host. Each runs a [`Program`], unchanged, and reports its violations.
+//! The back-ends: two model checkers, a simulated machine, threads of the host. Each runs a
+//! [`Program`], unchanged, and reports its violations.
 
 use crate::dpor::{self, Deletions, Exploration, Model};
 use crate::explore::{Bounds, Explored, Failed, MOST_EXECUTIONS, explore};

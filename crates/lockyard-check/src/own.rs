@@ -9,8 +9,8 @@
 //! assert!(checks.are_clean(), "{checks}");
 //! ```
 //!
-//! [`check`] runs the lock on threads of this host, on a simulated machine, and in two model checkers
-//! under weak memory. [`mutate`] weakens each ordering of the lock's source, one at a time. The
+//! [`check`] runs the lock on threads of this host, on a simulated machine, and in two model
+//! checkers under weak memory. [`mutate`] weakens each ordering of the lock's source, one at a time. The
 //! model checks must notice each. Build these tests with optimisation (`cargo test --release`).
 //!
 //! On Linux a program that links this crate has a `mmap`, a `munmap` and a `mprotect` of its own:
@@ -142,8 +142,8 @@ pub fn check<K: OwnLock>() -> Checks {
     Checks { rows: parts.into_iter().flat_map(|checks| checks.rows).collect() }
 }
 
-/// Returns the programs of the model checks: all executions of two and three threads, those of every
-/// lock of the library, and two where only one thread has queue nodes.
+/// Returns the programs of the model checks: all executions of two and three threads, those of
+/// every lock of the library, and two where only one thread has queue nodes.
 fn model_checks<K: OwnLock>() -> Vec<Check> {
     use LockOp::{Lock, LockTwice, TryLock};
     type OneSlot<K> = LockProgram<K, InModelOneSlot>;

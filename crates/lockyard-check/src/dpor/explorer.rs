@@ -99,8 +99,8 @@ impl Drop for Thread {
 /// # Panics
 ///
 /// If an execution fails, with its message: see [`Finding`](crate::finding::Finding). Also if there
-/// are more than `most` executions and abandoned runs, if the model has more than [`MOST_THREADS`] threads, or if it is
-/// not deterministic.
+/// are more than `most` executions and abandoned runs, if the model has more than [`MOST_THREADS`]
+/// threads, or if it is not deterministic.
 pub fn explore(deletions: Deletions, most: u64, make: impl Fn() -> Model) -> Exploration {
     let all = deletions == Deletions::All;
     let most_runs = |result: &Exploration| {
@@ -110,11 +110,11 @@ pub fn explore(deletions: Deletions, most: u64, make: impl Fn() -> Model) -> Exp
     let mut seen = HashSet::new();
     let mut complete = HashSet::new();
     let mut result = Exploration::default();
-    let mut work = vec![None];
+    let mut work = vec![Graph::default()];
     while let Some(graph) = work.pop() {
         let (run, ended) = execute(graph, deletions, &make);
         let new = run.work.into_iter().filter(|graph| !all || seen.insert(hash_of(graph)));
-        work.extend(new.map(Some));
+        work.extend(new);
         if !ended {
             result.abandoned += 1;
             most_runs(&result);
@@ -148,11 +148,9 @@ fn hash_of(graph: &Graph) -> u64 {
 }
 
 /// Runs one execution of the model from `graph`. Returns it, and true if it is complete.
-fn execute(graph: Option<Graph>, deletions: Deletions, make: impl Fn() -> Model) -> (Run, bool) {
+fn execute(graph: Graph, deletions: Deletions, make: impl Fn() -> Model) -> (Run, bool) {
     allocations::free_all();
-    // The number of threads is known only when the model has been made.
-    let threads = graph.as_ref().map_or(MOST_THREADS, |graph| graph.threads.len());
-    let running = current::begin(Run::new(graph.unwrap_or_else(|| Graph::new(threads)), deletions));
+    let running = current::begin(Run::new(graph, deletions));
     let model = make();
     let count = model.threads.len();
     assert!(count <= MOST_THREADS, "a model has at most {MOST_THREADS} threads");

@@ -114,16 +114,12 @@ pub(super) struct Event {
 }
 
 /// The events of each thread.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Graph {
     pub(super) threads: Vec<Vec<Event>>,
 }
 
 impl Graph {
-    pub(super) fn new(threads: usize) -> Self {
-        Graph { threads: vec![Vec::new(); threads] }
-    }
-
     pub(super) fn event(&self, id: Id) -> &Event {
         &self.threads[id.thread()][id.index()]
     }

@@ -102,13 +102,8 @@ pub(super) fn store(at: At, value: u64, order: Ordering) {
     }
     let added = with_run(|run| {
         run.touch(at.location, at.address, "a store");
-        if let Some(id) = run.to_replay() {
-            run.expect(id, at.location, |action| matches!(action, Action::Write { .. }));
-            run.perform(id, value, order);
-            run.check_races(id);
-            return true;
-        }
-        run.add_write(at.location, order, value, false)
+        run.replay(at.location, order, value, |action| matches!(action, Action::Write { .. }))
+            || run.add_write(at.location, order, value, false)
     });
     if !added {
         abandon();
@@ -131,10 +126,8 @@ pub(super) fn exchange(at: At, orders: (Ordering, Ordering), change: Change<'_>)
         let order = |before| if change(before).is_some() { orders.0 } else { orders.1 };
         let before = run.replay_read(at.location, order)?;
         let Some(new) = change(before) else { return Some((before, None)) };
-        if let Some(id) = run.to_replay() {
-            run.expect(id, at.location, |a| matches!(a, Action::Write { exclusive: true, .. }));
-            run.perform(id, new, orders.0);
-            run.check_races(id);
+        let is_half = |action: &Action| matches!(action, Action::Write { exclusive: true, .. });
+        if run.replay(at.location, orders.0, new, is_half) {
             return Some((before, None));
         }
         run.states[run.running] = State::Exchanging;
@@ -172,13 +165,10 @@ fn plain(at: At, write: bool) {
 }
 
 fn other(action: Action, location: Location, order: Ordering) {
-    with_run(|run| match run.to_replay() {
-        Some(id) => {
-            run.expect(id, location, |known| *known == action);
-            run.perform(id, 0, order);
-            run.check_races(id);
+    with_run(|run| {
+        if !run.replay(location, order, 0, |known| *known == action) {
+            run.add_other(action, location, order);
         }
-        None => run.add_other(action, location, order),
     });
 }
 

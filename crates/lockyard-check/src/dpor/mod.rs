@@ -8,7 +8,7 @@
 //! The algorithm is TruSt (Kokologiannakis, Marmanis, Gladstein and Vafeiadis, POPL 2022), with the
 //! blocked waits of AWAMOCHE (Kokologiannakis, Marmanis and Vafeiadis, *Unblocking dynamic partial
 //! order reduction*, CAV 2023). The memory model is that of C11 as repaired by Lahav and others
-//! (*Repairing sequential consistency in C/C++11*, PLDI 2017): no cycles of program order and reads.
+//! (*Repairing sequential consistency in C/C++11*, PLDI 2017), without load buffering.
 //! As in Rust and C++20, a later store of the same thread does not continue a release sequence.
 //!
 //! Without waits each graph is explored once. Waits may repeat some: an older value satisfies a

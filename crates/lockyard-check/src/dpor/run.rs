@@ -116,7 +116,6 @@ pub(super) struct Run {
 
 impl Run {
     pub(super) fn new(graph: Graph, deletions: Deletions) -> Self {
-        let threads = graph.threads.len();
         let mut places: BTreeMap<Location, Place> = BTreeMap::new();
         for (id, event) in graph.events() {
             let place = places.entry(event.location).or_default();
@@ -132,20 +131,20 @@ impl Run {
         Run {
             phase: Phase::Before,
             running: 0,
-            states: vec![State::Ready; threads],
-            done: vec![0; threads],
+            states: Vec::new(),
+            done: Vec::new(),
             abandoned: false,
             work: Vec::new(),
             deletions,
-            views: vec![Views::default(); threads],
-            unblocked: vec![Views::default(); threads],
-            derived: vec![Vec::new(); threads],
+            views: Vec::new(),
+            unblocked: Vec::new(),
+            derived: Vec::new(),
             places,
             created: [0; MOST_THREADS + 1],
             named: None,
             fences: Vec::new(),
             freed: Vec::new(),
-            used: vec![Vec::new(); threads],
+            used: Vec::new(),
             graph,
         }
     }
@@ -298,7 +297,7 @@ impl Run {
     // ---- Replay.
 
     /// Returns the event of the running thread to replay, if it is not over.
-    pub(super) fn to_replay(&self) -> Option<Id> {
+    fn to_replay(&self) -> Option<Id> {
         let index = self.done[self.running];
         let id = Id { thread: self.running as u8, index: index as u16 };
         (index < self.graph.threads[self.running].len()).then_some(id)
@@ -319,7 +318,7 @@ impl Run {
     }
 
     /// Fails if the replayed event is not the one of the graph.
-    pub(super) fn expect(&self, id: Id, location: Location, is_it: impl FnOnce(&Action) -> bool) {
+    fn expect(&self, id: Id, location: Location, is_it: impl FnOnce(&Action) -> bool) {
         let event = self.graph.event(id);
         assert!(
             event.location == location && is_it(&event.action),
@@ -348,6 +347,21 @@ impl Run {
         self.perform(id, value, order(value));
         self.check_races(id);
         Some(value)
+    }
+
+    /// Replays another event of the running thread, if it is in the graph: returns true.
+    pub(super) fn replay(
+        &mut self,
+        location: Location,
+        order: Ordering,
+        value: u64,
+        is_it: impl FnOnce(&Action) -> bool,
+    ) -> bool {
+        let Some(id) = self.to_replay() else { return false };
+        self.expect(id, location, is_it);
+        self.perform(id, value, order);
+        self.check_races(id);
+        true
     }
 
     /// Performs the event `id` of the running thread, which is in the graph: updates its views.
