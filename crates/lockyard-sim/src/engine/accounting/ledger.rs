@@ -3,7 +3,9 @@
 
 use super::attribution::{CycleAttribution, LineCounts};
 use super::distance::LineDistance;
+use super::failure_streaks::FailureStreaks;
 use super::line_trace::LineTrace;
+use super::reads::{Read, Reads};
 use super::regions::{Regions, Spent};
 use super::statistics::RunStatistics;
 use crate::op::Noted;
@@ -16,12 +18,19 @@ const MUCH: u64 = 100;
 
 /// Everything that is counted in a run.
 pub(crate) struct Ledger {
-    /// Counts of each line, by its index.
-    traces: Vec<LineTrace>,
+    /// Record of each line, by its index.
+    lines: Vec<LineRecord>,
     /// Cycles of all threads, by region and phase.
     regions: Regions,
     statistics: RunStatistics,
     hash: u64,
+}
+
+/// Record of a line.
+enum LineRecord {
+    /// The line was only read so far, and not often.
+    Reads(Reads),
+    Full(Box<LineTrace>),
 }
 
 /// Name of a line in an attribution.
@@ -35,7 +44,7 @@ pub(crate) enum EntryName {
 impl Ledger {
     pub(crate) fn new() -> Self {
         Ledger {
-            traces: Vec::new(),
+            lines: Vec::new(),
             regions: Regions::new(),
             statistics: RunStatistics::default(),
             hash: 0,
@@ -44,7 +53,7 @@ impl Ledger {
 
     /// Adds the next line.
     pub(crate) fn add_line(&mut self) {
-        self.traces.push(LineTrace::new());
+        self.lines.push(LineRecord::Reads(Reads::NONE));
     }
 
     #[inline(always)]
@@ -78,9 +87,19 @@ impl Ledger {
     pub(crate) fn request(&mut self, line: u32, length: u64) {
         self.statistics.queue_length += length;
         self.statistics.requests += 1;
-        let counts = self.counts(line);
-        counts.queue_length += length;
-        counts.requests += 1;
+        match &mut self.lines[line as usize] {
+            LineRecord::Full(trace) => trace.count_request(length),
+            LineRecord::Reads(_) => self.first_request(line, length),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn first_request(&mut self, line: u32, length: u64) {
+        let event = u32::try_from(length).ok().map(|length| Read::Request { length });
+        if !self.add_read(line, event) {
+            self.trace(line).count_request(length);
+        }
     }
 
     /// Counts the arrival of the line's data at a core.
@@ -105,7 +124,7 @@ impl Ledger {
     #[inline(always)]
     pub(crate) fn exchange(&mut self, line: u32, failures: u32) {
         self.statistics.compare_exchanges += 1;
-        let trace = &mut self.traces[line as usize];
+        let trace = self.trace(line);
         trace.counts.exchanged += 1;
         trace.streaks.count(failures);
     }
@@ -120,21 +139,60 @@ impl Ledger {
     /// Counts a load of a waiting loop that missed, if `poll`.
     #[inline(always)]
     pub(crate) fn missed_poll(&mut self, line: u32, poll: bool) {
-        self.counts(line).missed_polls += u64::from(poll);
+        if poll {
+            self.counts(line).missed_polls += 1;
+        }
     }
 
     #[inline(always)]
     fn counts(&mut self, line: u32) -> &mut LineCounts {
-        &mut self.traces[line as usize].counts
+        &mut self.trace(line).counts
+    }
+
+    /// The full record of the line.
+    #[inline(always)]
+    fn trace(&mut self, line: u32) -> &mut LineTrace {
+        let record = &mut self.lines[line as usize];
+        if let LineRecord::Reads(_) = record {
+            record.complete();
+        }
+        match record {
+            LineRecord::Full(trace) => trace,
+            LineRecord::Reads(_) => unreachable!("completed above"),
+        }
+    }
+
+    /// Adds an event to the reads of the line. Returns `false` if they have no room for it, or if
+    /// the line has a full record.
+    fn add_read(&mut self, line: u32, event: Option<Read>) -> bool {
+        match (&mut self.lines[line as usize], event) {
+            (LineRecord::Reads(reads), Some(event)) => reads.add(event),
+            _ => false,
+        }
     }
 
     /// Adds cycles that a thread spent in a phase on the line, while its code was in the region of
     /// `doing`.
     #[inline(always)]
     pub(super) fn spend(&mut self, line: u32, phase: usize, doing: Activity, cycles: u64) {
-        let counts = self.counts(line);
-        counts.cycles[phase] += cycles;
-        counts.regions[doing.region as usize] += cycles;
+        let region = doing.region as usize;
+        match &mut self.lines[line as usize] {
+            LineRecord::Full(trace) => trace.count_cycles(phase, region, cycles),
+            LineRecord::Reads(_) => self.first_cycles(line, phase, region, cycles),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn first_cycles(&mut self, line: u32, phase: usize, region: usize, cycles: u64) {
+        let event = u32::try_from(cycles).ok().map(|cycles| Read::Spend {
+            phase: phase as u8,
+            region: region as u8,
+            cycles,
+        });
+        if !self.add_read(line, event) {
+            self.trace(line).count_cycles(phase, region, cycles);
+        }
     }
 
     /// Adds the cycles that a thread has spent on `doing`, and resets them to 0.
@@ -145,7 +203,10 @@ impl Ledger {
     /// Thread that last needed the line exclusively, unless it is `thread`.
     #[inline(always)]
     pub(super) fn last_other(&self, line: u32, thread: u32) -> Option<u32> {
-        self.traces[line as usize].last_other(thread)
+        match &self.lines[line as usize] {
+            LineRecord::Full(trace) => trace.last_other(thread),
+            LineRecord::Reads(_) => None,
+        }
     }
 
     /// Counts an operation of `thread` at `unit` that needed the line exclusively.
@@ -157,13 +218,16 @@ impl Ledger {
         unit: usize,
         distance: Option<LineDistance>,
     ) {
-        self.traces[line as usize].count_touch(thread, unit, distance);
+        self.trace(line).count_touch(thread, unit, distance);
     }
 
     /// Counts a load of `thread` at `unit` that hits.
     #[inline(always)]
     pub(super) fn hit(&mut self, line: u32, thread: u32, unit: usize) {
-        self.traces[line as usize].count_hit(thread, unit);
+        // A hit changes nothing as long as no operation has needed the line exclusively.
+        if let LineRecord::Full(trace) = &mut self.lines[line as usize] {
+            trace.count_hit(thread, unit);
+        }
     }
 
     /// Counts a load of `thread` at `unit` that missed. Called when its data arrives.
@@ -175,19 +239,44 @@ impl Ledger {
         unit: usize,
         distance: Option<LineDistance>,
     ) {
-        self.traces[line as usize].count_arrival(thread, unit, distance);
+        match &mut self.lines[line as usize] {
+            LineRecord::Full(trace) => trace.count_arrival(thread, unit, distance),
+            LineRecord::Reads(_) => self.first_arrival(line, thread, unit, distance),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn first_arrival(
+        &mut self,
+        line: u32,
+        thread: u32,
+        unit: usize,
+        distance: Option<LineDistance>,
+    ) {
+        let event = Read::Arrival { unit: unit as u8, distance, thread };
+        if !self.add_read(line, Some(event)) {
+            self.trace(line).count_arrival(thread, unit, distance);
+        }
     }
 
     /// Number of compare-exchanges of the line that succeeded after 0, 1, ... failures in a row.
     pub(crate) fn failure_streaks(&self, line: u32) -> Vec<u64> {
-        self.traces.get(line as usize).map_or(Vec::new(), |trace| trace.streaks.counts())
+        match self.lines.get(line as usize) {
+            Some(LineRecord::Full(trace)) => trace.streaks.counts(),
+            Some(LineRecord::Reads(_)) => FailureStreaks::default().counts(),
+            None => Vec::new(),
+        }
     }
 
     /// Forgets the cycles and the counts of lines so far.
     pub(super) fn begin_attribution(&mut self) {
         self.regions.clear();
-        for trace in &mut self.traces {
-            trace.counts = LineCounts::default();
+        for line in &mut self.lines {
+            match line {
+                LineRecord::Full(trace) => trace.counts = LineCounts::default(),
+                LineRecord::Reads(reads) => reads.begin_attribution(),
+            }
         }
     }
 
@@ -198,8 +287,8 @@ impl Ledger {
         let mut lines = Vec::new();
         // Place in `lines` of each gathered entry.
         let mut gathered: HashMap<String, usize> = HashMap::new();
-        for (name, trace) in names.zip(&self.traces) {
-            let counts = trace.counts;
+        for (name, line) in names.zip(&self.lines) {
+            let counts = line.counts();
             match name {
                 EntryName::Own(name) => lines.push((name, counts)),
                 EntryName::Gathered(number, _) if counts.lost() > much => {
@@ -215,5 +304,23 @@ impl Ledger {
             }
         }
         CycleAttribution { cycles, regions, lines }
+    }
+}
+
+impl LineRecord {
+    /// Makes the full record of a line that was only read.
+    #[cold]
+    #[inline(never)]
+    fn complete(&mut self) {
+        if let LineRecord::Reads(reads) = self {
+            *self = LineRecord::Full(Box::new(reads.replay()));
+        }
+    }
+
+    fn counts(&self) -> LineCounts {
+        match self {
+            LineRecord::Full(trace) => trace.counts,
+            LineRecord::Reads(reads) => reads.replay().counts,
+        }
     }
 }

@@ -52,6 +52,20 @@ impl LineTrace {
         }
     }
 
+    /// Counts a request that arrives at an agent. With it, `length` requests wait.
+    #[inline(always)]
+    pub(super) fn count_request(&mut self, length: u64) {
+        self.counts.queue_length += length;
+        self.counts.requests += 1;
+    }
+
+    /// Counts cycles that a thread spends in a phase on the line, with its code in `region`.
+    #[inline(always)]
+    pub(super) fn count_cycles(&mut self, phase: usize, region: usize, cycles: u64) {
+        self.counts.cycles[phase] += cycles;
+        self.counts.regions[region] += cycles;
+    }
+
     /// Thread that last needed the line exclusively, unless it is `thread`.
     #[inline(always)]
     pub(super) fn last_other(&self, thread: u32) -> Option<u32> {

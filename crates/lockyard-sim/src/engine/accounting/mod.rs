@@ -8,6 +8,7 @@
 //! | `regions.rs` | cycles by region of the threads' code, and by phase |
 //! | `attribution.rs` | the sums of a run, and of each line |
 //! | `line_trace.rs` | what is remembered of a line to count its moves |
+//! | `reads.rs` | the same for a line that was only read, a few times |
 //! | `failure_streaks.rs` | compare-exchanges of a line that a thread loses in a row |
 //! | `statistics.rs` | counts over all lines and threads |
 
@@ -18,6 +19,7 @@ pub(crate) mod ledger;
 mod line_trace;
 pub(crate) mod phase;
 mod phases;
+mod reads;
 pub(crate) mod regions;
 pub(crate) mod spending;
 pub(crate) mod statistics;
