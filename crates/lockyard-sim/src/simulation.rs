@@ -420,6 +420,20 @@ impl Simulation {
         self.engine.check_quiet()
     }
 
+    /// Ends the simulation, and keeps the stacks of threads that have not finished for the next one.
+    /// Dropping a simulation leaks them: their destructors would be operations, so they cannot run.
+    /// In both cases, what the code of those threads owns leaks.
+    ///
+    /// # Safety
+    ///
+    /// Nothing accesses values on the stacks of threads that have not finished any more. So their
+    /// code has pinned nothing there that others know, and is in no scope that lends such values to
+    /// threads of the host.
+    pub unsafe fn abandon(mut self) {
+        // SAFETY: as the caller says. The engine runs no more events.
+        unsafe { self.engine.abandon_threads() };
+    }
+
     /// Asks the threads to stop: [`stop_requested`](crate::stop_requested) returns `true` from now
     /// on.
     pub fn request_stop(&mut self) {
@@ -507,5 +521,46 @@ impl fmt::Debug for Simulation {
             .field("machine", &self.machine.name())
             .field("now", &self.now())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::kept_stacks;
+    use crate::work;
+    use std::rc::Weak;
+
+    /// Returns a simulation whose run ended when one thread had finished, four were suspended and
+    /// one had not begun.
+    fn with_suspended_threads() -> Simulation {
+        let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
+        let mut simulation = Simulation::new(&machine, 1);
+        for place in 0..5 {
+            simulation.spawn(place, move || work(if place == 0 { 1.0 } else { 1e6 }));
+        }
+        simulation.spawn_at(5, machine.cycles(2000.0), || work(1.0));
+        let end = simulation.run_until(machine.cycles(1000.0));
+        assert!(matches!(end, RunEnd::TimeOver), "{end}");
+        simulation
+    }
+
+    #[test]
+    fn stacks_of_threads_that_have_not_finished_serve_the_next_run() {
+        for _ in 0..100 {
+            let simulation = with_suspended_threads();
+            // SAFETY: the threads' code has nothing on its stack but a number.
+            unsafe { simulation.abandon() };
+            assert_eq!(kept_stacks(), 6, "each run takes the stacks of the one before");
+        }
+    }
+
+    #[test]
+    fn suspended_threads_keep_nothing_of_their_simulation() {
+        let simulation = with_suspended_threads();
+        let (shared, arena) =
+            (Rc::downgrade(&simulation.shared), Rc::downgrade(simulation.shared.arena()));
+        drop(simulation);
+        assert_eq!((Weak::strong_count(&shared), Weak::strong_count(&arena)), (0, 0));
     }
 }

@@ -72,6 +72,8 @@ pub use accounting::attribution::{CycleAttribution, LineCounts};
 pub use accounting::distance::LineDistance;
 pub use accounting::phase::{CyclePhase, PHASES};
 pub use accounting::statistics::RunStatistics;
+#[cfg(test)]
+pub(crate) use coroutine::kept_stacks;
 pub use observer::{LineHolder, Observer};
 pub(crate) use report::Fate;
 pub use report::ThreadReport;
@@ -81,14 +83,13 @@ use activity::Activity;
 use coroutine::SimulatedThread;
 use event::{Event, Kind, Packed};
 use scheduler::Scheduler;
-use std::rc::Rc;
 use thread::Thread;
 
 impl Engine {
     /// Adds a thread on `core` that begins at `start`. Returns its index.
     pub(crate) fn spawn(&mut self, core: usize, start: u64, code: Box<dyn FnOnce()>) -> u32 {
         let thread = self.threads.len() as u32;
-        let coroutine = SimulatedThread::new(Rc::clone(&self.shared), code).ok();
+        let coroutine = SimulatedThread::new(code).ok();
         if coroutine.is_none() {
             self.fail(Fate::Fatal { thread, message: "there is no memory for its stack" });
         }
@@ -190,6 +191,20 @@ impl Engine {
             Kind::PauseExit => self.exit_pause_loop(event.thread(), event.generation()),
             Kind::Interrupt => self.deliver_interrupt(event.thread(), event.from()),
             Kind::Resume | Kind::WorkEnd | Kind::LineFreed | Kind::Wake | Kind::Deadline => {}
+        }
+    }
+
+    /// Keeps the stacks of all threads for later runs. No thread runs again.
+    ///
+    /// # Safety
+    ///
+    /// Nothing accesses the stacks of threads that have begun and not finished any more.
+    pub(crate) unsafe fn abandon_threads(&mut self) {
+        for thread in &mut self.threads {
+            if let Some(coroutine) = thread.coroutine.take() {
+                // SAFETY: as the caller says.
+                unsafe { coroutine.abandon() };
+            }
         }
     }
 
