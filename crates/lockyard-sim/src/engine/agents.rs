@@ -46,10 +46,10 @@ const WEIGHT: f64 = 100.0;
 impl Engine {
     /// Queues a request that arrives at the agent of `domain`.
     pub(super) fn arrive(&mut self, line: u32, domain: u16, request: Request) {
-        let agent = &mut self.lines[line as usize].agents[domain as usize];
+        let agent = self.directory.agent_mut(line, domain);
         if let Request::Snoop { .. } = request {
             debug_assert!(agent.snoop.is_none(), "the home agent serves one domain at a time");
-            agent.snoop = Some(agent.queue.len());
+            agent.snoop = Some(agent.queue.len() as u16);
         }
         agent.queue.push(request);
         let length = agent.queue.len() as u64;
@@ -58,7 +58,7 @@ impl Engine {
     }
 
     pub(super) fn free_agent(&mut self, line: u32, domain: u16) {
-        let agent = &mut self.lines[line as usize].agents[domain as usize];
+        let agent = self.directory.agent_mut(line, domain);
         agent.busy = false;
         agent.current = None;
         self.pump(line, domain);
@@ -66,19 +66,19 @@ impl Engine {
 
     /// Serves the next request, if the agent is free.
     fn pump(&mut self, line: u32, domain: u16) {
-        let agent = &self.lines[line as usize].agents[domain as usize];
+        let agent = self.directory.agent(line, domain);
         let waiting = agent.queue.len();
         if waiting == 0 || agent.busy {
             return;
         }
         debug_assert_eq!(
-            agent.snoop,
+            agent.snoop.map(usize::from),
             agent.queue.iter().position(|request| matches!(request, Request::Snoop { .. })),
             "the note of where another domain's request waits"
         );
         let chosen = if agent.awaiting_grant.is_some() {
             match agent.snoop {
-                Some(snoop) => snoop,
+                Some(snoop) => snoop.into(),
                 None => return,
             }
         } else {
@@ -87,7 +87,7 @@ impl Engine {
                 ServiceOrder::Random => self.draw_request(line, domain),
             }
         };
-        let agent = &mut self.lines[line as usize].agents[domain as usize];
+        let agent = self.directory.agent_mut(line, domain);
         let request = agent.take(chosen);
         self.serve(line, domain, request, false);
     }
@@ -95,11 +95,12 @@ impl Engine {
     /// Draws one of the waiting requests. A domain's own requests have weight 1 each, another
     /// domain's has `snoop_weight`.
     fn draw_request(&mut self, line: u32, domain: u16) -> usize {
-        let agent = &self.lines[line as usize].agents[domain as usize];
+        let agent = self.directory.agent(line, domain);
         let waiting = agent.queue.len() as u64;
         let Some(snoop) = agent.snoop else {
             return self.random.below(waiting) as usize;
         };
+        let snoop = usize::from(snoop);
         let weight = whole(self.machine.numbers().snoop_weight * WEIGHT);
         let drawn = self.random.below(weight + (waiting - 1) * WEIGHT as u64);
         match drawn.checked_sub(weight) {
@@ -133,7 +134,7 @@ impl Engine {
     ) {
         let now = self.now();
         self.age_head_start(core_line);
-        let agent = &mut self.lines[line as usize].agents[domain as usize];
+        let agent = self.directory.agent_mut(line, domain);
         let permitted = match agent.permission {
             State::Modified => true,
             State::Shared => !exclusive,
@@ -141,7 +142,7 @@ impl Engine {
         };
         if !permitted {
             agent.awaiting_grant = Some(Request::Core { core_line, exclusive });
-            let home = self.lines[line as usize].home;
+            let home = self.directory.line(line).home;
             let travel = self.between(domain, home);
             self.at(now + travel, Event::Ask { line, domain, exclusive });
             self.pump(line, domain);
@@ -180,7 +181,7 @@ impl Engine {
             self.at(now + dispatch, Event::AgentFree { line, domain });
             return;
         }
-        let agent = &mut self.lines[line as usize].agents[domain as usize];
+        let agent = self.directory.agent_mut(line, domain);
         if exclusive {
             agent.owner = Some(core);
             agent.sharers = 0;
@@ -211,7 +212,7 @@ impl Engine {
         let (leg, dispatch, last_level) = (n.leg, n.dispatch, n.last_level);
         let core = self.core_lines[core_line as usize].core;
         let bit = self.places.bit(core);
-        let agent = &mut self.lines[line as usize].agents[domain as usize];
+        let agent = self.directory.agent_mut(line, domain);
         let others = agent.sharers & !bit;
         let shared_already = agent.sharers & bit != 0;
         agent.owner = Some(core);
@@ -236,7 +237,7 @@ impl Engine {
         let n = self.machine.numbers();
         let (leg, last_level, shared_read) = (n.leg, n.last_level, n.shared_read);
         let bit = self.places.bit(self.core_lines[core_line as usize].core);
-        self.lines[line as usize].agents[domain as usize].sharers |= bit;
+        self.directory.agent_mut(line, domain).sharers |= bit;
         let jitter = self.jitter();
         let ready = self.now() + from_memory;
         self.at(ready + last_level + leg + jitter, Event::Data { core_line, exclusive: false });
@@ -246,7 +247,7 @@ impl Engine {
     /// Draws the time for which the agent of a domain stays busy after this grant.
     fn draw_grant_hold(&mut self, line: u32, domain: u16) -> u64 {
         let n = self.machine.numbers();
-        let leg = self.lines[line as usize].agents[domain as usize].granted_from as f64;
+        let leg = self.directory.agent(line, domain).granted_from as f64;
         let mean = n.granted_legs * leg;
         let spread = whole(mean * n.granted_spread);
         if spread == 0 {
@@ -291,7 +292,7 @@ impl Engine {
         if self.observer.is_some() {
             self.tell_line_of(core_line);
         }
-        let current = self.lines[line as usize].agents[domain as usize].current;
+        let current = self.directory.agent(line, domain).current;
         let jitter = self.jitter();
         match current {
             Some(Request::Core { core_line: requester, exclusive: wanted }) => {
@@ -348,8 +349,7 @@ impl Engine {
         let now = self.now();
         let n = self.machine.numbers();
         let (leg, dispatch, last_level) = (n.leg, n.dispatch, n.last_level);
-        let entry = &mut self.lines[line as usize];
-        let agent = &mut entry.agents[domain as usize];
+        let (entry, agent) = self.directory.line_and_agent(line, domain);
         agent.busy = true;
         agent.current = Some(Request::Snoop { domain: from, exclusive });
         debug_assert!(agent.permission != State::Invalid, "a domain is asked for what it has");
@@ -376,7 +376,7 @@ impl Engine {
 
     /// Serves the request that waited for the grant, once the agent is free.
     pub(super) fn take_grant(&mut self, line: u32, domain: u16) {
-        let agent = &mut self.lines[line as usize].agents[domain as usize];
+        let agent = self.directory.agent_mut(line, domain);
         if agent.busy {
             let now = self.now();
             self.at(now + GRANT_RETRY, Event::TakeGrant { line, domain });

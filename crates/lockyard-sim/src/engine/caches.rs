@@ -104,7 +104,7 @@ impl Engine {
             self.tell_line_of(core_line);
         }
         if exclusive {
-            self.lines[line as usize].dirty = true;
+            self.directory.line_mut(line).dirty = true;
         }
         self.ledger.fill(line, exclusive);
         if cfg!(debug_assertions) && !drop_fill {

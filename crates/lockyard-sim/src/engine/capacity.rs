@@ -148,7 +148,7 @@ impl Engine {
             State::Shared => cache.invalidations == 0,
             State::Modified => {
                 let domain = self.domain_of(cache.core);
-                let agent = &self.lines[cache.line as usize].agents[domain as usize];
+                let agent = self.directory.agent(cache.line, domain);
                 cache.parked_snoop.is_none()
                     && cache.locked_until <= self.now()
                     // No snoop is on its way. Otherwise the agent would already record another
@@ -181,7 +181,7 @@ impl Engine {
         if self.observer.is_some() && state == State::Modified {
             self.tell_line_of(core_line);
         }
-        let agent = &mut self.lines[line as usize].agents[domain as usize];
+        let agent = self.directory.agent_mut(line, domain);
         if state == State::Modified {
             agent.owner = None;
             self.ledger.count().write_backs += 1;
@@ -196,13 +196,13 @@ impl Engine {
 
     /// Adds the line to the domain's last-level cache, if it is not there.
     fn insert_into_last_level(&mut self, line: u32, domain: u16) {
-        if self.lines[line as usize].agents[domain as usize].place != NOWHERE {
+        if self.directory.agent(line, domain).place != NOWHERE {
             return;
         }
         // Make room first, so that the line cannot evict itself.
         self.shrink_last_level(domain, 1);
         let place = self.capacity.last[domain as usize].cache.push(line);
-        self.lines[line as usize].agents[domain as usize].place = place;
+        self.directory.agent_mut(line, domain).place = place;
     }
 
     /// Evicts lines until the domain's last level has room for `more`.
@@ -235,8 +235,8 @@ impl Engine {
     /// Returns `true` if nothing is under way in the domain, or towards it, that needs the line in
     /// its last-level cache.
     fn may_leave_domain(&self, line: u32, domain: u16) -> bool {
-        let entry = &self.lines[line as usize];
-        let agent = &entry.agents[domain as usize];
+        let entry = self.directory.line(line);
+        let agent = self.directory.agent(line, domain);
         if !self.capacity.inclusive && (agent.owner.is_some() || agent.sharers != 0) {
             // The domain's cores keep the line.
             return true;
@@ -251,7 +251,7 @@ impl Engine {
 
     /// Returns the domain's core lines that have the line, wait for it, or have a place for it.
     fn core_lines_in(&self, line: u32, domain: u16) -> impl Iterator<Item = u32> {
-        self.lines[line as usize].known_core_lines().filter(move |&core_line| {
+        self.directory.line(line).known_core_lines().filter(move |&core_line| {
             let cache = &self.core_lines[core_line as usize];
             self.domain_of(cache.core) == domain
                 && (cache.state != State::Invalid
@@ -262,12 +262,12 @@ impl Engine {
 
     /// Evicts the line from the domain's last-level cache.
     fn evict_from_last_level(&mut self, line: u32, domain: u16) {
-        let agent = &mut self.lines[line as usize].agents[domain as usize];
+        let agent = self.directory.agent_mut(line, domain);
         let place = std::mem::replace(&mut agent.place, NOWHERE);
         if place != NOWHERE
             && let Some(moved) = self.capacity.last[domain as usize].cache.remove(place)
         {
-            self.lines[moved as usize].agents[domain as usize].place = place;
+            self.directory.agent_mut(moved, domain).place = place;
         }
         if self.capacity.inclusive {
             let core_lines: Vec<u32> = self.core_lines_in(line, domain).collect();
@@ -276,8 +276,7 @@ impl Engine {
             }
         }
         let domains = self.places.domains();
-        let entry = &mut self.lines[line as usize];
-        let agent = &mut entry.agents[domain as usize];
+        let (entry, agent) = self.directory.line_and_agent(line, domain);
         if agent.owner.is_some() || agent.sharers != 0 || agent.permission == State::Invalid {
             return;
         }
@@ -325,8 +324,8 @@ impl Engine {
             self.count_laid_out(domain);
             self.capacity.last[domain as usize].cached = 0;
         }
-        for line in 0..self.lines.len() as u32 {
-            let core_lines: Vec<u32> = self.lines[line as usize].known_core_lines().collect();
+        for line in 0..self.directory.lines() {
+            let core_lines: Vec<u32> = self.directory.line(line).known_core_lines().collect();
             for core_line in core_lines {
                 if self.may_leave_core(core_line) {
                     self.evict_from_core(core_line);
@@ -337,9 +336,8 @@ impl Engine {
                     self.evict_from_last_level(line, domain);
                 }
             }
-            let entry = &mut self.lines[line as usize];
-            if entry.agents.iter().all(|agent| agent.permission == State::Invalid) {
-                entry.at_home = false;
+            if !self.directory.is_anywhere(line) {
+                self.directory.line_mut(line).at_home = false;
             }
         }
     }

@@ -33,22 +33,21 @@ impl Engine {
                 return Err(format!("complex {domain}: the last level has more than it holds"));
             }
             let lost = |(place, &line): (usize, &u32)| {
-                self.lines[line as usize].agents[domain].place != place as u32
+                self.directory.agent(line, domain as u16).place != place as u32
             };
             if lines.iter().enumerate().any(lost) {
                 return Err(format!("complex {domain}: the last level has lost a line"));
             }
         }
-        for (number, line) in self.lines.iter().enumerate() {
-            for cache in
-                line.known_core_lines().map(|core_line| &self.core_lines[core_line as usize])
-            {
+        for number in 0..self.directory.lines() {
+            let core_lines = self.directory.line(number).known_core_lines();
+            for cache in core_lines.map(|core_line| &self.core_lines[core_line as usize]) {
                 let core = cache.core;
-                let domain = self.domain_of(core) as usize;
+                let domain = self.domain_of(core);
                 if cache.state != State::Invalid && cache.second == NOWHERE {
                     return Err(format!("line {number}: core {core} has it in no cache"));
                 }
-                let agent = &line.agents[domain];
+                let agent = self.directory.agent(number, domain);
                 let is_owner = agent.owner == Some(core);
                 let shares = agent.sharers & self.places.bit(core) != 0;
                 if is_owner != (cache.state == State::Modified)
@@ -58,7 +57,7 @@ impl Engine {
                         "line {number}: what core {core} has is not what its agent notes"
                     ));
                 }
-                let held = !self.capacity.inclusive || line.agents[domain].place != NOWHERE;
+                let held = !self.capacity.inclusive || agent.place != NOWHERE;
                 if cache.second != NOWHERE && !held {
                     return Err(format!("line {number}: core {core} has what its complex lacks"));
                 }

@@ -16,18 +16,18 @@ use crate::machine::description::ServiceOrder;
 impl Engine {
     /// Queues a domain's request for the line at the home agent.
     pub(super) fn ask_home(&mut self, line: u32, domain: u16, exclusive: bool) {
-        self.lines[line as usize].home_queue.push(HomeRequest { domain, exclusive });
+        self.directory.line_mut(line).home_queue.push(HomeRequest { domain, exclusive });
         self.pump_home(line);
     }
 
     pub(super) fn free_home(&mut self, line: u32) {
-        self.lines[line as usize].home_busy = false;
+        self.directory.line_mut(line).home_busy = false;
         self.pump_home(line);
     }
 
     /// Serves the next domain, if the home agent is free.
     fn pump_home(&mut self, line: u32) {
-        let entry = &mut self.lines[line as usize];
+        let entry = self.directory.line_mut(line);
         if entry.home_busy || entry.home_queue.is_empty() {
             return;
         }
@@ -43,13 +43,13 @@ impl Engine {
         let (memory, directory) = (n.memory, if domain == home { n.directory } else { 0 });
         // If no other socket has the line, the home's own socket does not wait for the others'
         // answers.
-        let asks = self.lines[line as usize].away || !self.places.same_socket(domain, home);
+        let asks = self.directory.line(line).away || !self.places.same_socket(domain, home);
         let waits = self.idle_sockets != 0 && n.idle_answer != 0 && asks;
-        self.lines[line as usize].settled_at = if waits { now + n.idle_answer } else { 0 };
+        self.directory.line_mut(line).settled_at = if waits { now + n.idle_answer } else { 0 };
         let mut victims: Vec<u16> = (0..self.places.domains() as u16)
             .filter(|&other| other != domain)
             .filter(|&other| {
-                let permission = self.lines[line as usize].agents[other as usize].permission;
+                let permission = self.directory.agent(line, other).permission;
                 permission == State::Modified || (exclusive && permission == State::Shared)
             })
             .collect();
@@ -59,10 +59,9 @@ impl Engine {
         let Some((&supplier, others)) = victims.split_first() else {
             let travel = self.between(home, domain);
             // No other domain has the line, so none has to be told: no hold after this grant.
-            let entry = &mut self.lines[line as usize];
-            entry.agents[domain as usize].granted_from = 0;
-            let at_home = std::mem::take(&mut entry.at_home);
-            let is_anywhere = entry.agents.iter().any(|agent| agent.permission != State::Invalid);
+            self.directory.agent_mut(line, domain).granted_from = 0;
+            let at_home = std::mem::take(&mut self.directory.line_mut(line).at_home);
+            let is_anywhere = self.directory.is_anywhere(line);
             let in_memory = !at_home && !is_anywhere;
             let from_memory = if in_memory { self.machine.numbers().dram } else { 0 };
             self.ledger.count().memory_reads += u64::from(in_memory);
@@ -72,14 +71,14 @@ impl Engine {
         };
         debug_assert!(
             victims.len() == 1
-                || victims.iter().all(|&v| {
-                    self.lines[line as usize].agents[v as usize].permission == State::Shared
-                }),
+                || victims
+                    .iter()
+                    .all(|&v| { self.directory.agent(line, v).permission == State::Shared }),
             "a modified line is in one domain"
         );
         let way = self.between(home, supplier).max(self.between(supplier, domain));
         let way = way.max(self.between(home, domain));
-        self.lines[line as usize].agents[domain as usize].granted_from = way;
+        self.directory.agent_mut(line, domain).granted_from = way;
         // The other sharing domains lose the line while the supplier sends it.
         for &other in others {
             self.invalidate_domain(line, home, other, directory);
@@ -93,7 +92,7 @@ impl Engine {
         let now = self.now();
         let leg = self.machine.numbers().leg;
         let travel = self.between(home, domain);
-        let agent = &mut self.lines[line as usize].agents[domain as usize];
+        let agent = self.directory.agent_mut(line, domain);
         agent.permission = State::Invalid;
         let mut sharers = std::mem::take(&mut agent.sharers);
         while sharers != 0 {
@@ -110,15 +109,15 @@ impl Engine {
     pub(super) fn grant(&mut self, line: u32, domain: u16, exclusive: bool) {
         self.ledger.count().remote_grants += 1;
         let now = self.now();
-        let home = self.lines[line as usize].home;
+        let home = self.directory.line(line).home;
         let travel = self.between(domain, home);
         self.at(now + travel, Event::HomeFree { line });
         if !self.places.same_socket(domain, home) {
-            self.lines[line as usize].away = true;
+            self.directory.line_mut(line).away = true;
         } else if exclusive {
-            self.lines[line as usize].away = false;
+            self.directory.line_mut(line).away = false;
         }
-        let agent = &mut self.lines[line as usize].agents[domain as usize];
+        let agent = self.directory.agent_mut(line, domain);
         agent.permission = if exclusive { State::Modified } else { State::Shared };
         self.take_grant(line, domain);
     }
@@ -126,7 +125,7 @@ impl Engine {
     /// Grants the line to `domain`. The line arrives at `time`. The grant is delayed until the home
     /// agent has heard from every socket.
     pub(super) fn grant_at(&mut self, time: u64, line: u32, domain: u16, exclusive: bool) {
-        let Line { home, settled_at, .. } = self.lines[line as usize];
+        let &Line { home, settled_at, .. } = self.directory.line(line);
         let settled = settled_at + self.between(home, domain);
         self.at(time.max(settled), Event::Grant { line, domain, exclusive });
     }

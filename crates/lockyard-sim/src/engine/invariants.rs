@@ -24,7 +24,7 @@ impl Engine {
     /// Checks that no other core has the line of `core_line`, which is about to be modified there.
     pub(super) fn check_owner(&self, core_line: u32) {
         let line = self.core_lines[core_line as usize].line;
-        let mut core_lines = self.lines[line as usize].known_core_lines();
+        let mut core_lines = self.directory.line(line).known_core_lines();
         let elsewhere = core_lines.any(|other| {
             other != core_line && self.core_lines[other as usize].state != State::Invalid
         });
@@ -33,7 +33,7 @@ impl Engine {
 
     /// Checks that the agents know which cores share the line.
     pub(super) fn check_sharers(&self, line: u32) {
-        let entry = &self.lines[line as usize];
+        let entry = self.directory.line(line);
         for cache in entry.known_core_lines().map(|core_line| &self.core_lines[core_line as usize])
         {
             // If a core has requested a higher permission, the agent already records the new one.
@@ -42,7 +42,7 @@ impl Engine {
                 continue;
             }
             let core = cache.core;
-            let agent = &entry.agents[self.domain_of(core) as usize];
+            let agent = self.directory.agent(line, self.domain_of(core));
             let known = agent.sharers & self.places.bit(core) != 0;
             match cache.state {
                 State::Shared => debug_assert!(known, "an agent has lost a sharer"),
@@ -106,12 +106,13 @@ impl Engine {
         if !self.is_idle() {
             return Err("events are left".to_owned());
         }
-        for (number, line) in self.lines.iter().enumerate() {
+        for number in 0..self.directory.lines() {
+            let line = self.directory.line(number);
             let wrong = |what: &str| Err(format!("line {number}: {what}"));
             if line.home_busy || !line.home_queue.is_empty() {
                 return wrong("the home agent has not finished");
             }
-            for agent in &line.agents {
+            for agent in self.directory.agents(number) {
                 if agent.busy || !agent.queue.is_empty() || agent.awaiting_grant.is_some() {
                     return wrong("an agent has a request that was not answered");
                 }
@@ -131,7 +132,7 @@ impl Engine {
                     return wrong("a core has not answered");
                 }
                 let core = cache.core;
-                let agent = &line.agents[self.domain_of(core) as usize];
+                let agent = self.directory.agent(number, self.domain_of(core));
                 let known = agent.sharers & self.places.bit(core) != 0;
                 let owned = agent.owner == Some(core);
                 if (cache.state == State::Shared && !known)

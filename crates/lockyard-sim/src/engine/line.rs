@@ -118,7 +118,7 @@ pub(super) struct Agent {
     pub queue: Vec<Request>,
     /// Position in the queue of another domain's request. There is at most one, as the home agent
     /// serves one domain at a time.
-    pub snoop: Option<usize>,
+    pub snoop: Option<u16>,
     pub busy: bool,
     /// Permission of the domain for the line.
     pub permission: State,
@@ -142,12 +142,31 @@ pub(super) struct Agent {
 pub(super) const NO_CORE_LINE: u32 = u32::MAX;
 
 impl Agent {
+    /// Returns the agent of a domain for a line that no core has. The line's home is one of
+    /// `domains` domains, whose last-level cache may have the line. In a machine with one domain,
+    /// no permission has to be requested.
+    pub(super) fn new(domains: usize, at_home: bool) -> Self {
+        Agent {
+            queue: Vec::new(),
+            snoop: None,
+            busy: false,
+            permission: if domains == 1 { State::Modified } else { State::Invalid },
+            owner: None,
+            sharers: 0,
+            current: None,
+            awaiting_grant: None,
+            place: NOWHERE,
+            in_memory: domains == 1 && !at_home,
+            granted_from: 0,
+        }
+    }
+
     /// Removes the request at `index` from the queue. The queue keeps its order, which
     /// first-in-first-out service needs.
     pub(super) fn take(&mut self, index: usize) -> Request {
         self.snoop = match self.snoop {
-            Some(snoop) if snoop == index => None,
-            Some(snoop) => Some(snoop - usize::from(index < snoop)),
+            Some(snoop) if snoop as usize == index => None,
+            Some(snoop) => Some(snoop - u16::from(index < snoop as usize)),
             None => None,
         };
         self.queue.remove(index)
@@ -158,7 +177,6 @@ impl Agent {
 pub(super) struct Line {
     /// The domain that is the line's home.
     pub home: u16,
-    pub agents: Vec<Agent>,
     /// Number of each core's core line. Cores that never needed the line have [`NO_CORE_LINE`], or
     /// no entry if they are beyond the end.
     pub core_lines: Vec<u32>,
@@ -178,26 +196,10 @@ pub(super) struct Line {
 }
 
 impl Line {
-    /// Returns a line that no core has, and that its home's last-level cache may have. In a machine
-    /// with one domain, no permission has to be requested.
-    pub(super) fn new(home: u16, domains: usize, at_home: bool) -> Self {
-        let permission = if domains == 1 { State::Modified } else { State::Invalid };
-        let agent = || Agent {
-            queue: Vec::new(),
-            snoop: None,
-            busy: false,
-            permission,
-            owner: None,
-            sharers: 0,
-            current: None,
-            awaiting_grant: None,
-            place: NOWHERE,
-            in_memory: domains == 1 && !at_home,
-            granted_from: 0,
-        };
+    /// Returns a line that no core has, and that its home's last-level cache may have.
+    pub(super) fn new(home: u16, at_home: bool) -> Self {
         Line {
             home,
-            agents: (0..domains).map(|_| agent()).collect(),
             core_lines: Vec::new(),
             home_queue: Vec::new(),
             home_busy: false,
@@ -212,6 +214,16 @@ impl Line {
     #[inline(always)]
     pub(super) fn core_line(&self, core: u16) -> Option<u32> {
         self.core_lines.get(core as usize).copied().filter(|&core_line| core_line != NO_CORE_LINE)
+    }
+
+    pub(super) fn set_core_line(&mut self, core: u16, core_line: u32) {
+        let core = core as usize;
+        if self.core_lines.len() <= core {
+            // Of a million lines, most are used by only one core.
+            self.core_lines.reserve_exact(core + 1 - self.core_lines.len());
+            self.core_lines.resize(core + 1, NO_CORE_LINE);
+        }
+        self.core_lines[core] = core_line;
     }
 
     /// Returns the numbers of the core lines that exist, in order of cores.

@@ -6,8 +6,9 @@
 use super::accounting::ledger::Ledger;
 use super::cache_contents::Capacity;
 use super::core_threads::CoreThreads;
+use super::directory::Directory;
 use super::event::Event;
-use super::line::{CoreLine, Line, Waiter};
+use super::line::{CoreLine, Waiter};
 use super::observer::Observer;
 use super::places::Places;
 use super::reorder_buffer::Followed;
@@ -38,11 +39,9 @@ pub(crate) struct Engine {
     pub(super) wheel: Wheel,
     pub(super) random: Random,
     pub(super) capacity: Capacity,
-    pub(super) lines: Vec<Line>,
+    pub(super) directory: Directory,
     /// Each core's copies of the lines that it has used.
     pub(super) core_lines: Vec<CoreLine>,
-    /// Index in `lines` of each line of the arena.
-    pub(super) line_of: Vec<u32>,
     pub(super) threads: Vec<Thread>,
     /// The threads of each core.
     pub(super) cores: Vec<CoreThreads>,
@@ -77,9 +76,8 @@ impl Engine {
             wheel: Wheel::new(),
             random: Random::new(seed),
             capacity: Capacity::new(&machine, seed),
-            lines: Vec::new(),
+            directory: Directory::new(machine.complexes()),
             core_lines: Vec::new(),
-            line_of: Vec::new(),
             threads: Vec::new(),
             cores: vec![CoreThreads::default(); machine.cores()],
             idle_sockets: (0..machine.sockets()).map(|socket| 1 << socket).sum(),

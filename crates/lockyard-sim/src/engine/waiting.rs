@@ -30,7 +30,7 @@ impl Engine {
             self.core_lines[core_line as usize].state != State::Invalid
                 && self.value(thread, address) & mask == seen
         };
-        let Some(core_line) = self.lines[line as usize].core_line(core).filter(as_seen) else {
+        let Some(core_line) = self.directory.line(line).core_line(core).filter(as_seen) else {
             let n = self.machine.numbers();
             let period = n.pause + n.poll;
             let rest = self.random.below(period + 1);

@@ -218,7 +218,7 @@ impl Engine {
     /// Returns the account of the run's cycles so far.
     pub(crate) fn attribution(&mut self) -> CycleAttribution {
         self.charge_all();
-        let numbers = self.line_numbers();
+        let numbers = self.directory.numbers();
         let name = |number: usize| match self.shared.contents_of_line(number) {
             Some(name) => EntryName::Gathered(number, name),
             None => EntryName::Own(self.shared.name_of_line(number)),
