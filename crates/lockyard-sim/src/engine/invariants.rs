@@ -17,7 +17,6 @@
 //!   A run without events is reported as stuck.
 
 use super::line::{Miss, State};
-use super::scheduler::Whereabouts;
 use super::state::Engine;
 
 impl Engine {
@@ -64,35 +63,8 @@ impl Engine {
 
     /// Checks every CPU and thread. Called at every switch.
     pub(super) fn check_schedule(&self) {
-        let Some(s) = &self.schedule else { return };
-        let mut places = vec![0u32; s.tasks.len()];
-        for (number, cpu) in s.cpus.iter().enumerate() {
-            debug_assert!(cpu.running.is_none() || cpu.coming.is_none(), "one thread has a CPU");
-            let waits = !cpu.queue.is_empty();
-            let leaves = cpu.coming.is_some() || cpu.armed || cpu.leave;
-            debug_assert!(
-                !waits || leaves,
-                "CPU {number} has forgotten a thread that waits for it"
-            );
-            let mut see = |thread: u32, whereabouts: Whereabouts| {
-                let task = &s.tasks[thread as usize];
-                places[thread as usize] += 1;
-                debug_assert_eq!(task.whereabouts, whereabouts, "thread {thread}");
-                debug_assert_eq!(task.cpu as usize, number, "thread {thread} is of another CPU");
-            };
-            cpu.queue.iter().for_each(|&t| see(t, Whereabouts::Queued));
-            cpu.running.into_iter().for_each(|t| see(t, Whereabouts::Running));
-            cpu.coming.into_iter().for_each(|t| see(t, Whereabouts::Coming));
-        }
-        for (thread, (task, places)) in s.tasks.iter().zip(places).enumerate() {
-            use Whereabouts::{Blocked, Gone, New};
-            let nowhere = matches!(task.whereabouts, New | Blocked | Gone);
-            debug_assert_eq!(places, u32::from(!nowhere), "thread {thread} is in one place");
-            let work = self.threads[thread].work.is_some();
-            debug_assert!(
-                !work || task.whereabouts == Whereabouts::Running,
-                "it works off its CPU"
-            );
+        if let Some(schedule) = &self.schedule {
+            schedule.check(|thread| self.threads[thread as usize].work.is_some());
         }
     }
 

@@ -8,8 +8,10 @@
 //! | `threads.rs` * | what an operation does at its core: loads and read-modify-writes |
 //! | `store_buffer.rs` * | stores, from their execution to the cache |
 //! | `waiting.rs` * | sleeping in a waiting loop, parking, wake-ups, deadlines |
+//! | `parked.rs` | parked threads, in a list with private fields |
 //! | `work.rs` *, `core_threads.rs` | local work beside that of SMT siblings |
-//! | `scheduler.rs`, `schedule.rs` * | threads that share CPUs: queues and slices; switches |
+//! | `scheduler/` | threads that share CPUs: queues and slices, with private fields |
+//! | `schedule.rs` * | the same: switches and their effects |
 //! | `yields.rs` * | spinning threads that leave their CPU |
 //! | `shootdown.rs` * | waiting for other processors, as a TLB shootdown does |
 //! | `reorder_buffer.rs`, `out_of_order.rs` * | local work under operations that are not complete |
@@ -54,6 +56,7 @@ mod line_table;
 mod observer;
 mod observing;
 mod out_of_order;
+mod parked;
 mod places;
 mod reorder_buffer;
 mod report;

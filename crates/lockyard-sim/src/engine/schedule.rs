@@ -28,6 +28,7 @@
 
 use super::accounting::phase::CyclePhase;
 use super::event::Event;
+use super::scheduler::switches::{Arrival, Onward, Switch, Switched};
 use super::scheduler::{Held, Scheduler, Whereabouts};
 use super::state::Engine;
 use crate::op::Op;
@@ -42,69 +43,37 @@ impl Engine {
     /// Returns `true` if the thread goes on now, after its operation has completed with `value`.
     /// Otherwise the thread goes on later.
     pub(super) fn continue_or_leave(&mut self, thread: u32, value: u64) -> bool {
-        let now = self.now();
-        let s = self.scheduler();
-        let task = &mut s.tasks[thread as usize];
-        debug_assert_eq!(task.whereabouts, Whereabouts::Running, "only a running thread goes on");
-        if task.debt > 0 {
-            // The thread answers others first.
-            let debt = std::mem::take(&mut task.debt);
-            self.at(now + debt, Event::Resume { thread, value });
-            return false;
+        match self.scheduler().after_operation(thread) {
+            Onward::GoesOn => true,
+            Onward::Answers(debt) => {
+                let now = self.now();
+                self.at(now + debt, Event::Resume { thread, value });
+                false
+            }
+            Onward::LeavesCpu => {
+                self.leave_cpu(thread, Held::Value(value), false);
+                false
+            }
         }
-        let cpu = task.cpu;
-        if s.cpu(cpu).leave {
-            self.leave_cpu(thread, Held::Value(value), false);
-            return false;
-        }
-        true
     }
 
     /// Queues a thread for a CPU, after it has begun or was woken.
     pub(super) fn make_runnable(&mut self, thread: u32, value: u64, woken: bool) {
         let now = self.now();
         let drained = self.threads[thread as usize].stores.is_empty();
-        let s = self.scheduler();
-        let own = s.task(thread).cpu;
-        let cpus = s.cpus.len() as u32;
-        let idle = (0..cpus).map(|i| (own + i) % cpus).find(|&cpu| s.is_idle(cpu));
-        if woken
-            && drained
-            && let Some(idle) = idle
-            && idle != own
-        {
-            s.bring(thread, idle);
-        }
-        let cpu = s.task(thread).cpu;
-        s.raise_floor(cpu, now);
-        let least = s.cpu(cpu).floor.saturating_sub(if woken { s.period / 2 } else { 0 });
-        let task = s.task(thread);
-        task.ran = task.ran.max(least);
-        task.held = Held::Value(value);
-        task.whereabouts = Whereabouts::Queued;
-        task.since = now;
-        let ran = task.ran;
-        s.cpu(cpu).queue.push(thread);
+        let (cpu, arrival) = self.scheduler().enqueue(thread, value, woken, drained, now);
         self.change_phase(thread, Some(CyclePhase::OffCpu), None);
-        let s = self.scheduler();
-        if s.is_idle(cpu) {
-            self.switch_to_next(cpu, None);
-        } else if woken && s.run_time(cpu, now).is_some_and(|running| running > ran + s.lead) {
-            self.preempt(cpu);
-        } else {
-            self.plan_slice(cpu);
+        match arrival {
+            Arrival::Switch => self.switch_to_next(cpu, None),
+            Arrival::Preempt => self.preempt(cpu),
+            Arrival::Wait => self.plan_slice(cpu),
         }
     }
 
     /// Frees the CPU of a running thread that parks, or has finished.
     pub(super) fn release_cpu(&mut self, thread: u32, whereabouts: Whereabouts) {
         let now = self.now();
-        let s = self.scheduler();
-        s.stop_running(thread, now);
-        let task = s.task(thread);
-        task.whereabouts = whereabouts;
-        let cpu = task.cpu;
-        s.cpu(cpu).running = None;
+        let cpu = self.scheduler().release(thread, whereabouts, now);
         if whereabouts == Whereabouts::Gone {
             self.answer_all(thread);
         }
@@ -115,15 +84,7 @@ impl Engine {
     /// again, it continues with `held`.
     pub(super) fn leave_cpu(&mut self, thread: u32, held: Held, yields: bool) {
         let now = self.now();
-        let s = self.scheduler();
-        s.stop_running(thread, now);
-        let task = s.task(thread);
-        task.since = now;
-        task.whereabouts = Whereabouts::Queued;
-        task.held = held;
-        let cpu = task.cpu;
-        s.cpu(cpu).running = None;
-        s.cpu(cpu).queue.push(thread);
+        let cpu = self.scheduler().requeue(thread, held, now);
         self.start_waiting(thread, CyclePhase::OffCpu, None);
         self.switch_to_next(cpu, yields.then_some(thread));
     }
@@ -131,11 +92,11 @@ impl Engine {
     /// Takes the running thread off the CPU, immediately if possible, otherwise at the end of its
     /// operation.
     pub(super) fn preempt(&mut self, cpu: u32) {
-        let Some(thread) = self.scheduler().cpu(cpu).running else { return };
+        let Some(thread) = self.scheduler().running(cpu) else { return };
         if let Some(held) = self.interrupt_operation(thread) {
             self.leave_cpu(thread, held, false);
         } else {
-            self.scheduler().cpu(cpu).leave = true;
+            self.scheduler().leave_soon(cpu);
         }
     }
 
@@ -171,52 +132,21 @@ impl Engine {
     /// empty.
     fn switch_to_next(&mut self, cpu: u32, yielded: Option<u32>) {
         let now = self.now();
-        let s = self.scheduler();
-        s.raise_floor(cpu, now);
-        s.cpu(cpu).leave = false;
-        s.cpu(cpu).armed = false;
-        let next = match s.next(cpu, yielded) {
-            Some(next) => next,
-            None => match self.next_elsewhere() {
-                Some(next) => {
-                    self.ledger.count().migrations += 1;
-                    self.scheduler().bring(next, cpu);
-                    next
-                }
-                None => return,
-            },
-        };
-        let s = self.scheduler();
-        let entry = s.cpu(cpu);
-        entry.queue.retain(|&t| t != next);
-        entry.favoured = entry.favoured.filter(|&t| t != next);
-        entry.coming = Some(next);
-        let (core, same) = (entry.core, entry.last == Some(next));
-        entry.last = Some(next);
-        s.task(next).whereabouts = Whereabouts::Coming;
-        let cost = match (same, yielded) {
-            (false, _) => s.switch,
-            (true, Some(_)) => s.pause_exit,
-            (true, None) => 0,
-        };
-        self.ledger.count().switches += u64::from(!same);
-        self.move_to_core(next, core);
+        let threads = &self.threads;
+        // A thread must not move while its buffered stores are on their way to its core's cache.
+        let can_move = |thread: u32| threads[thread as usize].stores.is_empty();
+        let s = self.schedule.as_mut().expect("the run has a scheduler");
+        let Some(switch) = s.switch(cpu, yielded, now, can_move) else { return };
+        let Switch { thread, core, cost, is_other, migrates } = switch;
+        self.ledger.count().migrations += u64::from(migrates);
+        self.ledger.count().switches += u64::from(is_other);
+        self.move_to_core(thread, core);
         self.at(now + cost, Event::Switched { cpu });
         // With many threads, checking all of them takes longer than the switch.
         let few = self.threads.len() <= 32 || self.ledger.statistics().switches.is_multiple_of(64);
         if cfg!(debug_assertions) && few {
             self.check_schedule();
         }
-    }
-
-    /// The next thread of the fullest queue, if it can move to another CPU.
-    fn next_elsewhere(&mut self) -> Option<u32> {
-        let threads = &self.threads;
-        let s = self.schedule.as_ref().expect("the run has a scheduler");
-        let fullest = s.cpus.iter().max_by_key(|cpu| cpu.queue.len())?;
-        // A thread must not move while its buffered stores are on their way to its core's cache.
-        let can_go = |&&t: &&u32| threads[t as usize].stores.is_empty();
-        fullest.queue.iter().filter(can_go).copied().min_by_key(|&t| s.tasks[t as usize].ran)
     }
 
     /// Moves a thread that is off its CPU to `core`.
@@ -235,15 +165,9 @@ impl Engine {
     /// Ends a switch: the next thread runs.
     pub(super) fn finish_switch(&mut self, cpu: u32) {
         let now = self.now();
-        let s = self.scheduler();
-        let Some(thread) = s.cpu(cpu).coming.take() else { return };
-        s.cpu(cpu).running = Some(thread);
-        let task = s.task(thread);
-        task.whereabouts = Whereabouts::Running;
-        task.spun = false;
-        let off = now - std::mem::replace(&mut task.since, now);
-        let held = std::mem::replace(&mut task.held, Held::Value(0));
-        self.shared.add_off_cpu(thread, off);
+        let Some(switched) = self.scheduler().finish_switch(cpu, now) else { return };
+        let Switched { thread, held, off_cpu } = switched;
+        self.shared.add_off_cpu(thread, off_cpu);
         self.answer_all(thread);
         self.plan_slice(cpu);
         match held {
@@ -253,39 +177,20 @@ impl Engine {
         }
     }
 
-    /// Plans the end of the slice of the CPU's running thread, if another thread waits and no end
-    /// is planned.
+    /// Plans the end of the slice of the CPU's running thread, if the slice has to end.
     fn plan_slice(&mut self, cpu: u32) {
-        let now = self.now();
-        let s = self.scheduler();
-        let slice = s.slice(cpu);
-        let Some(running) = s.cpus[cpu as usize].running else { return };
-        let since = s.tasks[running as usize].since;
-        let entry = s.cpu(cpu);
-        if entry.armed || entry.queue.is_empty() {
-            return;
+        let s = self.schedule.as_mut().expect("the run has a scheduler");
+        if let Some((end, plan)) = s.plan_slice(cpu, &mut self.random) {
+            let now = self.now();
+            self.at(end.max(now), Event::SliceEnd { cpu, plan });
         }
-        entry.armed = true;
-        entry.plan = entry.plan.wrapping_add(1);
-        let plan = entry.plan;
-        let first = !std::mem::replace(&mut entry.begun, true);
-        let length = if first { self.random.below(slice) + 1 } else { slice };
-        self.at((since + length).max(now), Event::SliceEnd { cpu, plan });
     }
 
-    /// Handles the planned end of a slice. The plan is no longer valid if threads have come or gone
-    /// since.
+    /// Handles the planned end of a slice.
     pub(super) fn end_slice(&mut self, cpu: u32, plan: u32) {
-        let s = self.scheduler();
-        let entry = s.cpu(cpu);
-        if !entry.armed || entry.plan != plan {
-            return;
+        if self.scheduler().end_slice(cpu, plan) {
+            self.preempt(cpu);
         }
-        entry.armed = false;
-        if entry.queue.is_empty() {
-            return;
-        }
-        self.preempt(cpu);
     }
 
     fn resume_work(&mut self, thread: u32, left: f64) {

@@ -10,6 +10,7 @@ use super::directory::Directory;
 use super::event::Event;
 use super::line::{CoreLine, Waiter};
 use super::observer::Observer;
+use super::parked::ParkedThreads;
 use super::places::Places;
 use super::reorder_buffer::Followed;
 use super::report::Fate;
@@ -21,14 +22,6 @@ use crate::machine::description::Machine;
 use crate::random::Random;
 use crate::shared::Shared;
 use std::rc::Rc;
-
-/// A parked thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Parked {
-    /// Address of the word on which the thread waits.
-    pub word: usize,
-    pub thread: u32,
-}
 
 /// Simulated time, and the state that changes with it.
 pub(crate) struct Engine {
@@ -52,8 +45,7 @@ pub(crate) struct Engine {
     /// Empty lists, kept for reuse.
     pub(super) spare_waiters: Vec<Waiter>,
     pub(super) spare_sleepers: Vec<u32>,
-    /// Parked threads, oldest first.
-    pub(super) parked: Vec<Parked>,
+    pub(super) parked: ParkedThreads,
     /// The scheduler of a run whose threads share CPUs.
     pub(super) schedule: Option<Box<Scheduler>>,
     /// Operations that followed loads, by the loads' places in the code.
@@ -84,7 +76,7 @@ impl Engine {
             siblings_slow: machine.numbers().smt_slowdown != 1.0,
             spare_waiters: Vec::new(),
             spare_sleepers: Vec::new(),
-            parked: Vec::new(),
+            parked: ParkedThreads::default(),
             schedule: None,
             followed: Vec::new(),
             observer: None,

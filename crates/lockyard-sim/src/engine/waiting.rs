@@ -4,7 +4,7 @@ use super::accounting::phase::CyclePhase;
 use super::event::Event;
 use super::line::State;
 use super::scheduler::Whereabouts;
-use super::state::{Engine, Parked};
+use super::state::Engine;
 use crate::op::Op;
 use crate::shared;
 
@@ -92,9 +92,9 @@ impl Engine {
                 self.core_lines[core_line as usize].sleepers.retain(|&t| t != thread);
                 Some(shared::DEADLINE)
             }
-            Some(Op::Park { word, .. }) => {
+            Some(Op::Park { .. }) => {
                 entry.pending = false;
-                self.parked.retain(|&parked| parked != Parked { word, thread });
+                self.parked.remove_thread(thread);
                 self.resume_woken(thread, true, shared::DEADLINE)
             }
             _ => None,
@@ -116,7 +116,7 @@ impl Engine {
         let generation = entry.generation;
         let line = self.line_index(word);
         self.start_waiting(thread, CyclePhase::Waiting, Some(line));
-        self.parked.push(Parked { word, thread });
+        self.parked.add(word, thread);
         if let Some(timeout) = timeout {
             self.at(now.saturating_add(timeout), Event::Deadline { thread, generation });
         }
@@ -128,16 +128,7 @@ impl Engine {
     pub(super) fn unpark(&mut self, thread: u32, word: usize, count: u32) {
         let now = self.now();
         let wakeup = self.machine.numbers().wakeup;
-        let mut left = count;
-        let mut woken = Vec::new();
-        self.parked.retain(|parked| {
-            let wake = parked.word == word && left > 0;
-            if wake {
-                left -= 1;
-                woken.push(parked.thread);
-            }
-            !wake
-        });
+        let woken = self.parked.take(word, count);
         let number = woken.len() as u64;
         for sleeper in woken {
             let generation = self.threads[sleeper as usize].generation;

@@ -1,10 +1,25 @@
-//! The queues and run times of a scheduler (see `schedule.rs` for its rules).
+//! A scheduler (see `schedule.rs` for its rules). This file holds its state: queues and run times.
+//!
+//! The scheduler decides, and the engine acts. Each function changes the scheduler's own state,
+//! whose fields are private, and returns what the engine has to do.
+//!
+//! | file | contents |
+//! | --- | --- |
+//! | `switches.rs` | switches of CPUs between threads, and slices |
+//! | `yields.rs` | turns that threads give away |
+//! | `answers.rs` | answers that threads owe each other |
+//! | `check.rs` | what must hold for every CPU and thread |
+
+pub(super) mod answers;
+mod check;
+pub(super) mod switches;
+pub(super) mod yields;
 
 use crate::machine::description::Machine;
 
 /// State of a thread in the scheduler.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Whereabouts {
+pub(crate) enum Whereabouts {
     /// The thread has not begun.
     New,
     /// The thread is runnable, and waits for a CPU.
@@ -19,7 +34,7 @@ pub(super) enum Whereabouts {
 
 /// Continuation of a thread when it next runs.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Held {
+pub(crate) enum Held {
     /// The operation is complete, with this value.
     Value(u64),
     /// This many cycles of work are left.
@@ -29,75 +44,75 @@ pub(super) enum Held {
 }
 
 /// A thread, as the scheduler sees it.
-pub(super) struct Task {
-    pub cpu: u32,
-    pub group: u32,
-    pub whereabouts: Whereabouts,
+struct Task {
+    cpu: u32,
+    group: u32,
+    whereabouts: Whereabouts,
     /// Run time of the thread in cycles, on its CPU's scale.
-    pub ran: u64,
+    ran: u64,
     /// Time at which the thread began to run, or to wait for a CPU.
-    pub since: u64,
-    pub held: Held,
+    since: u64,
+    held: Held,
     /// Cycles that the thread still has to spend on answers to others.
-    pub debt: u64,
+    debt: u64,
     /// Threads that wait for this one's answer.
-    pub owed: Vec<u32>,
+    owed: Vec<u32>,
     /// Number of answers for which the thread waits.
-    pub missing: u32,
+    missing: u32,
     /// `true` if the thread left its CPU while it spun.
-    pub spun: bool,
+    spun: bool,
     /// `true` if a search for a thread to yield to has passed it over once since then.
-    pub passed_over: bool,
+    passed_over: bool,
 }
 
 /// A CPU: a hardware thread of the machine.
 #[derive(Default)]
-pub(super) struct Cpu {
-    pub core: u16,
-    pub running: Option<u32>,
-    pub coming: Option<u32>,
+struct Cpu {
+    core: u16,
+    running: Option<u32>,
+    coming: Option<u32>,
     /// Runnable threads, in order of arrival.
-    pub queue: Vec<u32>,
+    queue: Vec<u32>,
     /// Thread to which another one gave its turn.
-    pub favoured: Option<u32>,
+    favoured: Option<u32>,
     /// `true` if the running thread has to leave at the end of its operation.
-    pub leave: bool,
+    leave: bool,
     /// Number of the planned end of slice that is valid. Ends that were planned earlier are
     /// ignored.
-    pub plan: u32,
+    plan: u32,
     /// `true` if an end of the slice is planned.
-    pub armed: bool,
+    armed: bool,
     /// `true` once the CPU's first slice has begun. That slice begins partway through, so that
     /// slices do not end on all CPUs at the same time.
-    pub begun: bool,
+    begun: bool,
     /// The thread that ran last.
-    pub last: Option<u32>,
+    last: Option<u32>,
     /// Least run time of the CPU's threads. It never goes back.
-    pub floor: u64,
+    floor: u64,
 }
 
 /// The scheduler. Times are in cycles.
-pub(super) struct Scheduler {
-    pub cpus: Vec<Cpu>,
-    pub tasks: Vec<Task>,
-    pub period: u64,
-    pub granularity: u64,
-    pub lead: u64,
-    pub switch: u64,
-    pub pause_exit: u64,
+pub(crate) struct Scheduler {
+    cpus: Vec<Cpu>,
+    tasks: Vec<Task>,
+    period: u64,
+    granularity: u64,
+    lead: u64,
+    switch: u64,
+    pause_exit: u64,
     /// Time after which the host notices a spinning thread; `None`: never.
-    pub pause_window: Option<u64>,
-    pub directed: bool,
-    pub interrupt: u64,
-    pub interrupt_work: u64,
+    pause_window: Option<u64>,
+    directed: bool,
+    interrupt: u64,
+    interrupt_work: u64,
     /// Cycles in which CPUs had threads.
-    pub busy: u64,
+    busy: u64,
     /// Thread at which the search for a thread to yield to continues.
-    pub search: u32,
+    search: u32,
 }
 
 impl Scheduler {
-    pub(super) fn new(machine: &Machine) -> Self {
+    pub(crate) fn new(machine: &Machine) -> Self {
         let n = machine.numbers();
         let cycles = |microseconds: f64| machine.cycles(microseconds * 1e3);
         let cpu = |place| Cpu { core: machine.place(place).core as u16, ..Cpu::default() };
@@ -122,7 +137,7 @@ impl Scheduler {
     }
 
     /// Adds the next thread, for CPU `cpu` and in `group`.
-    pub(super) fn add(&mut self, cpu: usize, group: u32) {
+    pub(crate) fn add(&mut self, cpu: usize, group: u32) {
         self.tasks.push(Task {
             cpu: cpu as u32,
             group,
@@ -138,29 +153,29 @@ impl Scheduler {
         });
     }
 
-    pub(super) fn task(&mut self, thread: u32) -> &mut Task {
+    fn task(&mut self, thread: u32) -> &mut Task {
         &mut self.tasks[thread as usize]
     }
 
-    pub(super) fn cpu(&mut self, cpu: u32) -> &mut Cpu {
+    fn cpu(&mut self, cpu: u32) -> &mut Cpu {
         &mut self.cpus[cpu as usize]
     }
 
     /// Run time of a CPU's running thread at `now`.
-    pub(super) fn run_time(&self, cpu: u32, now: u64) -> Option<u64> {
+    fn run_time(&self, cpu: u32, now: u64) -> Option<u64> {
         let task = &self.tasks[self.cpus[cpu as usize].running? as usize];
         Some(task.ran + (now - task.since))
     }
 
     /// The queue's thread with the least run time, except `but`.
-    pub(super) fn least(&self, cpu: u32, but: Option<u32>) -> Option<u32> {
+    fn least(&self, cpu: u32, but: Option<u32>) -> Option<u32> {
         let queue = self.cpus[cpu as usize].queue.iter().copied();
         queue.filter(|&thread| Some(thread) != but).min_by_key(|&t| self.tasks[t as usize].ran)
     }
 
     /// The next thread for a CPU. Thread `yielded` gives away its turn, if another one's run time
     /// is longer by at most `lead`.
-    pub(super) fn next(&self, cpu: u32, yielded: Option<u32>) -> Option<u32> {
+    fn next(&self, cpu: u32, yielded: Option<u32>) -> Option<u32> {
         let ran = |thread: u32| self.tasks[thread as usize].ran;
         let least = self.least(cpu, None)?;
         let fair = |other: u32| ran(other) <= ran(least) + self.lead;
@@ -173,7 +188,7 @@ impl Scheduler {
     }
 
     /// Adds up the run time of a running thread, up to `now`.
-    pub(super) fn stop_running(&mut self, thread: u32, now: u64) {
+    fn stop_running(&mut self, thread: u32, now: u64) {
         let task = &mut self.tasks[thread as usize];
         let ran = now - task.since;
         task.ran += ran;
@@ -181,23 +196,23 @@ impl Scheduler {
     }
 
     /// Cycles up to `now` in which CPUs had threads, without switches.
-    pub(super) fn busy(&self, now: u64) -> u64 {
+    pub(crate) fn busy(&self, now: u64) -> u64 {
         let running = self.cpus.iter().filter_map(|cpu| cpu.running);
         self.busy + running.map(|t| now - self.tasks[t as usize].since).sum::<u64>()
     }
 
-    pub(super) fn is_idle(&self, cpu: u32) -> bool {
+    fn is_idle(&self, cpu: u32) -> bool {
         let cpu = &self.cpus[cpu as usize];
         cpu.running.is_none() && cpu.coming.is_none()
     }
 
     /// Present length of a slice on a CPU.
-    pub(super) fn slice(&self, cpu: u32) -> u64 {
+    fn slice(&self, cpu: u32) -> u64 {
         let threads = self.cpus[cpu as usize].queue.len() as u64 + 1;
         (self.period / threads).max(self.granularity)
     }
 
-    pub(super) fn raise_floor(&mut self, cpu: u32, now: u64) {
+    fn raise_floor(&mut self, cpu: u32, now: u64) {
         let queued = self.least(cpu, None).map(|t| self.tasks[t as usize].ran);
         let running = self.run_time(cpu, now);
         let least = queued.into_iter().chain(running).min();
@@ -205,21 +220,8 @@ impl Scheduler {
         cpu.floor = cpu.floor.max(least.unwrap_or(0));
     }
 
-    /// Gives a CPU's next turn to a queued thread, if its run time exceeds the least one by at most
-    /// `lead`. Returns `true` if a running thread has to leave first.
-    pub(super) fn favour(&mut self, cpu: u32, thread: u32, now: u64) -> bool {
-        let ran = |t: u32| self.tasks[t as usize].ran;
-        let least = self.least(cpu, None).map(ran).into_iter();
-        let least = least.chain(self.run_time(cpu, now)).min().unwrap_or(0);
-        if ran(thread) > least + self.lead {
-            return false;
-        }
-        self.cpu(cpu).favoured = Some(thread);
-        self.cpu(cpu).running.is_some()
-    }
-
     /// Moves a queued thread to another CPU, and adjusts its run time to that CPU's scale.
-    pub(super) fn bring(&mut self, thread: u32, to: u32) {
+    fn bring(&mut self, thread: u32, to: u32) {
         let from = self.tasks[thread as usize].cpu;
         self.cpu(from).queue.retain(|&t| t != thread);
         if self.cpu(from).favoured == Some(thread) {
@@ -229,12 +231,5 @@ impl Scheduler {
         let task = self.task(thread);
         task.ran = (task.ran + new).saturating_sub(old);
         task.cpu = to;
-    }
-}
-
-impl Cpu {
-    /// Returns `true` if no thread waits for the CPU.
-    pub(super) fn is_alone(&self) -> bool {
-        self.queue.is_empty()
     }
 }
