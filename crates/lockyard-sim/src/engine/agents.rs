@@ -31,10 +31,12 @@
 //! `home_agent.rs` has the upper level.
 
 use super::cycles::whole;
+use super::directory::agent::{Granted, Holders};
 use super::event::Event;
 use super::line::{Miss, Request, State};
 use super::state::Engine;
 use crate::machine::description::ServiceOrder;
+use crate::random::Random;
 
 /// Cycles until a grant that met a busy agent is tried again.
 const GRANT_RETRY: u64 = 4;
@@ -43,72 +45,53 @@ const GRANT_RETRY: u64 = 4;
 /// request.
 const WEIGHT: f64 = 100.0;
 
+/// Draws one of `waiting` requests. A domain's own requests have weight 1 each, another domain's,
+/// which is at `snoop`, has weight `snoop_weight`.
+fn draw_request(
+    random: &mut Random,
+    snoop_weight: f64,
+    waiting: usize,
+    snoop: Option<usize>,
+) -> usize {
+    let waiting = waiting as u64;
+    let Some(snoop) = snoop else {
+        return random.below(waiting) as usize;
+    };
+    let weight = whole(snoop_weight * WEIGHT);
+    let drawn = random.below(weight + (waiting - 1) * WEIGHT as u64);
+    match drawn.checked_sub(weight) {
+        None => snoop,
+        Some(drawn) => {
+            let other = (drawn / WEIGHT as u64) as usize;
+            other + usize::from(other >= snoop)
+        }
+    }
+}
+
 impl Engine {
     /// Queues a request that arrives at the agent of `domain`.
     pub(super) fn arrive(&mut self, line: u32, domain: u16, request: Request) {
-        let agent = self.directory.agent_mut(line, domain);
-        if let Request::Snoop { .. } = request {
-            debug_assert!(agent.snoop.is_none(), "the home agent serves one domain at a time");
-            agent.snoop = Some(agent.queue.len() as u16);
-        }
-        agent.queue.push(request);
-        let length = agent.queue.len() as u64;
+        let length = self.directory.agent_mut(line, domain).enqueue(request);
         self.ledger.request(line, length);
         self.pump(line, domain);
     }
 
     pub(super) fn free_agent(&mut self, line: u32, domain: u16) {
-        let agent = self.directory.agent_mut(line, domain);
-        agent.busy = false;
-        agent.current = None;
+        self.directory.agent_mut(line, domain).finish();
         self.pump(line, domain);
     }
 
     /// Serves the next request, if the agent is free.
     fn pump(&mut self, line: u32, domain: u16) {
-        let agent = self.directory.agent(line, domain);
-        let waiting = agent.queue.len();
-        if waiting == 0 || agent.busy {
-            return;
-        }
-        debug_assert_eq!(
-            agent.snoop.map(usize::from),
-            agent.queue.iter().position(|request| matches!(request, Request::Snoop { .. })),
-            "the note of where another domain's request waits"
-        );
-        let chosen = if agent.awaiting_grant.is_some() {
-            match agent.snoop {
-                Some(snoop) => snoop.into(),
-                None => return,
-            }
-        } else {
-            match self.machine.order() {
-                ServiceOrder::Fifo => 0,
-                ServiceOrder::Random => self.draw_request(line, domain),
+        let (machine, random) = (&self.machine, &mut self.random);
+        let draw = |waiting, snoop| match machine.order() {
+            ServiceOrder::Fifo => 0,
+            ServiceOrder::Random => {
+                draw_request(random, machine.numbers().snoop_weight, waiting, snoop)
             }
         };
-        let agent = self.directory.agent_mut(line, domain);
-        let request = agent.take(chosen);
-        self.serve(line, domain, request, false);
-    }
-
-    /// Draws one of the waiting requests. A domain's own requests have weight 1 each, another
-    /// domain's has `snoop_weight`.
-    fn draw_request(&mut self, line: u32, domain: u16) -> usize {
-        let agent = self.directory.agent(line, domain);
-        let waiting = agent.queue.len() as u64;
-        let Some(snoop) = agent.snoop else {
-            return self.random.below(waiting) as usize;
-        };
-        let snoop = usize::from(snoop);
-        let weight = whole(self.machine.numbers().snoop_weight * WEIGHT);
-        let drawn = self.random.below(weight + (waiting - 1) * WEIGHT as u64);
-        match drawn.checked_sub(weight) {
-            None => snoop,
-            Some(drawn) => {
-                let other = (drawn / WEIGHT as u64) as usize;
-                other + usize::from(other >= snoop)
-            }
+        if let Some(request) = self.directory.agent_mut(line, domain).next(draw) {
+            self.serve(line, domain, request, false);
         }
     }
 
@@ -135,25 +118,16 @@ impl Engine {
         let now = self.now();
         self.age_head_start(core_line);
         let agent = self.directory.agent_mut(line, domain);
-        let permitted = match agent.permission {
-            State::Modified => true,
-            State::Shared => !exclusive,
-            State::Invalid => false,
-        };
-        if !permitted {
-            agent.awaiting_grant = Some(Request::Core { core_line, exclusive });
-            let home = self.directory.line(line).home;
+        let Some(supply) = agent.serve_core(core_line, exclusive) else {
+            let home = self.directory.line(line).home();
             let travel = self.between(domain, home);
             self.at(now + travel, Event::Ask { line, domain, exclusive });
             self.pump(line, domain);
             return;
-        }
-        agent.busy = true;
-        agent.current = Some(Request::Core { core_line, exclusive });
-        let in_memory = std::mem::take(&mut agent.in_memory);
-        self.ledger.count().memory_reads += u64::from(in_memory);
-        let from_memory = if in_memory { self.machine.numbers().dram } else { 0 };
-        match agent.owner {
+        };
+        self.ledger.count().memory_reads += u64::from(supply.from_memory);
+        let from_memory = if supply.from_memory { self.machine.numbers().dram } else { 0 };
+        match supply.owner {
             Some(owner) => self.transfer_from_owner(line, domain, core_line, owner, exclusive),
             None if exclusive => {
                 self.supply_exclusive(line, domain, core_line, from_memory, granted);
@@ -183,11 +157,9 @@ impl Engine {
         }
         let agent = self.directory.agent_mut(line, domain);
         if exclusive {
-            agent.owner = Some(core);
-            agent.sharers = 0;
+            agent.make_owner(core);
         } else {
-            agent.owner = None;
-            agent.sharers = self.places.bit(owner) | self.places.bit(core);
+            agent.make_shared(self.places.bit(owner) | self.places.bit(core));
         }
         self.ledger.count().local_transfers += 1;
         let jitter = self.jitter();
@@ -212,11 +184,9 @@ impl Engine {
         let (leg, dispatch, last_level) = (n.leg, n.dispatch, n.last_level);
         let core = self.core_lines[core_line as usize].core;
         let bit = self.places.bit(core);
-        let agent = self.directory.agent_mut(line, domain);
-        let others = agent.sharers & !bit;
-        let shared_already = agent.sharers & bit != 0;
-        agent.owner = Some(core);
-        agent.sharers = 0;
+        let sharers = self.directory.agent_mut(line, domain).make_owner(core);
+        let others = sharers & !bit;
+        let shared_already = sharers & bit != 0;
         let way = self.spend_head_start(core_line, leg);
         let invalidated = self.invalidate_all(line, domain, others, way);
         // An upgrade needs no data, only the invalidations.
@@ -237,7 +207,7 @@ impl Engine {
         let n = self.machine.numbers();
         let (leg, last_level, shared_read) = (n.leg, n.last_level, n.shared_read);
         let bit = self.places.bit(self.core_lines[core_line as usize].core);
-        self.directory.agent_mut(line, domain).sharers |= bit;
+        self.directory.agent_mut(line, domain).add_sharer(bit);
         let jitter = self.jitter();
         let ready = self.now() + from_memory;
         self.at(ready + last_level + leg + jitter, Event::Data { core_line, exclusive: false });
@@ -247,7 +217,7 @@ impl Engine {
     /// Draws the time for which the agent of a domain stays busy after this grant.
     fn draw_grant_hold(&mut self, line: u32, domain: u16) -> u64 {
         let n = self.machine.numbers();
-        let leg = self.directory.agent(line, domain).granted_from as f64;
+        let leg = self.directory.agent(line, domain).granted_from() as f64;
         let mean = n.granted_legs * leg;
         let spread = whole(mean * n.granted_spread);
         if spread == 0 {
@@ -292,7 +262,7 @@ impl Engine {
         if self.observer.is_some() {
             self.tell_line_of(core_line);
         }
-        let current = self.directory.agent(line, domain).current;
+        let current = self.directory.agent(line, domain).current();
         let jitter = self.jitter();
         match current {
             Some(Request::Core { core_line: requester, exclusive: wanted }) => {
@@ -350,25 +320,20 @@ impl Engine {
         let n = self.machine.numbers();
         let (leg, dispatch, last_level) = (n.leg, n.dispatch, n.last_level);
         let (entry, agent) = self.directory.line_and_agent(line, domain);
-        agent.busy = true;
-        agent.current = Some(Request::Snoop { domain: from, exclusive });
-        debug_assert!(agent.permission != State::Invalid, "a domain is asked for what it has");
-        agent.permission = if exclusive { State::Invalid } else { State::Shared };
-        if !exclusive && std::mem::take(&mut entry.dirty) {
+        let holders = agent.serve_domain(from, exclusive, |core| self.places.bit(core));
+        if !exclusive && entry.clean() {
             // Domains share the line, so memory gets its value.
             self.ledger.count().memory_writes += 1;
         }
-        if let Some(owner) = agent.owner.take() {
-            agent.sharers = if exclusive { 0 } else { self.places.bit(owner) };
-            let owner = self.core_line(line, owner);
-            self.at(now + leg, Event::Snoop { core_line: owner, exclusive });
-            return;
-        }
-        let mut ready = now + last_level;
-        if exclusive {
-            let sharers = std::mem::take(&mut agent.sharers);
-            ready = ready.max(self.invalidate_all(line, domain, sharers, leg));
-        }
+        let sharers = match holders {
+            Holders::Owner(owner) => {
+                let owner = self.core_line(line, owner);
+                self.at(now + leg, Event::Snoop { core_line: owner, exclusive });
+                return;
+            }
+            Holders::Sharers(sharers) => sharers,
+        };
+        let ready = self.invalidate_all(line, domain, sharers, leg).max(now + last_level);
         let travel = self.between(domain, from);
         self.grant_at(ready + travel, line, from, exclusive);
         self.at(now + dispatch, Event::AgentFree { line, domain });
@@ -376,14 +341,13 @@ impl Engine {
 
     /// Serves the request that waited for the grant, once the agent is free.
     pub(super) fn take_grant(&mut self, line: u32, domain: u16) {
-        let agent = self.directory.agent_mut(line, domain);
-        if agent.busy {
-            let now = self.now();
-            self.at(now + GRANT_RETRY, Event::TakeGrant { line, domain });
-            return;
-        }
-        if let Some(request) = agent.awaiting_grant.take() {
-            self.serve(line, domain, request, true);
+        match self.directory.agent_mut(line, domain).take_granted() {
+            Granted::Busy => {
+                let now = self.now();
+                self.at(now + GRANT_RETRY, Event::TakeGrant { line, domain });
+            }
+            Granted::Serves(Some(request)) => self.serve(line, domain, request, true),
+            Granted::Serves(None) => {}
         }
     }
 

@@ -104,7 +104,7 @@ impl Engine {
             self.tell_line_of(core_line);
         }
         if exclusive {
-            self.directory.line_mut(line).dirty = true;
+            self.directory.line_mut(line).make_dirty();
         }
         self.ledger.fill(line, exclusive);
         if cfg!(debug_assertions) && !drop_fill {

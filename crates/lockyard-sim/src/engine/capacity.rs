@@ -153,7 +153,7 @@ impl Engine {
                     && cache.locked_until <= self.now()
                     // No snoop is on its way. Otherwise the agent would already record another
                     // owner, or none.
-                    && agent.owner == Some(cache.core)
+                    && agent.owner() == Some(cache.core)
             }
         }
     }
@@ -182,12 +182,8 @@ impl Engine {
             self.tell_line_of(core_line);
         }
         let agent = self.directory.agent_mut(line, domain);
-        if state == State::Modified {
-            agent.owner = None;
-            self.ledger.count().write_backs += 1;
-        }
-        agent.sharers &= !bit;
-        let was_last = agent.owner.is_none() && agent.sharers == 0;
+        let was_last = agent.remove_core(bit, state == State::Modified);
+        self.ledger.count().write_backs += u64::from(state == State::Modified);
         self.wake_sleepers(core_line, None);
         if was_last && !self.capacity.inclusive {
             self.insert_into_last_level(line, domain);
@@ -196,13 +192,13 @@ impl Engine {
 
     /// Adds the line to the domain's last-level cache, if it is not there.
     fn insert_into_last_level(&mut self, line: u32, domain: u16) {
-        if self.directory.agent(line, domain).place != NOWHERE {
+        if self.directory.agent(line, domain).place() != NOWHERE {
             return;
         }
         // Make room first, so that the line cannot evict itself.
         self.shrink_last_level(domain, 1);
         let place = self.capacity.last[domain as usize].cache.push(line);
-        self.directory.agent_mut(line, domain).place = place;
+        self.directory.agent_mut(line, domain).set_place(place);
     }
 
     /// Evicts lines until the domain's last level has room for `more`.
@@ -237,15 +233,11 @@ impl Engine {
     fn may_leave_domain(&self, line: u32, domain: u16) -> bool {
         let entry = self.directory.line(line);
         let agent = self.directory.agent(line, domain);
-        if !self.capacity.inclusive && (agent.owner.is_some() || agent.sharers != 0) {
+        if !self.capacity.inclusive && agent.is_held() {
             // The domain's cores keep the line.
             return true;
         }
-        let idle = !entry.home_busy
-            && entry.home_queue.is_empty()
-            && !agent.busy
-            && agent.queue.is_empty()
-            && agent.awaiting_grant.is_none();
+        let idle = entry.is_idle() && agent.is_idle();
         idle && self.core_lines_in(line, domain).all(|core_line| self.may_leave_core(core_line))
     }
 
@@ -262,12 +254,11 @@ impl Engine {
 
     /// Evicts the line from the domain's last-level cache.
     fn evict_from_last_level(&mut self, line: u32, domain: u16) {
-        let agent = self.directory.agent_mut(line, domain);
-        let place = std::mem::replace(&mut agent.place, NOWHERE);
+        let place = self.directory.agent_mut(line, domain).set_place(NOWHERE);
         if place != NOWHERE
             && let Some(moved) = self.capacity.last[domain as usize].cache.remove(place)
         {
-            self.directory.agent_mut(moved, domain).place = place;
+            self.directory.agent_mut(moved, domain).set_place(place);
         }
         if self.capacity.inclusive {
             let core_lines: Vec<u32> = self.core_lines_in(line, domain).collect();
@@ -277,17 +268,10 @@ impl Engine {
         }
         let domains = self.places.domains();
         let (entry, agent) = self.directory.line_and_agent(line, domain);
-        if agent.owner.is_some() || agent.sharers != 0 || agent.permission == State::Invalid {
-            return;
-        }
+        let Some(had) = agent.leave_domain(domains) else { return };
         self.ledger.count().last_level_evictions += 1;
-        if agent.permission == State::Modified && std::mem::take(&mut entry.dirty) {
+        if had == State::Modified && entry.clean() {
             self.ledger.count().memory_writes += 1;
-        }
-        if domains == 1 {
-            agent.in_memory = true;
-        } else {
-            agent.permission = State::Invalid;
         }
     }
 
@@ -337,7 +321,7 @@ impl Engine {
                 }
             }
             if !self.directory.is_anywhere(line) {
-                self.directory.line_mut(line).at_home = false;
+                self.directory.line_mut(line).leave_home();
             }
         }
     }

@@ -33,7 +33,7 @@ impl Engine {
                 return Err(format!("complex {domain}: the last level has more than it holds"));
             }
             let lost = |(place, &line): (usize, &u32)| {
-                self.directory.agent(line, domain as u16).place != place as u32
+                self.directory.agent(line, domain as u16).place() != place as u32
             };
             if lines.iter().enumerate().any(lost) {
                 return Err(format!("complex {domain}: the last level has lost a line"));
@@ -48,8 +48,8 @@ impl Engine {
                     return Err(format!("line {number}: core {core} has it in no cache"));
                 }
                 let agent = self.directory.agent(number, domain);
-                let is_owner = agent.owner == Some(core);
-                let shares = agent.sharers & self.places.bit(core) != 0;
+                let is_owner = agent.owner() == Some(core);
+                let shares = agent.is_shared_by(self.places.bit(core));
                 if is_owner != (cache.state == State::Modified)
                     || shares != (cache.state == State::Shared)
                 {
@@ -57,7 +57,7 @@ impl Engine {
                         "line {number}: what core {core} has is not what its agent notes"
                     ));
                 }
-                let held = !self.capacity.inclusive || agent.place != NOWHERE;
+                let held = !self.capacity.inclusive || agent.place() != NOWHERE;
                 if cache.second != NOWHERE && !held {
                     return Err(format!("line {number}: core {core} has what its complex lacks"));
                 }

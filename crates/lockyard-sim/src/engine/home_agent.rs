@@ -9,47 +9,43 @@
 //! Datasheet*, volume 2, 5.2: Directory Assisted Snoopy).
 
 use super::event::Event;
-use super::line::{HomeRequest, Line, Request, State};
+use super::line::{HomeRequest, Request, State};
 use super::state::Engine;
 use crate::machine::description::ServiceOrder;
 
 impl Engine {
     /// Queues a domain's request for the line at the home agent.
     pub(super) fn ask_home(&mut self, line: u32, domain: u16, exclusive: bool) {
-        self.directory.line_mut(line).home_queue.push(HomeRequest { domain, exclusive });
+        self.directory.line_mut(line).enqueue(HomeRequest { domain, exclusive });
         self.pump_home(line);
     }
 
     pub(super) fn free_home(&mut self, line: u32) {
-        self.directory.line_mut(line).home_busy = false;
+        self.directory.line_mut(line).finish();
         self.pump_home(line);
     }
 
     /// Serves the next domain, if the home agent is free.
     fn pump_home(&mut self, line: u32) {
         let entry = self.directory.line_mut(line);
-        if entry.home_busy || entry.home_queue.is_empty() {
-            return;
-        }
-        let chosen = match self.machine.order() {
+        let next = entry.next(|waiting| match self.machine.order() {
             ServiceOrder::Fifo => 0,
-            ServiceOrder::Random => self.random.below(entry.home_queue.len() as u64) as usize,
-        };
-        let HomeRequest { domain, exclusive } = entry.home_queue.remove(chosen);
-        entry.home_busy = true;
-        let home = entry.home;
+            ServiceOrder::Random => self.random.below(waiting as u64) as usize,
+        });
+        let Some(HomeRequest { domain, exclusive }) = next else { return };
+        let home = entry.home();
         let now = self.now();
         let n = self.machine.numbers();
         let (memory, directory) = (n.memory, if domain == home { n.directory } else { 0 });
         // If no other socket has the line, the home's own socket does not wait for the others'
         // answers.
-        let asks = self.directory.line(line).away || !self.places.same_socket(domain, home);
+        let asks = self.directory.line(line).is_away() || !self.places.same_socket(domain, home);
         let waits = self.idle_sockets != 0 && n.idle_answer != 0 && asks;
-        self.directory.line_mut(line).settled_at = if waits { now + n.idle_answer } else { 0 };
+        self.directory.line_mut(line).settle_at(if waits { now + n.idle_answer } else { 0 });
         let mut victims: Vec<u16> = (0..self.places.domains() as u16)
             .filter(|&other| other != domain)
             .filter(|&other| {
-                let permission = self.directory.agent(line, other).permission;
+                let permission = self.directory.agent(line, other).permission();
                 permission == State::Modified || (exclusive && permission == State::Shared)
             })
             .collect();
@@ -59,8 +55,8 @@ impl Engine {
         let Some((&supplier, others)) = victims.split_first() else {
             let travel = self.between(home, domain);
             // No other domain has the line, so none has to be told: no hold after this grant.
-            self.directory.agent_mut(line, domain).granted_from = 0;
-            let at_home = std::mem::take(&mut self.directory.line_mut(line).at_home);
+            self.directory.agent_mut(line, domain).set_granted_from(0);
+            let at_home = self.directory.line_mut(line).leave_home();
             let is_anywhere = self.directory.is_anywhere(line);
             let in_memory = !at_home && !is_anywhere;
             let from_memory = if in_memory { self.machine.numbers().dram } else { 0 };
@@ -73,12 +69,12 @@ impl Engine {
             victims.len() == 1
                 || victims
                     .iter()
-                    .all(|&v| { self.directory.agent(line, v).permission == State::Shared }),
+                    .all(|&v| self.directory.agent(line, v).permission() == State::Shared),
             "a modified line is in one domain"
         );
         let way = self.between(home, supplier).max(self.between(supplier, domain));
         let way = way.max(self.between(home, domain));
-        self.directory.agent_mut(line, domain).granted_from = way;
+        self.directory.agent_mut(line, domain).set_granted_from(way);
         // The other sharing domains lose the line while the supplier sends it.
         for &other in others {
             self.invalidate_domain(line, home, other, directory);
@@ -92,9 +88,7 @@ impl Engine {
         let now = self.now();
         let leg = self.machine.numbers().leg;
         let travel = self.between(home, domain);
-        let agent = self.directory.agent_mut(line, domain);
-        agent.permission = State::Invalid;
-        let mut sharers = std::mem::take(&mut agent.sharers);
+        let mut sharers = self.directory.agent_mut(line, domain).revoke();
         while sharers != 0 {
             let index = sharers.trailing_zeros();
             sharers &= sharers - 1;
@@ -109,24 +103,21 @@ impl Engine {
     pub(super) fn grant(&mut self, line: u32, domain: u16, exclusive: bool) {
         self.ledger.count().remote_grants += 1;
         let now = self.now();
-        let home = self.directory.line(line).home;
+        let home = self.directory.line(line).home();
         let travel = self.between(domain, home);
         self.at(now + travel, Event::HomeFree { line });
-        if !self.places.same_socket(domain, home) {
-            self.directory.line_mut(line).away = true;
-        } else if exclusive {
-            self.directory.line_mut(line).away = false;
-        }
-        let agent = self.directory.agent_mut(line, domain);
-        agent.permission = if exclusive { State::Modified } else { State::Shared };
+        let near = self.places.same_socket(domain, home);
+        let (entry, agent) = self.directory.line_and_agent(line, domain);
+        entry.note_grant(near, exclusive);
+        agent.grant(exclusive);
         self.take_grant(line, domain);
     }
 
     /// Grants the line to `domain`. The line arrives at `time`. The grant is delayed until the home
     /// agent has heard from every socket.
     pub(super) fn grant_at(&mut self, time: u64, line: u32, domain: u16, exclusive: bool) {
-        let &Line { home, settled_at, .. } = self.directory.line(line);
-        let settled = settled_at + self.between(home, domain);
+        let entry = self.directory.line(line);
+        let settled = entry.settled_at() + self.between(entry.home(), domain);
         self.at(time.max(settled), Event::Grant { line, domain, exclusive });
     }
 

@@ -42,12 +42,12 @@ impl Engine {
             }
             let core = cache.core;
             let agent = self.directory.agent(line, self.domain_of(core));
-            let known = agent.sharers & self.places.bit(core) != 0;
+            let known = agent.is_shared_by(self.places.bit(core));
             match cache.state {
                 State::Shared => debug_assert!(known, "an agent has lost a sharer"),
                 // The agent may already record the next owner, while the snoop is on its way.
                 State::Modified => debug_assert!(
-                    known || agent.owner == Some(core) || agent.busy,
+                    known || agent.owner() == Some(core) || agent.is_busy(),
                     "an agent has lost an owner"
                 ),
                 State::Invalid => {}
@@ -81,11 +81,11 @@ impl Engine {
         for number in 0..self.directory.lines() {
             let line = self.directory.line(number);
             let wrong = |what: &str| Err(format!("line {number}: {what}"));
-            if line.home_busy || !line.home_queue.is_empty() {
+            if !line.is_idle() {
                 return wrong("the home agent has not finished");
             }
             for agent in self.directory.agents(number) {
-                if agent.busy || !agent.queue.is_empty() || agent.awaiting_grant.is_some() {
+                if !agent.is_idle() {
                     return wrong("an agent has a request that was not answered");
                 }
             }
@@ -105,8 +105,8 @@ impl Engine {
                 }
                 let core = cache.core;
                 let agent = self.directory.agent(number, self.domain_of(core));
-                let known = agent.sharers & self.places.bit(core) != 0;
-                let owned = agent.owner == Some(core);
+                let known = agent.is_shared_by(self.places.bit(core));
+                let owned = agent.owner() == Some(core);
                 if (cache.state == State::Shared && !known)
                     || (cache.state == State::Modified && !owned)
                 {

@@ -17,7 +17,7 @@
 //! | `reorder_buffer.rs`, `out_of_order.rs` * | local work under operations that are not complete |
 //! | `branch_prediction.rs` | predicted outcomes of compare-exchanges and swaps |
 //! | `line.rs`, `line_table.rs` * | the state of one line; finding it |
-//! | `directory.rs` | the state of all lines and of their agents, with private fields |
+//! | `directory/` | the state of all lines and of their agents, with private fields |
 //! | `caches.rs` * | misses, fills, snoops; which thread goes first when a line arrives |
 //! | `cache_contents.rs`, `capacity.rs` * | which lines each cache holds; what gives way |
 //! | `agents.rs` *, `home_agent.rs` * | the directory: agents of domains; home agents |
