@@ -31,11 +31,11 @@
 //! `home_agent.rs` has the upper level.
 
 use super::cycles::whole;
-use super::directory::agent::{Granted, Holders};
+use super::directory::agent::{Agent, Granted, Holders};
 use super::event::Event;
 use super::line::{Miss, Request, State};
 use super::state::Engine;
-use crate::machine::description::ServiceOrder;
+use crate::machine::description::{Machine, ServiceOrder};
 use crate::random::Random;
 
 /// Cycles until a grant that met a busy agent is tried again.
@@ -44,6 +44,17 @@ const GRANT_RETRY: u64 = 4;
 /// Weight of a domain's own request in a draw. Weights are whole numbers, in hundredths of a
 /// request.
 const WEIGHT: f64 = 100.0;
+
+/// Takes the next request from the agent's queue, if the agent is free.
+#[inline(always)]
+fn next_request(agent: &mut Agent, machine: &Machine, random: &mut Random) -> Option<Request> {
+    agent.next(|waiting, snoop| match machine.order() {
+        ServiceOrder::Fifo => 0,
+        ServiceOrder::Random => {
+            draw_request(random, machine.numbers().snoop_weight, waiting, snoop)
+        }
+    })
+}
 
 /// Draws one of `waiting` requests. A domain's own requests have weight 1 each, another domain's,
 /// which is at `snoop`, has weight `snoop_weight`.
@@ -71,26 +82,18 @@ fn draw_request(
 impl Engine {
     /// Queues a request that arrives at the agent of `domain`.
     pub(super) fn arrive(&mut self, line: u32, domain: u16, request: Request) {
-        let length = self.directory.agent_mut(line, domain).enqueue(request);
+        let agent = self.directory.agent_mut(line, domain);
+        let length = agent.enqueue(request);
         self.ledger.request(line, length);
-        self.pump(line, domain);
+        if let Some(request) = next_request(agent, &self.machine, &mut self.random) {
+            self.serve(line, domain, request, false);
+        }
     }
 
     pub(super) fn free_agent(&mut self, line: u32, domain: u16) {
-        self.directory.agent_mut(line, domain).finish();
-        self.pump(line, domain);
-    }
-
-    /// Serves the next request, if the agent is free.
-    fn pump(&mut self, line: u32, domain: u16) {
-        let (machine, random) = (&self.machine, &mut self.random);
-        let draw = |waiting, snoop| match machine.order() {
-            ServiceOrder::Fifo => 0,
-            ServiceOrder::Random => {
-                draw_request(random, machine.numbers().snoop_weight, waiting, snoop)
-            }
-        };
-        if let Some(request) = self.directory.agent_mut(line, domain).next(draw) {
+        let agent = self.directory.agent_mut(line, domain);
+        agent.finish();
+        if let Some(request) = next_request(agent, &self.machine, &mut self.random) {
             self.serve(line, domain, request, false);
         }
     }
@@ -122,7 +125,11 @@ impl Engine {
             let home = self.directory.line(line).home();
             let travel = self.between(domain, home);
             self.at(now + travel, Event::Ask { line, domain, exclusive });
-            self.pump(line, domain);
+            // Another domain's request is served meanwhile.
+            let agent = self.directory.agent_mut(line, domain);
+            if let Some(request) = next_request(agent, &self.machine, &mut self.random) {
+                self.serve(line, domain, request, false);
+            }
             return;
         };
         self.ledger.count().memory_reads += u64::from(supply.from_memory);

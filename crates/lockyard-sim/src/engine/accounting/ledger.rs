@@ -152,13 +152,9 @@ impl Ledger {
     /// The full record of the line.
     #[inline(always)]
     fn trace(&mut self, line: u32) -> &mut LineTrace {
-        let record = &mut self.lines[line as usize];
-        if let LineRecord::Reads(_) = record {
-            record.complete();
-        }
-        match record {
+        match &mut self.lines[line as usize] {
             LineRecord::Full(trace) => trace,
-            LineRecord::Reads(_) => unreachable!("completed above"),
+            record => record.complete(),
         }
     }
 
@@ -311,9 +307,13 @@ impl LineRecord {
     /// Makes the full record of a line that was only read.
     #[cold]
     #[inline(never)]
-    fn complete(&mut self) {
+    fn complete(&mut self) -> &mut LineTrace {
         if let LineRecord::Reads(reads) = self {
             *self = LineRecord::Full(Box::new(reads.replay()));
+        }
+        match self {
+            LineRecord::Full(trace) => trace,
+            LineRecord::Reads(_) => unreachable!("completed above"),
         }
     }
 

@@ -74,7 +74,7 @@ impl Agent {
     }
 
     /// Queues a request. Returns the number of requests that wait.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn enqueue(&mut self, request: Request) -> u64 {
         if let Request::Snoop { .. } = request {
             debug_assert!(self.snoop.is_none(), "the home agent serves one domain at a time");
@@ -85,7 +85,7 @@ impl Agent {
     }
 
     /// Ends the service of a request.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn finish(&mut self) {
         self.busy = false;
         self.current = None;
@@ -94,7 +94,7 @@ impl Agent {
     /// Takes the next request from the queue, if the agent is free. `draw` chooses one of the
     /// waiting requests, given their number and the place of another domain's request. While the
     /// agent waits for a grant, it serves only that one.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn next(
         &mut self,
         draw: impl FnOnce(usize, Option<usize>) -> usize,
@@ -117,7 +117,7 @@ impl Agent {
 
     /// Removes the request at `index` from the queue. The queue keeps its order, which
     /// first-in-first-out service needs.
-    #[inline]
+    #[inline(always)]
     fn take(&mut self, index: usize) -> Request {
         self.snoop = match self.snoop {
             Some(snoop) if snoop as usize == index => None,

@@ -14,11 +14,18 @@ use line::Line;
 /// Marks a line of the arena that has no state.
 const UNUSED: u32 = u32::MAX;
 
+/// Number of the agent that never changes.
+const BLANK: u32 = 0;
+
 /// State of the lines and of their agents.
 pub(crate) struct Directory {
     lines: Vec<Line>,
-    /// The agents of all lines: one for each domain, in the order of the lines.
+    /// One agent that never changes, and then the agents that have changed since their lines were
+    /// added. Most lines of a large table are used by only one domain.
     agents: Vec<Agent>,
+    /// Number of each line's agent in each domain. Agents that have not changed have number
+    /// [`BLANK`].
+    numbers: Vec<u32>,
     domains: usize,
     /// Index in `lines` of each line of the arena.
     index_of: Vec<u32>,
@@ -26,7 +33,13 @@ pub(crate) struct Directory {
 
 impl Directory {
     pub(crate) fn new(domains: usize) -> Self {
-        Directory { lines: Vec::new(), agents: Vec::new(), domains, index_of: Vec::new() }
+        Directory {
+            lines: Vec::new(),
+            agents: vec![Agent::new(domains, true)],
+            numbers: Vec::new(),
+            domains,
+            index_of: Vec::new(),
+        }
     }
 
     /// Number of lines that have a state.
@@ -48,8 +61,10 @@ impl Directory {
         let index = self.lines();
         self.index_of[number] = index;
         self.lines.push(Line::new(home, at_home));
-        let domains = self.domains;
-        self.agents.extend((0..domains).map(|_| Agent::new(domains, at_home)));
+        self.numbers.resize(self.numbers.len() + self.domains, BLANK);
+        if self.domains == 1 && !at_home {
+            *self.agent_mut(index, 0) = Agent::new(1, false);
+        }
         index
     }
 
@@ -82,29 +97,49 @@ impl Directory {
     /// The agent of a domain for the line.
     #[inline(always)]
     pub(crate) fn agent(&self, line: u32, domain: u16) -> &Agent {
-        &self.agents[self.place(line, domain)]
+        &self.agents[self.numbers[self.place(line, domain)] as usize]
     }
 
     #[inline(always)]
     pub(crate) fn agent_mut(&mut self, line: u32, domain: u16) -> &mut Agent {
-        let place = self.place(line, domain);
-        &mut self.agents[place]
+        let number = self.number(line, domain);
+        &mut self.agents[number]
     }
 
     #[inline(always)]
     pub(crate) fn line_and_agent(&mut self, line: u32, domain: u16) -> (&mut Line, &mut Agent) {
+        let number = self.number(line, domain);
+        (&mut self.lines[line as usize], &mut self.agents[number])
+    }
+
+    /// Number of an agent that is about to change.
+    #[inline(always)]
+    fn number(&mut self, line: u32, domain: u16) -> usize {
         let place = self.place(line, domain);
-        (&mut self.lines[line as usize], &mut self.agents[place])
+        match self.numbers[place] {
+            BLANK => self.add_agent(place),
+            number => number as usize,
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add_agent(&mut self, place: usize) -> usize {
+        let number = self.agents.len();
+        self.agents.push(Agent::new(self.domains, true));
+        self.numbers[place] = number as u32;
+        number
     }
 
     /// The agents of all domains for the line.
-    pub(crate) fn agents(&self, line: u32) -> &[Agent] {
+    pub(crate) fn agents(&self, line: u32) -> impl Iterator<Item = &Agent> {
         let first = self.place(line, 0);
-        &self.agents[first..first + self.domains]
+        let numbers = &self.numbers[first..first + self.domains];
+        numbers.iter().map(|&number| &self.agents[number as usize])
     }
 
     /// Returns `true` if a domain has the line.
     pub(crate) fn is_anywhere(&self, line: u32) -> bool {
-        self.agents(line).iter().any(|agent| agent.permission() != State::Invalid)
+        self.agents(line).any(|agent| agent.permission() != State::Invalid)
     }
 }
