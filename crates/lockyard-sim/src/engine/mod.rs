@@ -29,12 +29,24 @@
 //! | `report.rs` | what is said of threads that have not finished |
 //! | `accounting/` | what is counted, and where cycles go; its ledger has private fields |
 //!
-//! The ledger is a room of its own: other files tell it what happened, and cannot reach its fields.
-//! The rest is one struct. Of its 172 functions (without invariants and observers), 23 use fields
-//! of two of three possible rooms: the cores with their threads and copies of lines, the directory,
-//! and the scheduler. Of the calls between the others, 29 of 168 lead from one room to another.
-//! Most of both are the ways of a line between a core and an agent: a fill, a snoop's answer, an
-//! eviction. Walls there need values that these functions return; none was tried.
+//! Some parts are rooms: their fields are private. Other files tell a room what happened. It
+//! decides, and returns what has to be done. The rooms are the queue of events, the directory with
+//! its lines and agents, the scheduler, the parked threads and the ledger.
+//!
+//! The rest is one struct: the cores, and the times and messages between the rooms. A wall around
+//! the cores was not built. Of the 169 functions of the struct (without invariants and observers),
+//! 105 use threads, core lines or caches. Of these, 59 also queue events, draw random numbers,
+//! count, or use the machine's numbers or another room, and would need all of that as arguments. 28
+//! of them use the directory or the scheduler. Most of those are the ways of a line between a core
+//! and an agent: a fill, a snoop's answer, an eviction. An eviction draws lines until the state of
+//! the core and of the agent allows one to leave.
+//!
+//! Walls are free only as long as the compiler sees through them. `examples/speed` takes 4,599
+//! million instructions without the directory and the scheduler, counted by `valgrind
+//! --tool=cachegrind --cache-sim=no`. Private fields changed that by less than 0.1 %. But a call of
+//! `Agent::next` that is not inlined adds 0.6 %. That agents exist only after their first change
+//! adds 0.9 %, and the short lists of first reads (`accounting/reads.rs`) 0.8 %. Both are for the
+//! memory of large tables.
 
 mod accounting;
 mod activity;
