@@ -420,20 +420,6 @@ impl Simulation {
         self.engine.check_quiet()
     }
 
-    /// Ends the simulation, and keeps the stacks of threads that have not finished for the next one.
-    /// Dropping a simulation leaks them: their destructors would be operations, so they cannot run.
-    /// In both cases, what the code of those threads owns leaks.
-    ///
-    /// # Safety
-    ///
-    /// Nothing accesses values on the stacks of threads that have not finished any more. So their
-    /// code has pinned nothing there that others know, and is in no scope that lends such values to
-    /// threads of the host.
-    pub unsafe fn abandon(mut self) {
-        // SAFETY: as the caller says. The engine runs no more events.
-        unsafe { self.engine.abandon_threads() };
-    }
-
     /// Asks the threads to stop: [`stop_requested`](crate::stop_requested) returns `true` from now
     /// on.
     pub fn request_stop(&mut self) {
@@ -527,7 +513,6 @@ impl fmt::Debug for Simulation {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::engine::kept_stacks;
     use crate::work;
     use std::rc::Weak;
 
@@ -543,16 +528,6 @@ mod tests {
         let end = simulation.run_until(machine.cycles(1000.0));
         assert!(matches!(end, RunEnd::TimeOver), "{end}");
         simulation
-    }
-
-    #[test]
-    fn stacks_of_threads_that_have_not_finished_serve_the_next_run() {
-        for _ in 0..100 {
-            let simulation = with_suspended_threads();
-            // SAFETY: the threads' code has nothing on its stack but a number.
-            unsafe { simulation.abandon() };
-            assert_eq!(kept_stacks(), 6, "each run takes the stacks of the one before");
-        }
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! The code of a simulated thread: a stackful coroutine that is suspended at each operation.
 //!
 //! A suspended coroutine is never dropped. Dropping it would unwind through guards, and their
-//! destructors are operations. If a run ends while threads are suspended, the values on their
-//! stacks leak. The stacks leak too, unless the run's owner [abandons](SimulatedThread::abandon)
-//! the threads. So a coroutine owns no part of the simulation.
+//! destructors are operations. If a run ends while threads are suspended, their stacks and the
+//! values on them leak: safe code may have lent such a value to a thread of the host. So a coroutine
+//! owns no part of the simulation.
 
 use crate::shared::Shared;
 use corosensei::stack::DefaultStack;
@@ -35,7 +35,7 @@ pub(super) enum Progress {
 type Inner = Coroutine<u64, (), Result<(), String>, DefaultStack>;
 
 pub(super) struct SimulatedThread {
-    /// Dropped only by [`keep_stack`](Self::keep_stack).
+    /// Dropped only by [`recycle`](Self::recycle), after the code has returned.
     inner: ManuallyDrop<Inner>,
 }
 
@@ -72,27 +72,8 @@ impl SimulatedThread {
     }
 
     /// Keeps the stack of a thread that has returned, for reuse.
-    pub(super) fn recycle(self) {
+    pub(super) fn recycle(mut self) {
         debug_assert!(self.inner.done());
-        self.keep_stack();
-    }
-
-    /// Keeps the stack of a thread that never runs again, for reuse. The values on the stack leak.
-    ///
-    /// # Safety
-    ///
-    /// If the thread has begun and not returned, nothing accesses its stack any more.
-    pub(super) unsafe fn abandon(mut self) {
-        // SAFETY: the code of a thread that has not begun is a box, which may be moved or leaked.
-        // As the caller says, nothing accesses the stack of one that has. No destructor has to run:
-        // what the values own is leaked. The yielder is on the stack, but `Shared` has a pointer to
-        // it only while the thread's code runs.
-        unsafe { self.inner.force_reset() };
-        self.keep_stack();
-    }
-
-    /// Keeps the stack of a coroutine that is done.
-    fn keep_stack(mut self) {
         // SAFETY: `self` is consumed and has no destructor, so `inner` is not used after this.
         let inner = unsafe { ManuallyDrop::take(&mut self.inner) };
         let stack = inner.into_stack();
@@ -102,10 +83,4 @@ impl SimulatedThread {
             }
         });
     }
-}
-
-/// Number of stacks that are kept for the next run.
-#[cfg(test)]
-pub(crate) fn kept_stacks() -> usize {
-    STACKS.with_borrow(Vec::len)
 }

@@ -89,8 +89,6 @@ pub use accounting::attribution::{CycleAttribution, LineCounts};
 pub use accounting::distance::LineDistance;
 pub use accounting::phase::{CyclePhase, PHASES};
 pub use accounting::statistics::RunStatistics;
-#[cfg(test)]
-pub(crate) use coroutine::kept_stacks;
 pub use observer::{LineHolder, Observer};
 pub(crate) use report::Fate;
 pub use report::ThreadReport;
@@ -208,20 +206,6 @@ impl Engine {
             Kind::PauseExit => self.exit_pause_loop(event.thread(), event.generation()),
             Kind::Interrupt => self.deliver_interrupt(event.thread(), event.from()),
             Kind::Resume | Kind::WorkEnd | Kind::LineFreed | Kind::Wake | Kind::Deadline => {}
-        }
-    }
-
-    /// Keeps the stacks of all threads for later runs. No thread runs again.
-    ///
-    /// # Safety
-    ///
-    /// Nothing accesses the stacks of threads that have begun and not finished any more.
-    pub(crate) unsafe fn abandon_threads(&mut self) {
-        for thread in &mut self.threads {
-            if let Some(coroutine) = thread.coroutine.take() {
-                // SAFETY: as the caller says.
-                unsafe { coroutine.abandon() };
-            }
         }
     }
 
