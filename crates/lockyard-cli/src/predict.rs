@@ -287,5 +287,5 @@ fn of_figures(rows: &[Row]) -> Vec<String> {
 
 /// Sentence about the intervals of predicted figures.
 const INTERVAL: &str = "Intervals cover the spread over seeds, errors of 20 % in the clock, in the \
-                        latencies between cores and in the local work, and between complexes two \
-                        numbers that one host decides. They do not bound the error.";
+                        latencies between cores and in the local work, and numbers that one host \
+                        decides. They do not bound the error.";

@@ -5,9 +5,10 @@
 //! is simulated anew in two short runs with the same seeds. (`--sensitivity` changes every number
 //! of the machine separately, which takes ten times as long.)
 //!
-//! Where tasks are in several complexes, two more numbers change: those of the protocol between
-//! complexes that one host decides. They take the least and the greatest value that a host asks
-//! for.
+//! Numbers that one host decides change too, to the least and the greatest value that a host asks
+//! for. One is how much the ways of lines differ, the machine's `jitter`. It decides whether a core
+//! can always finish a short section while it owns the lock's line, and so whether a queue forms.
+//! Two others count where tasks are in several complexes: those of the protocol between complexes.
 //!
 //! Each end of the interval is the root of a sum of squares: those of the changes, and that of the
 //! confidence interval of the mean over the seeds. Two questions that the model leaves open widen
@@ -18,6 +19,7 @@
 //! [`evidence`](crate::evidence).
 
 use crate::local_work::LocalWork;
+use crate::machine::known_figures;
 use crate::simulate::{CellSpec, Prediction, RunPlan, SimulationEffort, SimulationError, simulate};
 use lockyard_results::statistics;
 use lockyard_scenarios::{Metric, PublishedRun, Step, Variant};
@@ -52,6 +54,11 @@ const NOT_SCALED: [&str; 4] =
 const BY_ONE_HOST: [(&str, [f64; 2]); 2] =
     [("protocol.granted_legs", [0.28, 1.3]), ("protocol.snoop_weight", [0.77, 20.0])];
 
+/// The least and the greatest `jitter`, as shares of a hand-over within a complex. The least is that
+/// of the table on which `intel-ring` was fitted. The greatest is the most that `machines
+/// calibrate` allows, and what the ping-pongs of a Sapphire Rapids ask for by its rule.
+const JITTER: [f64; 2] = [0.06, 0.25];
+
 /// Name of the number that scales all latencies of a family.
 const SCALE: &str = "family.scale";
 
@@ -81,8 +88,8 @@ pub fn of(
         };
         add([with(1.0 - CHANGE)?, with(1.0 + CHANGE)?]);
     }
-    if are_in_several_complexes(cell) {
-        for machines in by_one_host(cell.machine) {
+    if cell.threads > 1 {
+        for machines in by_one_host(cell.machine, are_in_several_complexes(cell)) {
             let with = |machine: &Machine| throughput(&CellSpec { machine, ..*cell });
             add([with(&machines[0])?, with(&machines[1])?]);
         }
@@ -177,9 +184,17 @@ pub fn latencies(machine: &Machine, factor: f64) -> Machine {
 }
 
 /// Returns the machine with each number that one host decides at the least and at the greatest
-/// value that a host asks for.
-pub fn by_one_host(machine: &Machine) -> impl Iterator<Item = [Machine; 2]> {
-    BY_ONE_HOST.into_iter().map(|(name, values)| {
+/// value that a host asks for. Numbers of the protocol between complexes are among them if
+/// `several_complexes`.
+pub fn by_one_host(
+    machine: &Machine,
+    several_complexes: bool,
+) -> impl Iterator<Item = [Machine; 2]> {
+    let hand_over = known_figures::hand_over(machine).map(|ns| machine.cycles(ns) as f64);
+    let of_lines =
+        hand_over.map(|cycles| ("cycles.jitter", JITTER.map(|share| (share * cycles).round())));
+    let between = BY_ONE_HOST.into_iter().filter(move |_| several_complexes);
+    of_lines.into_iter().chain(between).map(|(name, values)| {
         values.map(|value| machine.clone().with(name, value).unwrap_or_else(|| machine.clone()))
     })
 }
@@ -334,12 +349,18 @@ mod tests {
     #[test]
     fn what_one_host_decides_widens_the_interval_between_sockets_only() {
         let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
-        for ([least, greatest], (name, values)) in by_one_host(&machine).zip(BY_ONE_HOST) {
+        // A hand-over takes 47 ns, of 3 cycles each.
+        let jitter = ("cycles.jitter", JITTER.map(|share| (share * 141.0).round()));
+        let numbers = [jitter].into_iter().chain(BY_ONE_HOST);
+        let mut seen = 0;
+        for ([least, greatest], (name, values)) in by_one_host(&machine, true).zip(numbers) {
             let value = |machine: &Machine| machine.parameter(name).and_then(|p| p.value.number());
             assert_eq!([value(&least), value(&greatest)], values.map(Some));
             let own = value(&machine).expect("it has it");
             assert!((values[0]..=values[1]).contains(&own), "{name}: {own}");
+            seen += 1;
         }
+        assert_eq!((seen, by_one_host(&machine, false).count()), (3, 1));
         let text = format!(
             "name = \"s\"\n[[objects]]\nname = \"m\"\nkind = \"lock\"\nlock = \"queued\"\n[[variants]]\nname = \"v\"\n{ENTER}{LEAVE}"
         );

@@ -78,8 +78,9 @@ fn train(machine: &Machine, cell: &TrainingCell) -> Option<Covered> {
     };
     let narrower = Some(around(spread));
     // Threads fill one complex after another, with the siblings of a core side by side.
-    if cell.threads > machine.cores_per_complex() * machine.threads_per_core() {
-        for machines in interval::by_one_host(machine) {
+    let complex = machine.cores_per_complex() * machine.threads_per_core();
+    if cell.threads > 1 {
+        for machines in interval::by_one_host(machine, cell.threads > complex) {
             spread.add(machines.map(|machine| relative(&machine, cell)));
         }
     }

@@ -7,9 +7,10 @@
 //! the difference between a lock without waiters and one with a queue: a factor of three and more.
 //!
 //! Each round of a measured hand-over uses other lines. So `jitter` is set to twice the standard
-//! deviation of a hand-over from one round to the next. That is a rule, and no derivation. Its
-//! factor was kept because it suits the one host of 16 cores that was measured
-//! (`docs/evidence/sixteen-cores.md`).
+//! deviation of a hand-over from one round to the next. A matrix of latencies has no rounds, but its
+//! pairs share one line, which is near to some of them. There the deviation is that from pair to
+//! pair. That is a rule, and no derivation. Its factor was kept because it suits the one host of 16
+//! cores that was measured (`docs/evidence/sixteen-cores.md`).
 
 use super::draft::{Draft, Origin};
 use super::{LineDistance, Measurements, Pair};
@@ -22,7 +23,7 @@ const FACTOR: f64 = 2.0;
 /// messages take on average.
 const MOST: f64 = 0.25;
 
-/// Minimum number of rounds of a pair.
+/// Minimum number of rounds of a pair, and of pairs of a matrix.
 const LEAST_ROUNDS: usize = 20;
 
 /// Distance between the quartiles of a normal distribution, in standard deviations. The quartiles
@@ -30,7 +31,8 @@ const LEAST_ROUNDS: usize = 20;
 const QUARTILES: f64 = 1.349;
 
 /// Sets `jitter` from the hand-overs within a complex. If too few rounds were measured, or a
-/// hand-over has more than one value, the family's number stays, and a note says so.
+/// hand-over has more than one value, the family's number stays, and a note says so. It also stays
+/// if a matrix has few pairs, or if its pairs differ by less than that number says.
 ///
 /// # Errors
 ///
@@ -43,36 +45,56 @@ pub(super) fn jitter(
     let distance = LineDistance::Complex;
     let Some(hand_over) = measurements.pair(Pair::HandOver, distance) else { return Ok(()) };
     let pairs = measurements.pairs_at(Pair::HandOver, distance);
-    if pairs.iter().all(|pair| pair.series.is_empty()) {
-        return Ok(()); // A matrix of latencies has no rounds.
-    }
-    let Some(deviation) = median_deviation(pairs.iter().map(|pair| pair.series.as_slice())) else {
+    let machine = draft.machine()?;
+    let number = |name: &str| machine.parameter(name).and_then(|found| found.value.number());
+    let (Some(ghz), Some(of_family)) = (number("clock.ghz"), number("cycles.jitter")) else {
+        return Ok(());
+    };
+    let is_matrix = pairs.iter().all(|pair| pair.series.is_empty());
+    let (deviation, how, least) = if is_matrix {
+        let values: Vec<f64> = pairs.iter().map(|pair| pair.figure.value).collect();
+        let Some(deviation) = deviation_of_pairs(&values) else { return Ok(()) };
+        (deviation, "from one pair to another", of_family)
+    } else if let Some(deviation) =
+        median_deviation(pairs.iter().map(|pair| pair.series.as_slice()))
+    {
+        (deviation, "from one round to the next", 0.0)
+    } else {
         notes.push(format!(
             "`jitter`, how lines differ, is the family's: most hand-overs have more than one \
              value, or fewer than {LEAST_ROUNDS} rounds (more --seconds give more)"
         ));
         return Ok(());
     };
-    let machine = draft.machine()?;
-    let ghz = machine.parameter("clock.ghz").and_then(|clock| clock.value.number());
-    let Some(ghz) = ghz else { return Ok(()) };
     let (wanted, most) = (FACTOR * deviation, MOST * hand_over.value);
+    let cycles = (wanted.min(most) * ghz).round();
+    if cycles <= least {
+        return Ok(());
+    }
     if wanted > most {
         notes.push(format!(
-            "hand-overs differ by {deviation:.1} ns from round to round, so `jitter` is the most \
-             that is allowed, a quarter of a hand-over"
+            "hand-overs differ by {deviation:.1} ns {how}, so `jitter` is the most that is \
+             allowed, a quarter of a hand-over"
         ));
     }
     let source = format!(
-        "twice the standard deviation of a hand-over from one round to the next, {deviation:.2} \
-         ns (median of {} pairs); {}",
+        "twice the standard deviation of a hand-over {how}, {deviation:.2} ns ({}{} pairs); {}",
+        if is_matrix { "" } else { "median of " },
         pairs.len(),
         measurements.origin()
     );
     let assumed = "the factor of two, which suits the one host of 16 cores that was measured";
-    let cycles = (wanted.min(most) * ghz).round();
     draft.set("cycles", "jitter", cycles, Origin::Both(source, assumed.to_owned()));
     Ok(())
+}
+
+/// Returns the standard deviation of the hand-overs of a matrix within its complexes. `None` if
+/// there are few.
+fn deviation_of_pairs(values: &[f64]) -> Option<f64> {
+    if values.len() < LEAST_ROUNDS {
+        return None;
+    }
+    Some((quantile(values, 0.75)? - quantile(values, 0.25)?) / QUARTILES)
 }
 
 /// Returns the median of the standard deviations of the series from one round to the next, which
@@ -119,6 +141,16 @@ mod tests {
         let mut disturbed = rounds(10.0, 0.0, 2000);
         disturbed[100] = 1000.0;
         assert!(near(found(&[disturbed, rounds(10.0, 0.0, 2000), rounds(1.0, 0.0, 19)]).unwrap()));
+    }
+
+    #[test]
+    fn the_deviation_from_pair_to_pair_is_that_of_enough_pairs() {
+        // A uniform value has its quartiles at half of the spread.
+        let values = rounds(10.0, 0.0, 2000);
+        let found = deviation_of_pairs(&values).unwrap();
+        assert!((found / (10.0 / QUARTILES) - 1.0).abs() < 0.05, "{found}");
+        assert_eq!(deviation_of_pairs(&values[..LEAST_ROUNDS - 1]), None);
+        assert_eq!(deviation_of_pairs(&[80.0; LEAST_ROUNDS]), Some(0.0));
     }
 
     #[test]

@@ -126,6 +126,12 @@ pub fn ping_pong(machine: &Machine, place: usize, home: usize) -> Option<f64> {
     Some(ping_pong_between(machine, [0, place], home))
 }
 
+/// Returns the nanoseconds per hand-over between two cores of a complex. `None` if a complex has one
+/// core.
+pub(crate) fn hand_over(machine: &Machine) -> Option<f64> {
+    ping_pong(machine, neighbour(machine)?, 0)
+}
+
 /// Returns the nanoseconds per hand-over of a word between two hardware threads, as [`ping_pong`].
 pub fn ping_pong_between(machine: &Machine, places: [usize; 2], home: usize) -> f64 {
     let mut simulation = interruptible(Simulation::new(machine, 1));
