@@ -509,33 +509,3 @@ impl fmt::Debug for Simulation {
             .finish_non_exhaustive()
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::work;
-    use std::rc::Weak;
-
-    /// Returns a simulation whose run ended when one thread had finished, four were suspended and
-    /// one had not begun.
-    fn with_suspended_threads() -> Simulation {
-        let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
-        let mut simulation = Simulation::new(&machine, 1);
-        for place in 0..5 {
-            simulation.spawn(place, move || work(if place == 0 { 1.0 } else { 1e6 }));
-        }
-        simulation.spawn_at(5, machine.cycles(2000.0), || work(1.0));
-        let end = simulation.run_until(machine.cycles(1000.0));
-        assert!(matches!(end, RunEnd::TimeOver), "{end}");
-        simulation
-    }
-
-    #[test]
-    fn suspended_threads_keep_nothing_of_their_simulation() {
-        let simulation = with_suspended_threads();
-        let (shared, arena) =
-            (Rc::downgrade(&simulation.shared), Rc::downgrade(simulation.shared.arena()));
-        drop(simulation);
-        assert_eq!((Weak::strong_count(&shared), Weak::strong_count(&arena)), (0, 0));
-    }
-}

@@ -1,9 +1,11 @@
 //! The code of a simulated thread: a stackful coroutine that is suspended at each operation.
 //!
 //! A suspended coroutine is never dropped. Dropping it would unwind through guards, and their
-//! destructors are operations. If a run ends while threads are suspended, their stacks and the
-//! values on them leak: safe code may have lent such a value to a thread of the host. So a coroutine
-//! owns no part of the simulation.
+//! destructors are operations. If a run ends while threads are suspended, their coroutines leak.
+//!
+//! A coroutine keeps the arena of its simulation, and a leaked one keeps it for ever. Safe code may
+//! have lent a value on a thread's stack, or in the arena, to a thread of the host, which may still
+//! use it. For the same reason the stack of such a coroutine is never used again.
 
 use crate::shared::Shared;
 use corosensei::stack::DefaultStack;
@@ -12,6 +14,7 @@ use std::cell::RefCell;
 use std::io;
 use std::mem::ManuallyDrop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::rc::Rc;
 
 /// Size of a stack in bytes: room for the primitives, and for a panic's message and backtrace. Only
 /// pages that are touched take memory.
@@ -42,13 +45,13 @@ pub(super) struct SimulatedThread {
 impl SimulatedThread {
     /// Returns a thread that has not begun, or the system's error if there is no memory for its
     /// stack.
-    pub(super) fn new(code: Box<dyn FnOnce()>) -> io::Result<Self> {
+    pub(super) fn new(shared: Rc<Shared>, code: Box<dyn FnOnce()>) -> io::Result<Self> {
         let stack = match STACKS.with_borrow_mut(Vec::pop) {
             Some(stack) => stack,
             None => DefaultStack::new(STACK_BYTES)?,
         };
         let inner = Coroutine::with_stack(stack, move |yielder, _| {
-            Shared::with(|shared| shared.set_yielder(yielder));
+            shared.set_yielder(yielder);
             catch_unwind(AssertUnwindSafe(code)).map_err(|panic| {
                 if let Some(text) = panic.downcast_ref::<&str>() {
                     (*text).to_owned()

@@ -98,13 +98,14 @@ use activity::Activity;
 use coroutine::SimulatedThread;
 use event::{Event, Kind, Packed};
 use scheduler::Scheduler;
+use std::rc::Rc;
 use thread::Thread;
 
 impl Engine {
     /// Adds a thread on `core` that begins at `start`. Returns its index.
     pub(crate) fn spawn(&mut self, core: usize, start: u64, code: Box<dyn FnOnce()>) -> u32 {
         let thread = self.threads.len() as u32;
-        let coroutine = SimulatedThread::new(code).ok();
+        let coroutine = SimulatedThread::new(Rc::clone(&self.shared), code).ok();
         if coroutine.is_none() {
             self.fail(Fate::Fatal { thread, message: "there is no memory for its stack" });
         }
