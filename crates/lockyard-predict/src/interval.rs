@@ -8,7 +8,8 @@
 //! Numbers that one host decides change too, to the least and the greatest value that a host asks
 //! for. One is how much the ways of lines differ, the machine's `jitter`. It decides whether a core
 //! can always finish a short section while it owns the lock's line, and so whether a queue forms.
-//! Two others count where tasks are in several complexes: those of the protocol between complexes.
+//! The other latencies stay, so a hand-over also gets shorter or longer by a few per cent. Two others
+//! count where tasks are in several complexes: those of the protocol between complexes.
 //!
 //! Each end of the interval is the root of a sum of squares: those of the changes, and that of the
 //! confidence interval of the mean over the seeds. Two questions that the model leaves open widen
@@ -185,7 +186,7 @@ pub fn latencies(machine: &Machine, factor: f64) -> Machine {
 
 /// Returns the machine with each number that one host decides at the least and at the greatest
 /// value that a host asks for. Numbers of the protocol between complexes are among them if
-/// `several_complexes`.
+/// `several_complexes`; `jitter` is not if a complex has one core.
 pub fn by_one_host(
     machine: &Machine,
     several_complexes: bool,
@@ -347,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn what_one_host_decides_widens_the_interval_between_sockets_only() {
+    fn numbers_that_one_host_decides_take_the_values_that_hosts_ask_for() {
         let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
         // A hand-over takes 47 ns, of 3 cycles each.
         let jitter = ("cycles.jitter", JITTER.map(|share| (share * 141.0).round()));

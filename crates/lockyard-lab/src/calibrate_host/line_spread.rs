@@ -14,7 +14,7 @@
 
 use super::draft::{Draft, Origin};
 use super::{LineDistance, Measurements, Pair};
-use lockyard_results::statistics::{median, quantile, unsteady};
+use lockyard_results::statistics::{Unsteady, median, quantile, unsteady};
 
 /// `jitter`, in standard deviations of a hand-over.
 const FACTOR: f64 = 2.0;
@@ -53,6 +53,15 @@ pub(super) fn jitter(
     let is_matrix = pairs.iter().all(|pair| pair.series.is_empty());
     let (deviation, how, least) = if is_matrix {
         let values: Vec<f64> = pairs.iter().map(|pair| pair.figure.value).collect();
+        // The order of pairs is not chronological, so check only for modes, not for a drift.
+        if matches!(unsteady(&values), Some(Unsteady::Modes { .. })) {
+            notes.push(
+                "`jitter`, how lines differ, is the family's: pairs within a complex have two \
+                 values, so they are less alike than cores of a complex"
+                    .to_owned(),
+            );
+            return Ok(());
+        }
         let Some(deviation) = deviation_of_pairs(&values) else { return Ok(()) };
         (deviation, "from one pair to another", of_family)
     } else if let Some(deviation) =

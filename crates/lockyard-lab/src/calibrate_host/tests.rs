@@ -267,6 +267,36 @@ fn the_rounds_of_hand_overs_say_how_lines_differ() {
 }
 
 #[test]
+fn the_pairs_of_a_matrix_say_how_lines_differ_if_by_more_than_the_family_says() {
+    let (machine, plain) = imitated("cascade-lake-2s24c2t", 85, 8);
+    let with = |values: &[f64]| {
+        let mut measurements = plain.clone();
+        let mut values = values.iter().cycle();
+        for pair in &mut measurements.pairs {
+            pair.series.clear();
+            let distance = plain.layout.distance(pair.tasks.0, pair.tasks.1);
+            if pair.what == Pair::HandOver && distance == LineDistance::Complex {
+                pair.figure.value = *values.next().expect("they have no end");
+            }
+        }
+        calibrate(&measurements, None).expect("it is a machine")
+    };
+    let of_family = number(&machine, "cycles.jitter");
+    let jitter = |values: &[f64]| number(&with(values).machine, "cycles.jitter");
+    // The quartiles of 28 uniform values are at half of the spread: twice 8 / 1.349 ns, 3 GHz.
+    let even: Vec<f64> = (0..28).map(|k| 39.0 + 16.0 * f64::from(k) / 27.0).collect();
+    let found = jitter(&even);
+    assert!((found / (2.0 * 8.0 / 1.349 * 3.0) - 1.0).abs() < 0.05, "{found} cycles");
+    let wide: Vec<f64> = (0..28).map(|k| 27.0 + 40.0 * f64::from(k) / 27.0).collect();
+    assert!((jitter(&wide) / (47.0 / 4.0 * 3.0) - 1.0).abs() < 0.02, "a quarter of a hand-over");
+    assert_eq!(jitter(&[47.0; 28]), of_family);
+    let two: Vec<f64> = (0..28).map(|k| if k % 2 == 0 { 40.0 } else { 90.0 }).collect();
+    let two = with(&two);
+    assert_eq!(number(&two.machine, "cycles.jitter"), of_family);
+    assert!(two.notes.iter().any(|note| note.contains("have two values")), "{:?}", two.notes);
+}
+
+#[test]
 fn one_cpu_gives_a_file_and_no_prediction_and_says_so() {
     let (_, mut measurements) = imitated("skylake-client-4c", 94, 1);
     measurements.layout = Layout::new(&[CpuAt { cpu: 5, package: 0, complex: 0, core: 5 }]);
