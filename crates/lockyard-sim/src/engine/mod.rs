@@ -16,11 +16,11 @@
 //! | `shootdown.rs` * | waiting for other processors, as a TLB shootdown does |
 //! | `reorder_buffer.rs`, `out_of_order.rs` * | local work under operations that are not complete |
 //! | `branch_prediction.rs` | predicted outcomes of compare-exchanges and swaps |
-//! | `line.rs`, `line_table.rs` * | the state of one line; finding it |
+//! | `line.rs`, `line_table.rs` * | a core's copy of a line; finding it |
 //! | `directory/` | the state of all lines and of their agents, with private fields |
 //! | `caches.rs` * | misses, fills, snoops; which thread goes first when a line arrives |
 //! | `cache_contents.rs`, `capacity.rs` * | which lines each cache holds; what gives way |
-//! | `agents.rs` *, `home_agent.rs` * | the directory: agents of domains; home agents |
+//! | `agents.rs` *, `home_agent.rs` * | when agents of domains, and home agents, serve and send |
 //! | `observer.rs`, `observing.rs` * | an observer of a run; telling it |
 //! | `invariants.rs` *, `capacity_invariants.rs` * | what must hold at every moment |
 //! | `sparse.rs` | tables of which few entries are used |

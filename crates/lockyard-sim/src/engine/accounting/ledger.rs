@@ -89,16 +89,8 @@ impl Ledger {
         self.statistics.requests += 1;
         match &mut self.lines[line as usize] {
             LineRecord::Full(trace) => trace.count_request(length),
-            LineRecord::Reads(_) => self.first_request(line, length),
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn first_request(&mut self, line: u32, length: u64) {
-        let event = u32::try_from(length).ok().map(|length| Read::Request { length });
-        if !self.add_read(line, event) {
-            self.trace(line).count_request(length);
+            // A queue has no more requests than its domain has cores, and one.
+            LineRecord::Reads(_) => self.read(line, Read::Request { length: length as u32 }),
         }
     }
 
@@ -158,13 +150,18 @@ impl Ledger {
         }
     }
 
-    /// Adds an event to the reads of the line. Returns `false` if they have no room for it, or if
-    /// the line has a full record.
-    fn add_read(&mut self, line: u32, event: Option<Read>) -> bool {
-        match (&mut self.lines[line as usize], event) {
-            (LineRecord::Reads(reads), Some(event)) => reads.add(event),
-            _ => false,
+    /// Counts an event of a line that was only read so far. If the list of its reads has no room,
+    /// the line gets a full record.
+    #[cold]
+    #[inline(never)]
+    fn read(&mut self, line: u32, event: Read) {
+        let record = &mut self.lines[line as usize];
+        if let LineRecord::Reads(reads) = record
+            && reads.add(event)
+        {
+            return;
         }
+        event.count(record.complete());
     }
 
     /// Adds cycles that a thread spent in a phase on the line, while its code was in the region of
@@ -174,20 +171,13 @@ impl Ledger {
         let region = doing.region as usize;
         match &mut self.lines[line as usize] {
             LineRecord::Full(trace) => trace.count_cycles(phase, region, cycles),
-            LineRecord::Reads(_) => self.first_cycles(line, phase, region, cycles),
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn first_cycles(&mut self, line: u32, phase: usize, region: usize, cycles: u64) {
-        let event = u32::try_from(cycles).ok().map(|cycles| Read::Spend {
-            phase: phase as u8,
-            region: region as u8,
-            cycles,
-        });
-        if !self.add_read(line, event) {
-            self.trace(line).count_cycles(phase, region, cycles);
+            LineRecord::Reads(_) => match u32::try_from(cycles) {
+                Ok(cycles) => {
+                    let (phase, region) = (phase as u8, region as u8);
+                    self.read(line, Read::Spend { phase, region, cycles });
+                }
+                Err(_) => self.trace(line).count_cycles(phase, region, cycles),
+            },
         }
     }
 
@@ -237,22 +227,9 @@ impl Ledger {
     ) {
         match &mut self.lines[line as usize] {
             LineRecord::Full(trace) => trace.count_arrival(thread, unit, distance),
-            LineRecord::Reads(_) => self.first_arrival(line, thread, unit, distance),
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn first_arrival(
-        &mut self,
-        line: u32,
-        thread: u32,
-        unit: usize,
-        distance: Option<LineDistance>,
-    ) {
-        let event = Read::Arrival { unit: unit as u8, distance, thread };
-        if !self.add_read(line, Some(event)) {
-            self.trace(line).count_arrival(thread, unit, distance);
+            LineRecord::Reads(_) => {
+                self.read(line, Read::Arrival { unit: unit as u8, distance, thread });
+            }
         }
     }
 

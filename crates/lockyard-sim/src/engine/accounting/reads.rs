@@ -77,7 +77,7 @@ impl Reads {
 }
 
 impl Read {
-    fn count(self, trace: &mut LineTrace) {
+    pub(super) fn count(self, trace: &mut LineTrace) {
         match self {
             Read::Request { length } => trace.count_request(length.into()),
             Read::Spend { phase, region, cycles } => {
