@@ -1,10 +1,10 @@
 //! Share of figures that lie within the interval which `predict` prints for them.
 //!
-//! Training cells are simulated with a protocol of other hosts. (Ends of the ranges of numbers that
-//! one host decides are those of training hosts, so they are no other hosts' for all cells.) Each
-//! interval has the same parts as that of a prediction: the differences
-//! between seeds, clock, latencies and local work that are 20 % less and more, and the numbers
-//! that one host decides (`crates/lockyard-predict/src/interval.rs`).
+//! Training cells are simulated with a protocol of other hosts. Each interval has the same parts as
+//! that of a prediction: the differences between seeds, clock, latencies and local work that are 20
+//! % less and more, and the numbers that one host decides
+//! (`crates/lockyard-predict/src/interval.rs`). The ranges of these numbers come from the training
+//! hosts, so a cell's own host may be an end.
 
 use crate::left_out::{LeftOut, figure, hosts};
 use crate::shown::percent;

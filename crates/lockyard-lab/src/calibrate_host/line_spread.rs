@@ -7,10 +7,10 @@
 //! the difference between a lock without waiters and one with a queue: a factor of three and more.
 //!
 //! Each round of a measured hand-over uses other lines. So `jitter` is set to twice the standard
-//! deviation of a hand-over from one round to the next. A matrix of latencies has no rounds, but its
-//! pairs share one line, which is near to some of them. There the deviation is that from pair to
-//! pair. That is a rule, and no derivation. Its factor was kept because it suits the one host of 16
-//! cores that was measured (`docs/evidence/sixteen-cores.md`).
+//! deviation of a hand-over from one round to the next. A matrix of latencies has no rounds, but
+//! its pairs share one line, which is near to some of them. There the deviation is that from pair
+//! to pair. That is a rule, and no derivation. Its factor was kept because it suits the one host of
+//! 16 cores that was measured (`docs/evidence/sixteen-cores.md`).
 
 use super::draft::{Draft, Origin};
 use super::{LineDistance, Measurements, Pair};
@@ -77,7 +77,7 @@ pub(super) fn jitter(
     };
     let (wanted, most) = (FACTOR * deviation, MOST * hand_over.value);
     let cycles = (wanted.min(most) * ghz).round();
-    if cycles <= least {
+    if cycles < least {
         return Ok(());
     }
     if wanted > most {

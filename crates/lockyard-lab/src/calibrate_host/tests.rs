@@ -257,6 +257,8 @@ fn the_rounds_of_hand_overs_say_how_lines_differ() {
     let hand_over = plain.pair(Pair::HandOver, LineDistance::Complex).expect("it was measured");
     assert_eq!(number(&large.machine, "cycles.jitter"), (hand_over.value / 4.0 * ghz).round());
     assert!(large.notes.iter().any(|note| note.contains("a quarter of a hand-over")));
+    let smaller = number(&with(2.0).machine, "cycles.jitter");
+    assert!(smaller < number(&machine, "cycles.jitter"), "less than the family's: {smaller}");
     let few = {
         let mut measurements = plain.clone();
         measurements.pairs.iter_mut().for_each(|pair| pair.series = vec![pair.figure.value; 9]);
