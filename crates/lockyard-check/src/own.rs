@@ -10,8 +10,9 @@
 //! ```
 //!
 //! [`check`] runs the lock on threads of this host, on a simulated machine, and in two model
-//! checkers under weak memory. [`mutate`] weakens each ordering of the lock's source, one at a time. The
-//! model checks must notice each. Build these tests with optimisation (`cargo test --release`).
+//! checkers under weak memory. [`mutate`] weakens each ordering of the lock's source, one at a
+//! time. The model checks must notice each. Build these tests with optimisation (`cargo test
+//! --release`).
 //!
 //! On Linux a program that links this crate has a `mmap`, a `munmap` and a `mprotect` of its own:
 //! they keep the stacks of model checks, which are three times as fast so. Without the crate's

@@ -8,8 +8,8 @@
 //! Numbers that one host decides change too, to the least and the greatest value that a host asks
 //! for. One is how much the ways of lines differ, the machine's `jitter`. It decides whether a core
 //! can always finish a short section while it owns the lock's line, and so whether a queue forms.
-//! The other latencies stay, so a hand-over also gets shorter or longer by a few per cent. Two others
-//! count where tasks are in several complexes: those of the protocol between complexes.
+//! The other latencies stay, so a hand-over also gets shorter or longer by a few per cent. Two
+//! others count where tasks are in several complexes: those of the protocol between complexes.
 //!
 //! Each end of the interval is the root of a sum of squares: those of the changes, and that of the
 //! confidence interval of the mean over the seeds. Two questions that the model leaves open widen
@@ -55,8 +55,8 @@ const NOT_SCALED: [&str; 4] =
 const BY_ONE_HOST: [(&str, [f64; 2]); 2] =
     [("protocol.granted_legs", [0.28, 1.3]), ("protocol.snoop_weight", [0.77, 20.0])];
 
-/// The least and the greatest `jitter`, as shares of a hand-over within a complex. The least is that
-/// of the table on which `intel-ring` was fitted. The greatest is the most that `machines
+/// The least and the greatest `jitter`, as shares of a hand-over within a complex. The least is
+/// that of the table on which `intel-ring` was fitted. The greatest is the most that `machines
 /// calibrate` allows, and what the ping-pongs of a Sapphire Rapids ask for by its rule.
 const JITTER: [f64; 2] = [0.06, 0.25];
 

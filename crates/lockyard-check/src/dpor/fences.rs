@@ -1,8 +1,8 @@
 //! The order of sequentially consistent fences.
 //!
 //! An execution is consistent only if its fences with `SeqCst` can be put into one order that
-//! agrees with what their threads saw. A fence is before another one if it happens before it, or if an
-//! access after the first is ordered before an access of the same location ahead of the second.
+//! agrees with what their threads saw. A fence is before another one if it happens before it, or if
+//! an access after the first is ordered before an access of the same location ahead of the second.
 //! (This is `psc_F` of Lahav, Vafeiadis, Kang, Hur and Dreyer, *Repairing sequential consistency in
 //! C/C++11*, PLDI 2017.)
 

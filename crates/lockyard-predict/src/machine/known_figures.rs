@@ -126,8 +126,8 @@ pub fn ping_pong(machine: &Machine, place: usize, home: usize) -> Option<f64> {
     Some(ping_pong_between(machine, [0, place], home))
 }
 
-/// Returns the nanoseconds per hand-over between two cores of a complex. `None` if a complex has one
-/// core.
+/// Returns the nanoseconds per hand-over between two cores of a complex. `None` if a complex has
+/// one core.
 pub(crate) fn hand_over(machine: &Machine) -> Option<f64> {
     ping_pong(machine, neighbour(machine)?, 0)
 }
