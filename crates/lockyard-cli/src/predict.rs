@@ -11,6 +11,7 @@ use crate::values::thread_list;
 use crate::{call_path, output, progress, trace};
 use lockyard_lab::predict::{self, PredictRequest, Predictions};
 use lockyard_predict::placement::MachinePlacement;
+use lockyard_predict::recorded::Recorded;
 use lockyard_predict::simulate::Runs;
 use lockyard_predict::{evidence, explain, names, sensitivity};
 use lockyard_results::cell_key::CellKey;
@@ -31,8 +32,7 @@ pub(crate) fn run(options: &Predict, locks: &LockKinds) -> Result<(), Failure> {
         Some(recorded) => recorded.script.clone(),
         None => names::scenario(&options.scenario, locks)?,
     };
-    let host = recorded.as_ref().and_then(|recorded| recorded.host.as_ref());
-    let machines = machines(&options.machines, host)?;
+    let machines = machines(&options.machines, recorded.as_ref())?;
     let threads = thread_list(&options.threads)?;
     let reports = Reports::of_threads(&options.pages, &threads)?;
     if options.fit {
@@ -94,12 +94,14 @@ pub(crate) fn run(options: &Predict, locks: &LockKinds) -> Result<(), Failure> {
 
 /// Returns the machines with these names, without duplicates.
 ///
-/// `host` is that of a recording: with a recording, it is the machine of the name `host`.
-fn machines(names: &[String], host: Option<&Machine>) -> Result<Vec<Machine>, Failure> {
+/// With a recording, its host is the machine of the name `host`.
+fn machines(names: &[String], recorded: Option<&Recorded>) -> Result<Vec<Machine>, Failure> {
     let mut found: Vec<Machine> = Vec::new();
     for name in names {
-        let machine = match host.filter(|_| name.trim() == recorded::HOST) {
-            Some(host) => host.clone(),
+        let machine = match recorded.filter(|_| name.trim() == recorded::HOST) {
+            Some(recorded) => recorded.host().cloned().map_err(|why| {
+                Failure::Input(format!("--machine: `{name}`: {why}; allowed: other machines"))
+            })?,
             None => names::machine(name.trim())?,
         };
         if found.iter().any(|other| other.name() == machine.name()) {

@@ -38,7 +38,7 @@ pub struct Recorded {
     /// Its scenario.
     pub script: Script,
     /// The machine of the host, if it was measured.
-    pub host: Option<Machine>,
+    host: Option<Machine>,
     /// Numbers of the host.
     pub numbers: HostNumbers,
 }
@@ -107,6 +107,12 @@ impl Recorded {
         Recorded::new(recording).map_err(|why| format!("{shown}: {why}"))
     }
 
+    /// The machine of the host, or the reason why there is none.
+    pub fn host(&self) -> Result<&Machine, &str> {
+        let why = self.recording.about.no_host.as_deref();
+        self.host.as_ref().ok_or(why.unwrap_or("the recording has no machine file of its host"))
+    }
+
     /// Predicts the recorded run, and compares.
     ///
     /// # Errors
@@ -117,11 +123,12 @@ impl Recorded {
         let recorded = self.model.rate / self.model.threads * threads as f64;
         let mut gate = Gate { threads, recorded, predicted: None, refused: None };
         let apart = (self.model.threads / threads as f64 - 1.0).abs();
-        let Some(host) = &self.host else {
-            let why = self.recording.about.no_host.as_deref();
-            let why = why.unwrap_or("the recording has no machine file of its host");
-            gate.refused = Some(why.to_owned());
-            return Ok(gate);
+        let host = match self.host() {
+            Ok(host) => host,
+            Err(why) => {
+                gate.refused = Some(why.to_owned());
+                return Ok(gate);
+            }
         };
         let version = Version { recorder: true, ..Version::default() };
         let title = "with the recorder".to_owned();

@@ -34,7 +34,7 @@ pub(crate) fn record(options: &Options) -> Result<ExitCode, Failure> {
     let out = NewFile::at("--out", &options.out, options.force)?;
     let library = Library::prepare().map_err(failed)?;
     let directory = directories::records().map_err(failed)?;
-    let (host, no_host) = host(options)?;
+    let host = host(options)?;
     let clock = Clock::start();
     let per_us = (clock.ticks_per_ns() * 1000.0).round().max(1.0) as u64;
     let costs = costs(&library, per_us);
@@ -53,8 +53,9 @@ pub(crate) fn record(options: &Options) -> Result<ExitCode, Failure> {
         seconds,
         cpus: std::thread::available_parallelism().map_or(1, usize::from),
         costs: in_ns(&costs, ticks_per_ns),
-        host,
-        no_host,
+        host: host.file,
+        no_host: host.none,
+        notes: host.notes,
         ..About::default()
     };
     if !ended.status.success() {
@@ -129,10 +130,31 @@ fn describe(recording: &Recording, bytes: usize) {
     }
 }
 
-/// Returns the machine file of this host, or the reason why there is none.
-fn host(options: &Options) -> Result<(Option<String>, Option<String>), Failure> {
+/// The host of a recording.
+#[derive(Debug, Default)]
+struct Host {
+    /// The text of its machine file.
+    file: Option<String>,
+    /// Reason for which there is no file.
+    none: Option<String>,
+    /// What the user of a prediction should know of the file.
+    notes: Vec<String>,
+}
+
+impl Host {
+    fn without_file(why: String) -> Host {
+        Host { none: Some(why), ..Host::default() }
+    }
+}
+
+/// Makes the machine file of this host, unless the user has one or wants none.
+///
+/// The hand-over of a virtual machine often has two values: its CPUs are siblings of a core only
+/// some of the time. The file then has the median, and the recording a note. Whether that is good
+/// enough for the program, the gate decides.
+fn host(options: &Options) -> Result<Host, Failure> {
     if options.no_host {
-        return Ok((None, Some("the host was not measured (--no-host)".to_owned())));
+        return Ok(Host::without_file("the host was not measured (--no-host)".to_owned()));
     }
     if let Some(path) = &options.host_machine {
         let shown = lockyard_support::shown(path);
@@ -140,7 +162,7 @@ fn host(options: &Options) -> Result<(Option<String>, Option<String>), Failure> 
         // The recording has the text alone, without a family's file beside it.
         let text = read_text(path, MAX_FILE_BYTES, "a machine file is TOML").map_err(refuse)?;
         Machine::parse(&shown, &text).map_err(|error| refuse(error.to_string()))?;
-        return Ok((Some(text), None));
+        return Ok(Host { file: Some(text), ..Host::default() });
     }
     let seconds = options.host_seconds.as_secs_f64();
     let bar = progress::bar(seconds.ceil() as usize, "s of measuring this host");
@@ -149,18 +171,14 @@ fn host(options: &Options) -> Result<(Option<String>, Option<String>), Failure> 
     if jobs::interrupted() {
         return Err(Failure::Interrupted("the program was not started".to_owned()));
     }
-    let refused = |why: String| Ok((None, Some(format!("no machine file of this host: {why}"))));
-    let measurements = match measured {
-        Ok(measurements) => measurements,
-        Err(why) => return refused(why),
-    };
-    if let Some(why) = calibrate_host::steadiness(&measurements).refused {
-        return refused(why);
-    }
-    match calibrate_host::calibrate(&measurements, Some("recorded-host")) {
-        Ok(calibrated) => Ok((Some(calibrated.file), None)),
-        Err(why) => refused(why),
-    }
+    let calibrated = measured.and_then(|measurements| {
+        let unsteady = calibrate_host::steadiness(&measurements).refused;
+        let note = unsteady.map(|what| format!("the host's {what}; its file has the median"));
+        let calibrated = calibrate_host::calibrate(&measurements, Some("recorded-host"))?;
+        Ok(Host { file: Some(calibrated.file), none: None, notes: note.into_iter().collect() })
+    });
+    Ok(calibrated
+        .unwrap_or_else(|why| Host::without_file(format!("no machine file of this host: {why}"))))
 }
 
 /// Costs of the recording in ticks.
