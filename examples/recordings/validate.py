@@ -10,7 +10,7 @@
 measured before them, unless a MACHINE is given.
 
 A prediction is compared by its speed-up: rate with N threads over the rate with the recorded
-number. For the programs whose times are known, the times that were found are beside them.
+number. For the programs whose times are known, a table has the times that were found beside them.
 """
 
 import json
@@ -48,7 +48,7 @@ def predicted_from(cpus):
 
 
 # Beginnings of keys beside the plain rates.
-RECORDER, SIZE, HOST_CPUS = "with the recorder: ", "size of ", "CPUs"
+RECORDER, SIZE, ALONE, HOST_CPUS = "with the recorder: ", "size of ", "alone: ", "CPUs"
 
 # Programs that are predicted for servers, with their recorded threads.
 SERVED = {"RocksDB": 2, "memcached": 2, "SQLite": 2, "C++ queue": 2, "Rust: memcached's load": 4}
@@ -70,6 +70,14 @@ def known(program, numbers):
         return [program, str(threads), "1", held, think, locks, spread, sleep]
 
     return command, lambda text: float(re.search(r"^(\d+) visits/s", text, re.MULTILINE)[1])
+
+
+def works_alone(command):
+    """Returns how long the work under the lock and outside is alone, as the program measures it."""
+    texts = [run(command(1)).stdout for _ in range(3)]
+    pattern = r"^alone: ([0-9.]+) ns held, ([0-9.]+) ns outside"
+    pairs = [map(float, re.search(pattern, text, re.MULTILINE).groups()) for text in texts]
+    return [statistics.median(times) for times in zip(*pairs)]
 
 
 def by_json(program, arguments):
@@ -157,6 +165,8 @@ def measure(directory, lockyard, load):
 
     for name, (command, rate) in programs(directory).items():
         first = 2 if name == "C++ queue" else 1
+        if name in KNOWN:
+            once(ALONE + name, lambda: works_alone(command))
         for threads in counts:
             if threads < first:
                 continue
@@ -233,9 +243,13 @@ def predict(directory, lockyard, machine="host"):
     rates = json.loads((directory / "rates.json").read_text())
     cpus = rates[HOST_CPUS]
     errors, gates = [], []
-    print("| program | recorded | gate | predicted for | speed-up | measured | error |")
-    print("| --- | --- | --- | --- | --- | --- | --- |")
-    plain = [key for key in rates if not key.startswith((RECORDER, SIZE, HOST_CPUS))]
+    columns = sorted({threads for wanted in predicted_from(cpus).values() for threads in wanted})
+    print("Each cell: speed-up predicted, measured, error.\n")
+    print(f"| program | recorded | gate | {columns[0]} threads | "
+          f"{' | '.join(map(str, columns[1:]))} |")
+    print("| --- | --- | --- " + "| --- " * len(columns) + "|")
+    plain = [key for key in rates if not key.startswith((RECORDER, SIZE, ALONE, HOST_CPUS))]
+    times_found = []
     for name in dict.fromkeys(key.split("/")[0] for key in plain):
         for recorded, wanted in predicted_from(cpus).items():
             file = file_of(directory, name, recorded)
@@ -261,19 +275,27 @@ def predict(directory, lockyard, machine="host"):
             passed = "passed" in gate
             gates.append((name, recorded, passed, next((n for n in notes if "Not gated" in n), "")))
             gate = f"{'passed' if passed else 'refused'}, {off[1] if off else 'no figure'}"
-            if name in KNOWN:
-                held, think = KNOWN[name][:2]
+            if recorded == 1 and ALONE + name in rates:
                 found = next(note for note in notes if note.startswith("Class 1"))
                 times = re.search(r"([0-9.]+) ns outside.* and ([0-9.]+) ns", found)
-                outside, under = times.groups()
-                gate += f"; {outside} + {under} ns of {think} + {held}"
+                outside, under = map(float, times.groups())
+                times_found.append((name, rates[ALONE + name], (under, outside)))
+            cells = {}
             for threads in wanted:
                 speed = figures[threads] / figures[recorded]
                 measured = rates[f"{name}/{threads}"] / rates[f"{name}/{recorded}"]
                 error = speed / measured - 1
                 errors.append((passed, recorded, threads, abs(error)))
-                print(f"| {name} | {recorded} | {gate} | {threads} | {speed:.2f} "
-                      f"| {measured:.2f} | {error:+.0%} |")
+                cells[threads] = f"{speed:.2f}, {measured:.2f}: {error * 100:+.0f} %"
+            cells = " | ".join(cells.get(threads, "") for threads in columns)
+            print(f"| {name} | {recorded} | {gate} | {cells} |")
+    print()
+    print("| program | under the lock: alone, found | outside: alone, found | sum |")
+    print("| --- | --- | --- | --- |")
+    for name, known_times, found in times_found:
+        pairs = " | ".join(f"{a:,.0f}, {b:,.0f} ns: {(b / a - 1) * 100:+.0f} %"
+                           for a, b in zip(known_times, found))
+        print(f"| {name} | {pairs} | {(sum(found) / sum(known_times) - 1) * 100:+.0f} % |")
     print()
     for title, wanted in [
         ("all", lambda e: True),
