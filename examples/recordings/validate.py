@@ -262,7 +262,8 @@ def predict(directory, lockyard, machine="host"):
                 [*command, "--format", "markdown"], capture_output=True, text=True, timeout=900
             )
             if done.returncode != 0:
-                print(f"| {name} | {recorded} | {done.stderr.strip()[-200:]} | | | | |")
+                why = done.stderr.strip()[-200:]
+                print(f"| {name} | {recorded} | {why} |{' |' * len(columns)}")
                 continue
             lines = done.stdout.splitlines()
             rows = [line.split("|") for line in lines if line.startswith("| recorded")]
@@ -276,10 +277,11 @@ def predict(directory, lockyard, machine="host"):
             gates.append((name, recorded, passed, next((n for n in notes if "Not gated" in n), "")))
             gate = f"{'passed' if passed else 'refused'}, {off[1] if off else 'no figure'}"
             if recorded == 1 and ALONE + name in rates:
-                found = next(note for note in notes if note.startswith("Class 1"))
+                found = next((note for note in notes if note.startswith("Class 1")), "")
                 times = re.search(r"([0-9.]+) ns outside.* and ([0-9.]+) ns", found)
-                outside, under = map(float, times.groups())
-                times_found.append((name, rates[ALONE + name], (under, outside)))
+                if times:
+                    outside, under = map(float, times.groups())
+                    times_found.append((name, rates[ALONE + name], (under, outside)))
             cells = {}
             for threads in wanted:
                 speed = figures[threads] / figures[recorded]

@@ -100,7 +100,9 @@ fn machines(names: &[String], recorded: Option<&Recorded>) -> Result<Vec<Machine
     for name in names {
         let machine = match recorded.filter(|_| name.trim() == recorded::HOST) {
             Some(recorded) => recorded.host().cloned().map_err(|why| {
-                Failure::Input(format!("--machine: `{name}`: {why}; allowed: other machines"))
+                Failure::Input(format!(
+                    "--machine: `{name}`: {why}; allowed: a name of `lockyard machines`, or a file"
+                ))
             })?,
             None => names::machine(name.trim())?,
         };

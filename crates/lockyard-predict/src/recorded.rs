@@ -107,10 +107,18 @@ impl Recorded {
         Recorded::new(recording).map_err(|why| format!("{shown}: {why}"))
     }
 
-    /// The machine of the host, or the reason why there is none.
-    pub fn host(&self) -> Result<&Machine, &str> {
-        let why = self.recording.about.no_host.as_deref();
-        self.host.as_ref().ok_or(why.unwrap_or("the recording has no machine file of its host"))
+    /// Returns the machine of the host.
+    ///
+    /// # Errors
+    ///
+    /// There is none: the reason, in one line.
+    pub fn host(&self) -> Result<&Machine, String> {
+        self.host.as_ref().ok_or_else(|| {
+            let why = self.recording.about.no_host.as_deref();
+            lockyard_support::escaped(
+                why.unwrap_or("the recording has no machine file of its host"),
+            )
+        })
     }
 
     /// Predicts the recorded run, and compares.
@@ -126,7 +134,7 @@ impl Recorded {
         let host = match self.host() {
             Ok(host) => host,
             Err(why) => {
-                gate.refused = Some(why.to_owned());
+                gate.refused = Some(why);
                 return Ok(gate);
             }
         };

@@ -43,7 +43,7 @@ const LONGEST: u64 = 50_000;
 
 /// Time from which an interval counts as long, in microseconds. A shorter sleep counts as time on
 /// the processor. Reading the processor time takes two system calls, about half a microsecond; with
-/// 6 instead of 40 microseconds, RocksDB lost a quarter of its rate.
+/// 6 instead of 40 microseconds, RocksDB lost almost a third of its rate.
 const LONG: u64 = 40;
 
 /// Cost of an acquisition and a release in a burst, in nanoseconds, as the pace of bursts assumes.

@@ -38,8 +38,9 @@ fn a_recorded_program_is_predicted_and_says_that_it_is_not_gated() {
     assert!(said(&refused).contains("the gate refuses"), "{}", said(&refused));
     let none = lockyard(&["predict", &file, "--ungated", "-m", "host", "-t", "2"]);
     assert_eq!(none.status.code(), Some(2), "{}", said(&none));
-    let why = "--machine: `host`: the host was not measured (--no-host); allowed: other machines";
-    assert_eq!(said(&none).trim_end(), format!("lockyard: {why}"));
+    let why = "the host was not measured (--no-host)";
+    let allowed = "allowed: a name of `lockyard machines`, or a file";
+    assert_eq!(said(&none), format!("lockyard: --machine: `host`: {why}; {allowed}\n"));
     let all = [&["predict", &file, "--ungated", "--format", "json"], &machine[..]].concat();
     let predicted = lockyard(&all);
     assert_eq!(predicted.status.code(), Some(0), "{}", said(&predicted));
