@@ -100,9 +100,8 @@ fn machines(names: &[String], recorded: Option<&Recorded>) -> Result<Vec<Machine
     for name in names {
         let machine = match recorded.filter(|_| name.trim() == recorded::HOST) {
             Some(recorded) => recorded.host().cloned().map_err(|why| {
-                Failure::Input(format!(
-                    "--machine: `{name}`: {why}; allowed: a name of `lockyard machines`, or a file"
-                ))
+                let allowed = "allowed: a name of `lockyard machines`, or a file";
+                Failure::Input(format!("--machine: `{}`: {why}; {allowed}", recorded::HOST))
             })?,
             None => names::machine(name.trim())?,
         };

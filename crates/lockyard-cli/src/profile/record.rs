@@ -150,7 +150,7 @@ impl Host {
 /// Makes the machine file of this host, unless the user has one or wants none.
 ///
 /// The hand-over of a virtual machine often has two values: its CPUs are siblings of a core only
-/// some of the time. The file then has the median, and the recording a note. Whether that is good
+/// some of the time. The file then has the median, and the recording a note. The gate decides
 /// whether that is good enough for the program.
 fn host(options: &Options) -> Result<Host, Failure> {
     if options.no_host {
@@ -205,8 +205,8 @@ fn in_ns(costs: &InTicks, ticks_per_ns: f64) -> Costs {
 /// meets, near or far ones, and from one process to the next it may differ by a factor of five.
 const PROCESSES: usize = 5;
 
-/// Measures the costs of the recording, each in a process of its own: of a pair that is counted, and
-/// of events, by the median of several processes.
+/// Measures the costs of the recording, each in a process of its own: of a pair that is counted,
+/// and of events, by the median of several processes.
 fn costs(library: &Library, per_us: u64) -> InTicks {
     let mut costs = InTicks::default();
     if let Some(records) = measured(library, &[(EVERY, BETWEEN)]) {
