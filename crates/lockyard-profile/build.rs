@@ -1,6 +1,9 @@
 //! Builds the preload library that the command carries: optimised, without the standard library, in
 //! about two seconds. Cargo cannot make a library of one package a file of another on stable, so
 //! this calls the compiler.
+//!
+//! It calls the linker too: the library defines versions of functions, which are in a script of the
+//! linker's. The compiler links libraries with a script of its own, and most linkers take one.
 
 use std::env;
 use std::ffi::OsString;
@@ -19,6 +22,8 @@ fn main() {
     for folder in [&records, &interpose, &preload] {
         println!("cargo::rerun-if-changed={}", folder.join("src").display());
     }
+    let versions = preload.join("versions.map");
+    println!("cargo::rerun-if-changed={}", versions.display());
     println!("cargo::rerun-if-changed=build.rs");
     for name in ["RUSTC", "RUSTC_LINKER"] {
         println!("cargo::rerun-if-env-changed={name}");
@@ -35,15 +40,11 @@ fn main() {
         format!("lockyard_{name}={}", out.join(format!("liblockyard_{name}.rlib")).display())
     };
     let (records, interpose) = (library("records"), library("interpose"));
-    let mut options = vec!["--crate-type", "cdylib", "--crate-name", "lockyard_preload"];
-    options.extend(["-C", "strip=symbols", "-C", "codegen-units=1"]);
+    let mut options = vec!["--crate-type", "staticlib", "--crate-name", "lockyard_preload"];
+    options.extend(["-C", "relocation-model=pic", "-C", "codegen-units=1"]);
     options.extend(["--extern", &records, "--extern", &interpose]);
-    let linker = variable("RUSTC_LINKER");
-    let linker = format!("linker={linker}");
-    if linker != "linker=" {
-        options.extend(["-C", &linker]);
-    }
     compile(&preload, &out, &options);
+    link(&out, &versions);
     println!("cargo::rustc-cfg=has_preload");
 }
 
@@ -60,6 +61,24 @@ fn compile(folder: &Path, out: &Path, options: &[&str]) {
     remap.push(folder.file_name().unwrap_or_default());
     command.arg(remap);
     command.arg("--out-dir").arg(out).arg(folder.join("src").join("lib.rs"));
+    run(command);
+}
+
+/// Links the archive of the library.
+fn link(out: &Path, versions: &Path) {
+    let linker = Some(variable("RUSTC_LINKER")).filter(|linker| !linker.is_empty());
+    let mut command = Command::new(linker.unwrap_or_else(|| "cc".to_owned()));
+    command.args(["-shared", "-s", "-nodefaultlibs", "-o"]);
+    command.arg(out.join("liblockyard_preload.so"));
+    command.arg("-Wl,--whole-archive").arg(out.join("liblockyard_preload.a"));
+    command.args(["-Wl,--no-whole-archive", "-Wl,--gc-sections", "-Wl,-z,relro,-z,now"]);
+    let mut script = OsString::from("-Wl,--version-script=");
+    script.push(versions);
+    command.arg(script).arg("-lc");
+    run(command);
+}
+
+fn run(mut command: Command) {
     match command.output() {
         Ok(output) if output.status.success() => {}
         Ok(output) => {

@@ -8,5 +8,5 @@ mod next;
 mod system_call;
 mod thread_data;
 
-pub use next::find;
+pub use next::{Object, bound, find, object_of};
 pub use system_call::call;

@@ -1,57 +1,128 @@
-//! The functions under the names of the C library: each passes the return address of the call as
-//! one more argument, in a register that is free.
+//! The entries under the C library's names (`functions.rs`). They are assembly: most pass on the
+//! return address of the call as one more argument, in a register that is free; and a reference's
+//! version is an assembler's directive.
 
-use crate::calls;
-use core::arch::naked_asm;
+use crate::calls::{self, wait_begins, wait_ends};
+use crate::functions::functions;
+use crate::{programs, real, unseen};
+use core::arch::global_asm;
 
-macro_rules! with_site {
-    ($($name:ident, $function:ident, $register:literal;)*) => { $(
-        #[doc = concat!("`", stringify!($name), "`, recorded.")]
-        #[unsafe(naked)]
-        #[unsafe(no_mangle)]
-        pub(crate) unsafe extern "C" fn $name() {
-            naked_asm!(
-                concat!("mov ", $register, ", [rsp]"),
-                "jmp {function}",
-                function = sym calls::$function,
-            )
-        }
-    )* };
+/// Defines an entry under its name in each of its versions, given its instructions and operands.
+macro_rules! entry {
+    ($slot:ident, $name:literal, [$($version:literal),*], [$($body:expr),*], $($operands:tt)*) => {
+        global_asm!(
+            concat!(".pushsection .text.lockyard.", stringify!($slot), ",\"ax\",@progbits"),
+            ".p2align 4",
+            concat!(".globl lockyard.", stringify!($slot)),
+            concat!(".type lockyard.", stringify!($slot), ", @function"),
+            $(concat!(".symver lockyard.", stringify!($slot), ", ", $name, $version),)*
+            concat!("lockyard.", stringify!($slot), ":"),
+            ".cfi_startproc",
+            $($body,)*
+            ".cfi_endproc",
+            concat!(".size lockyard.", stringify!($slot), ", . - lockyard.", stringify!($slot)),
+            ".popsection",
+            $($operands)*
+        );
+    };
 }
 
-with_site! {
-    pthread_mutex_lock, mutex_lock, "rsi";
-    pthread_mutex_trylock, mutex_trylock, "rsi";
-    pthread_mutex_timedlock, mutex_timedlock, "rdx";
-    pthread_mutex_clocklock, mutex_clocklock, "rcx";
-    pthread_spin_lock, spin_lock, "rsi";
-    pthread_spin_trylock, spin_trylock, "rsi";
-    pthread_rwlock_rdlock, read_lock, "rsi";
-    pthread_rwlock_tryrdlock, read_trylock, "rsi";
-    pthread_rwlock_timedrdlock, read_timedlock, "rdx";
-    pthread_rwlock_clockrdlock, read_clocklock, "rcx";
-    pthread_rwlock_wrlock, write_lock, "rsi";
-    pthread_rwlock_trywrlock, write_trylock, "rsi";
-    pthread_rwlock_timedwrlock, write_timedlock, "rdx";
-    pthread_rwlock_clockwrlock, write_clocklock, "rcx";
+macro_rules! entries {
+    ($($slot:ident, $name:literal, $versions:tt, $real:expr, $how:tt;)*) => {
+        $(entries!(@ $how, $slot, $name, $versions);)*
+    };
+    // A function that takes the return address of the call too, in a register.
+    (@ (site $register:literal $function:ident), $slot:ident, $name:literal, $versions:tt) => {
+        entry!(
+            $slot, $name, $versions,
+            [concat!("mov ", $register, ", [rsp]"), "jmp {function}"],
+            function = sym calls::$function,
+        );
+    };
+    (@ (plain $function:ident), $slot:ident, $name:literal, $versions:tt) => {
+        entry!($slot, $name, $versions, ["jmp {function}"], function = sym calls::$function,);
+    };
+    (@ (instead $function:ident), $slot:ident, $name:literal, $versions:tt) => {
+        entry!($slot, $name, $versions, ["jmp {function}"], function = sym programs::$function,);
+    };
+    // A wait for a condition: a release of the mutex, and an acquisition, both inside the C
+    // library. A waiting thread may be cancelled, and is then unwound through here. So there is
+    // unwind information, and no frame of Rust is below the C library's.
+    (@ (waits), $slot:ident, $name:literal, $versions:tt) => {
+        entry!(
+            $slot, $name, $versions,
+            [
+                "sub rsp, 56",
+                ".cfi_def_cfa_offset 64",
+                // The arguments: condition, mutex, and up to two of a timeout.
+                "mov [rsp], rdi",
+                "mov [rsp + 8], rsi",
+                "mov [rsp + 16], rdx",
+                "mov [rsp + 24], rcx",
+                "mov rdi, rsi",
+                "call {begins}",
+                "mov [rsp + 32], rax",
+                "mov rdi, [rsp]",
+                "mov rsi, [rsp + 8]",
+                "mov rdx, [rsp + 16]",
+                "mov rcx, [rsp + 24]",
+                "call qword ptr [rip + {real}]",
+                "mov [rsp], eax",
+                "mov rdi, [rsp + 8]",
+                "mov rsi, [rsp + 56]",
+                "mov rdx, [rsp + 32]",
+                "call {ends}",
+                "mov eax, [rsp]",
+                "add rsp, 56",
+                ".cfi_def_cfa_offset 8",
+                "ret"
+            ],
+            begins = sym wait_begins,
+            ends = sym wait_ends,
+            real = sym real::$slot,
+        );
+    };
+    // The call is noted. Then the function itself gets the arguments and the return address, by
+    // which the loader knows who calls.
+    (@ (noted $function:ident), $slot:ident, $name:literal, $versions:tt) => {
+        entry!(
+            $slot, $name, $versions,
+            [
+                // All registers of arguments; rax has the number of those in vector registers.
+                "push rdi", "push rsi", "push rdx", "push rcx", "push r8", "push r9", "push rax",
+                ".cfi_def_cfa_offset 64",
+                "mov rcx, [rsp + 56]",
+                "call {function}",
+                "pop rax", "pop r9", "pop r8", "pop rcx", "pop rdx", "pop rsi", "pop rdi",
+                ".cfi_def_cfa_offset 8",
+                "jmp qword ptr [rip + {real}]"
+            ],
+            function = sym unseen::$function,
+            real = sym real::$slot,
+        );
+    };
+    // The first call is noted; the others cost a load and a branch.
+    (@ (once $mark:ident), $slot:ident, $name:literal, $versions:tt) => {
+        entry!(
+            $slot, $name, $versions,
+            [
+                "cmp dword ptr [rip + {mark}], 0",
+                "je 2f",
+                "jmp qword ptr [rip + {real}]",
+                "2:",
+                "push rdi", "push rsi", "push rdx",
+                ".cfi_def_cfa_offset 32",
+                "lea rdi, [rip + {mark}]",
+                "call {function}",
+                "pop rdx", "pop rsi", "pop rdi",
+                ".cfi_def_cfa_offset 8",
+                "jmp qword ptr [rip + {real}]"
+            ],
+            mark = sym unseen::$mark,
+            function = sym unseen::uses,
+            real = sym real::$slot,
+        );
+    };
 }
 
-macro_rules! plain {
-    ($($name:ident, $function:ident;)*) => { $(
-        #[doc = concat!("`", stringify!($name), "`, recorded.")]
-        #[unsafe(naked)]
-        #[unsafe(no_mangle)]
-        pub(crate) unsafe extern "C" fn $name() {
-            naked_asm!("jmp {function}", function = sym calls::$function)
-        }
-    )* };
-}
-
-plain! {
-    pthread_mutex_unlock, mutex_unlock;
-    pthread_mutex_destroy, mutex_destroy;
-    pthread_spin_unlock, spin_unlock;
-    pthread_spin_destroy, spin_destroy;
-    pthread_rwlock_unlock, read_write_unlock;
-    pthread_rwlock_destroy, read_write_destroy;
-}
+functions!(entries);

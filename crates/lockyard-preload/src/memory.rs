@@ -1,12 +1,17 @@
 //! The file and its mapping: room that is given out once and never returned.
 //!
-//! The whole mapping is reserved at the start, far beyond the end of the file, so that it never
-//! moves. Room on the disk is reserved before it is used: a full disk costs records, not the
-//! program.
+//! The whole mapping is reserved at the start, so that it never moves, and the file has its full
+//! length from then on, without room on the disk. Room is reserved before it is used: a full disk
+//! costs records, not the program.
+//!
+//! To reserve a page, the kernel is asked to write to it, by a call that has an address for its
+//! result. Without room the call fails, where an instruction of the program would end it. So no
+//! descriptor is kept: a program may close any, and give the number to a file of its own, between
+//! any two steps of the recorder. It may also lose its right to open the file again.
 
 use crate::system;
 use core::ptr::null_mut;
-use core::sync::atomic::{AtomicI32, AtomicPtr, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
 use lockyard_records::{Cpu, FULL_DISK, FULL_LIMIT, FULL_MAPPING, Header, MAX_BYTES};
 
 /// A page of its own, which the kernel clears in the child of a fork: its alignment is its size.
@@ -24,8 +29,17 @@ static PAGE: Page = Page { base: AtomicPtr::new(null_mut()) };
 static ROOM: AtomicU64 = AtomicU64::new(0);
 static MAPPED: AtomicPtr<u8> = AtomicPtr::new(null_mut());
 
-/// Descriptor of the file, and its identity: the program may have closed it and opened another.
-static FILE: AtomicI32 = AtomicI32::new(-1);
+/// Length of the file: that of the mapping, or less if the process may not have longer files.
+static LENGTH: AtomicU64 = AtomicU64::new(0);
+
+/// Time in ticks before which the file is not asked for more room: there was none. Each record
+/// without a place would ask again.
+static FULL_UNTIL: AtomicU64 = AtomicU64::new(0);
+
+/// Ticks between two such questions: about a tenth of a second.
+const PAUSE: u64 = 1 << 28;
+
+/// Identity of the file: what is found under its path later may be another one.
 static DEVICE: AtomicU64 = AtomicU64::new(0);
 static INODE: AtomicU64 = AtomicU64::new(0);
 
@@ -38,13 +52,16 @@ static mut PATH: [u8; LONGEST] = [0; LONGEST];
 /// Places of the CPUs; null if they are not known.
 pub(crate) static TOPOLOGY: AtomicPtr<Cpu> = AtomicPtr::new(null_mut());
 
-/// Size of the file at the start.
+/// Size of a page.
+const PAGE_BYTES: u64 = 4096;
+
+/// Room that is reserved at the start.
 const FIRST_BYTES: u64 = 64 << 10;
 
 /// Maximum growth at a time, unless more is needed at once.
 const STEP: u64 = 4 << 20;
 
-/// Number of looks at a thread that makes the file longer, before a record is given up. The call
+/// Number of looks at a thread that reserves room, before a record is given up. The call
 /// takes microseconds.
 const MOST_LOOKS: u32 = 1 << 22;
 
@@ -122,7 +139,6 @@ pub(crate) unsafe fn link(first: *mut u64, next: *mut u64, offset: u64) {
 /// Stops recording. The mapping stays.
 pub(crate) fn forget() {
     PAGE.base.store(null_mut(), Ordering::Relaxed);
-    FILE.store(-1, Ordering::Relaxed);
 }
 
 /// Goes on with the last mapping after [`forget`].
@@ -138,42 +154,46 @@ pub(crate) fn resume() {
 /// This is the child of a fork of a process with a mapping, and has one thread.
 pub(crate) unsafe fn keep_a_copy() {
     let base = MAPPED.load(Ordering::Relaxed);
-    let file = FILE.swap(-1, Ordering::Relaxed);
-    let copied = with_file(file, |file| {
+    if let Some(file) = open_again() {
         // SAFETY: the range is that of the mapping. Pages that are read but not yet written show
         // the parent's later changes, as those of its other threads did.
-        unsafe { system::map_copy(file, base, ROOM.load(Ordering::Relaxed)) }
-    });
-    if copied {
-        // The path is no longer that of a file of this process, which must not grow.
-        INODE.store(0, Ordering::Relaxed);
-        DEVICE.store(u64::MAX, Ordering::Relaxed);
+        if unsafe { system::map_copy(file, base, ROOM.load(Ordering::Relaxed)) } {
+            LENGTH.store(0, Ordering::Relaxed);
+        }
+        system::close(file);
     }
     // Without a copy, what was interrupted is written to the parent's records: better than to
     // nowhere.
     resume();
 }
 
-/// Maps a new file, and reserves its first bytes for the header. Returns false if that fails.
+/// Maps a new file, and reserves its first bytes for the header. Returns false if that fails. The
+/// file may be closed afterwards.
 ///
 /// # Safety
 ///
 /// There is one thread.
 pub(crate) unsafe fn create(file: i32, path: &[u8]) -> bool {
-    if !system::lengthen(file, 0, FIRST_BYTES) {
-        return false;
-    }
     let Some([device, inode]) = system::identity(file) else { return false };
-    // A process may have a limit for its address space.
+    // A process may have a limit for its address space, and one for the size of its files.
     let share = system::address_limit() / SHARE_OF_ROOM;
+    let longest = system::size_limit() & !(PAGE_BYTES - 1);
     let least = MAX_BYTES >> 6;
     for room in [MAX_BYTES, MAX_BYTES >> 3, least] {
-        if room > share && room > least {
+        let length = room.min(longest);
+        if (room > share && room > least) || length < FIRST_BYTES {
             continue;
         }
-        let base = system::map(file, room, true);
+        let base = if system::set_length(file, length) {
+            system::map(file, room, true)
+        } else {
+            null_mut()
+        };
         if base.is_null() {
             continue;
+        }
+        if !reserve(base, 0, FIRST_BYTES) {
+            break;
         }
         let header: *mut Header = base.cast();
         // SAFETY: the file is new, so its beginning is this thread's alone, and is all zeros, which
@@ -189,13 +209,32 @@ pub(crate) unsafe fn create(file: i32, path: &[u8]) -> bool {
         }
         DEVICE.store(device, Ordering::Relaxed);
         INODE.store(inode, Ordering::Relaxed);
-        FILE.store(file, Ordering::Relaxed);
+        LENGTH.store(length, Ordering::Relaxed);
+        FULL_UNTIL.store(0, Ordering::Relaxed);
         ROOM.store(room, Ordering::Relaxed);
         MAPPED.store(base, Ordering::Relaxed);
         PAGE.base.store(base, Ordering::Relaxed);
         return true;
     }
+    // Not a page of it can be used.
+    system::set_length(file, 0);
     false
+}
+
+/// Reserves room in the file for a part of its mapping, whose bytes become zeros. Returns false if
+/// there is none.
+fn reserve(base: *mut u8, from: u64, to: u64) -> bool {
+    let mut at = from;
+    while at < to {
+        let page = base.wrapping_add(at as usize);
+        if !system::write_by_kernel(page.cast()) {
+            return false;
+        }
+        // SAFETY: the page is there, is aligned, and is not given out yet.
+        unsafe { page.cast::<u64>().write_volatile(0) };
+        at += PAGE_BYTES;
+    }
+    true
 }
 
 /// Returns new memory, all zeros, or null if there is none. `align` is at most 64.
@@ -216,8 +255,9 @@ pub(crate) unsafe fn allocate(bytes: usize, align: usize) -> *mut u8 {
         let to = from + bytes as u64;
         // Acquire: pairs with the release in `grow`, after which the room is there.
         if to > size.load(Ordering::Acquire) {
+            let full_until = FULL_UNTIL.load(Ordering::Relaxed);
             // SAFETY: the caller's.
-            if !unsafe { grow(to) } {
+            if (full_until != 0 && system::ticks() < full_until) || !unsafe { grow(to) } {
                 return null_mut();
             }
             continue;
@@ -229,7 +269,7 @@ pub(crate) unsafe fn allocate(bytes: usize, align: usize) -> *mut u8 {
     }
 }
 
-/// Makes the file longer. Returns false if that is impossible.
+/// Reserves more room. Returns false if there is none.
 ///
 /// # Safety
 ///
@@ -243,7 +283,7 @@ unsafe fn grow(least: u64) -> bool {
             AtomicU64::from_ptr(&raw mut (*header).size),
         )
     };
-    // Acquire and release: one thread at a time makes the file longer. The others spin, as they
+    // Acquire and release: one thread at a time reserves room. The others spin, as they
     // cannot sleep without the C library. A thread may have ended within the call: then the records
     // of all others are lost, and none spins again.
     let mut looks = 0;
@@ -260,14 +300,17 @@ unsafe fn grow(least: u64) -> bool {
     if !done {
         // By a quarter, so that little stays unused.
         let step = (now / 4).clamp(FIRST_BYTES, STEP);
-        let to = least.max(now + step).next_multiple_of(4096).min(ROOM.load(Ordering::Relaxed));
+        let room = ROOM.load(Ordering::Relaxed);
+        let to = least.max(now + step).next_multiple_of(PAGE_BYTES).min(room);
+        let longest = LENGTH.load(Ordering::Relaxed).min(system::size_limit());
         let full = match () {
             () if to < least => FULL_MAPPING,
-            () if to > system::size_limit() => FULL_LIMIT,
-            () if !lengthen(now, to) => FULL_DISK,
+            () if to > longest => FULL_LIMIT,
+            () if !reserve(base(), now, to) => FULL_DISK,
             () => 0,
         };
         done = full == 0;
+        FULL_UNTIL.store(if done { 0 } else { system::ticks() + PAUSE }, Ordering::Relaxed);
         if done {
             // Release: pairs with the acquire in `allocate`.
             size.store(to, Ordering::Release);
@@ -282,29 +325,16 @@ unsafe fn grow(least: u64) -> bool {
     done
 }
 
-/// Makes the file longer.
-fn lengthen(from: u64, to: u64) -> bool {
-    with_file(FILE.load(Ordering::Relaxed), |file| system::lengthen(file, from, to))
-}
-
-/// Returns the result of `act` for the file, whose descriptor was `file`. A program may have closed
-/// it, as daemons do: then it is opened again, if the program still may. False if it may not.
-fn with_file(file: i32, act: impl FnOnce(i32) -> bool) -> bool {
-    if is_ours(file) {
-        return act(file);
-    }
+/// Opens the file again, if it is still there and this process may.
+fn open_again() -> Option<i32> {
     // SAFETY: the path is not changed while there are threads.
     let path = unsafe { PATH };
     let length = path.iter().position(|&byte| byte == 0).unwrap_or(0);
-    let again = path.get(..=length).and_then(|path| system::open(path, system::READ_WRITE));
-    let Some(again) = again else { return false };
-    let done = is_ours(again) && act(again);
-    system::close(again);
-    done
-}
-
-/// Returns true if a descriptor is that of the file.
-fn is_ours(file: i32) -> bool {
+    let file = system::open(path.get(..=length)?, system::READ_WRITE)?;
     let identity = [DEVICE.load(Ordering::Relaxed), INODE.load(Ordering::Relaxed)];
-    system::identity(file) == Some(identity)
+    if system::identity(file) == Some(identity) {
+        return Some(file);
+    }
+    system::close(file);
+    None
 }

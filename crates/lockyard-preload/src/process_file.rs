@@ -62,7 +62,7 @@ impl Path {
         self.bytes[self.length] = 0;
     }
 
-    fn push_number(&mut self, number: u32) {
+    pub(crate) fn push_number(&mut self, number: u32) {
         let mut digits = [0u8; 10];
         let mut at = digits.len();
         let mut rest = number;
@@ -112,10 +112,10 @@ pub(crate) unsafe fn create(folder: i32, forked: bool) {
         let mut path = Path::folder();
         path.push(b"/");
         path.push(name.text());
-        let file = system::move_up(file);
         // SAFETY: there is one thread.
-        if !unsafe { memory::create(file, path.ended()) } {
-            system::close(file);
+        let is_mapped = unsafe { memory::create(file, path.ended()) };
+        system::close(file);
+        if !is_mapped {
             return;
         }
         // SAFETY: there is a mapping, and one thread.
@@ -128,6 +128,7 @@ unsafe fn describe(process: u32, forked: bool) {
     // SAFETY: there is a mapping, and one thread.
     unsafe {
         let header = header();
+        crate::unseen::forget();
         (*header).version = VERSION;
         (*header).pid = process;
         (*header).parent = system::parent();

@@ -1,10 +1,12 @@
-//! The C library's functions, found on first use.
+//! The real functions (`functions.rs`), found on first use: those that a program would call without
+//! the recorder.
 
+use crate::functions::functions;
 use crate::local::local;
-use core::ffi::{CStr, c_int, c_void};
+use core::ffi::{c_int, c_void};
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use lockyard_interpose::find;
+use lockyard_interpose::{bound, find, object_of};
 
 /// Address of a function; null before the first call of any.
 pub(crate) type Slot = AtomicPtr<c_void>;
@@ -13,9 +15,10 @@ pub(crate) type Slot = AtomicPtr<c_void>;
 pub(crate) type One = unsafe extern "C" fn(usize) -> c_int;
 pub(crate) type Two = unsafe extern "C" fn(usize, usize) -> c_int;
 pub(crate) type Three = unsafe extern "C" fn(usize, usize, usize) -> c_int;
+pub(crate) type Six = unsafe extern "C" fn(usize, usize, usize, usize, usize, usize) -> c_int;
 
-macro_rules! functions {
-    ($($slot:ident, $name:literal, $version:expr;)*) => {
+macro_rules! slots {
+    ($($slot:ident, $name:literal, $versions:tt, $real:expr, $how:tt;)*) => {
         $(
             #[doc = concat!("Address of `", $name, "`.")]
             pub(crate) static $slot: Slot = AtomicPtr::new(null_mut());
@@ -23,39 +26,43 @@ macro_rules! functions {
 
         /// Finds all functions.
         fn find_all() {
-            $($slot.store(find($name, $version), Ordering::Relaxed);)*
+            $(
+                let found = find($name, Some($real));
+                let found = if found.is_null() { absent as *mut c_void } else { found };
+                $slot.store(found, Ordering::Relaxed);
+            )*
+        }
+
+        /// Returns the place of a lock function of POSIX threads.
+        pub(crate) fn lock_function(name: &[u8]) -> Option<&'static Slot> {
+            $(
+                if $name.as_bytes() == name {
+                    return Some(&$slot);
+                }
+            )*
+            None
+        }
+
+        /// Hands each function that a library defines before the recorder to `each`, with what a
+        /// reference to it finds.
+        pub(crate) fn bound_elsewhere(own: usize, mut each: impl FnMut(&str, *mut c_void)) {
+            $(
+                let found = bound($name);
+                let is_ours = object_of(found.addr()).is_none_or(|object| object.base.addr() == own);
+                if !is_ours && !found.is_null() {
+                    each($name, found);
+                }
+            )*
         }
     };
 }
 
-/// Version of the functions for conditions that have their present layout: the unversioned look-up
-/// might find those of 2002.
-const PRESENT: Option<&CStr> = Some(c"GLIBC_2.3.2");
+functions!(slots);
 
-functions! {
-    MUTEX_LOCK, "pthread_mutex_lock", None;
-    MUTEX_TRYLOCK, "pthread_mutex_trylock", None;
-    MUTEX_TIMEDLOCK, "pthread_mutex_timedlock", None;
-    MUTEX_CLOCKLOCK, "pthread_mutex_clocklock", None;
-    MUTEX_UNLOCK, "pthread_mutex_unlock", None;
-    MUTEX_DESTROY, "pthread_mutex_destroy", None;
-    SPIN_LOCK, "pthread_spin_lock", None;
-    SPIN_TRYLOCK, "pthread_spin_trylock", None;
-    SPIN_UNLOCK, "pthread_spin_unlock", None;
-    SPIN_DESTROY, "pthread_spin_destroy", None;
-    READ_LOCK, "pthread_rwlock_rdlock", None;
-    READ_TRYLOCK, "pthread_rwlock_tryrdlock", None;
-    READ_TIMEDLOCK, "pthread_rwlock_timedrdlock", None;
-    READ_CLOCKLOCK, "pthread_rwlock_clockrdlock", None;
-    WRITE_LOCK, "pthread_rwlock_wrlock", None;
-    WRITE_TRYLOCK, "pthread_rwlock_trywrlock", None;
-    WRITE_TIMEDLOCK, "pthread_rwlock_timedwrlock", None;
-    WRITE_CLOCKLOCK, "pthread_rwlock_clockwrlock", None;
-    READ_WRITE_UNLOCK, "pthread_rwlock_unlock", None;
-    READ_WRITE_DESTROY, "pthread_rwlock_destroy", None;
-    CONDITION_WAIT, "pthread_cond_wait", PRESENT;
-    CONDITION_TIMEDWAIT, "pthread_cond_timedwait", PRESENT;
-    CONDITION_CLOCKWAIT, "pthread_cond_clockwait", None;
+/// Stands for a function that is nowhere. A program that has a reference to it would not start.
+unsafe extern "C" fn absent() -> c_int {
+    const NOT_IMPLEMENTED: c_int = 38;
+    NOT_IMPLEMENTED
 }
 
 /// The thread that finds the functions, by the address of its data; 0 before, [`FOUND`] after.
@@ -132,4 +139,10 @@ pub(crate) fn two(slot: &'static Slot) -> Two {
 pub(crate) fn three(slot: &'static Slot) -> Three {
     // SAFETY: the callers name functions of three arguments.
     unsafe { core::mem::transmute::<*mut c_void, Three>(address(slot)) }
+}
+
+/// Returns a function of six arguments.
+pub(crate) fn six(slot: &'static Slot) -> Six {
+    // SAFETY: the callers name functions of six arguments.
+    unsafe { core::mem::transmute::<*mut c_void, Six>(address(slot)) }
 }

@@ -2,7 +2,7 @@
 
 use crate::memory::{self, TOPOLOGY, base};
 use crate::process_file::{self, Path};
-use crate::{burst, cost, local, real, sample, system, thread};
+use crate::{burst, cost, local, real, sample, system, thread, unseen};
 use core::ffi::{CStr, c_char, c_int};
 use core::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use lockyard_records::{CPUS, Cpu, DIRECTORY, EVENTS, EVERY, MEASURE_COST, TOPOLOGY as PLACES};
@@ -50,6 +50,7 @@ unsafe extern "C" fn start() {
     memory::clear_in_children();
     IS_RECORDED.store(true, Ordering::Relaxed);
     thread::install();
+    unseen::look_before();
     // SAFETY: the function is one of this library, which is never unloaded.
     unsafe { pthread_atfork(None, None, Some(forked)) };
     if variable(MEASURE_COST).is_some() {

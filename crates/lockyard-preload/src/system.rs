@@ -4,15 +4,15 @@ use core::arch::x86_64::{__cpuid, __rdtscp, _mm_lfence, _rdtsc};
 use core::sync::atomic::{AtomicBool, Ordering};
 use lockyard_interpose::call;
 
-const WRITE_AT: usize = 18;
 const READ: usize = 0;
 const CLOSE: usize = 3;
 const FSTAT: usize = 5;
 const MMAP: usize = 9;
+const SIGNAL_MASK: usize = 14;
 const MADVISE: usize = 28;
 const GETPID: usize = 39;
 const EXIT_GROUP: usize = 231;
-const FCNTL: usize = 72;
+const SET_LENGTH: usize = 77;
 const READLINK: usize = 89;
 const GETRUSAGE: usize = 98;
 const GETEUID: usize = 107;
@@ -20,7 +20,6 @@ const GETPPID: usize = 110;
 const GETTID: usize = 186;
 const CLOCK_GETTIME: usize = 228;
 const OPENAT: usize = 257;
-const FALLOCATE: usize = 285;
 const PRLIMIT: usize = 302;
 const GETCPU: usize = 309;
 
@@ -70,20 +69,6 @@ pub(crate) fn close(file: i32) {
     let _ = unsafe { call(CLOSE, [file as usize, 0, 0, 0, 0, 0]) };
 }
 
-/// Moves a descriptor to a number that programs do not use, if there is one.
-pub(crate) fn move_up(file: i32) -> i32 {
-    const DUPLICATE: usize = 1030;
-    for least in [900, 200, 50] {
-        // SAFETY: the call makes a new descriptor, and changes nothing else.
-        let moved = unsafe { call(FCNTL, [file as usize, DUPLICATE, least, 0, 0, 0]) };
-        if moved >= 0 {
-            close(file);
-            return moved as i32;
-        }
-    }
-    file
-}
-
 /// Returns device and inode of an open file.
 pub(crate) fn identity(file: i32) -> Option<[u64; 2]> {
     status(file).map(|found| [found[0], found[1]])
@@ -105,36 +90,20 @@ pub(crate) fn read(file: i32, into: &mut [u8]) -> usize {
     usize::try_from(count).unwrap_or(0)
 }
 
-/// Makes a file longer, with all its room on the disk. Returns false if there is none.
-pub(crate) fn lengthen(file: i32, from: u64, to: u64) -> bool {
-    if to > size_limit() {
-        return false;
-    }
-    let arguments = [file as usize, 0, from as usize, (to - from) as usize, 0, 0];
+/// Gives a file a length. Returns false if it cannot have it.
+pub(crate) fn set_length(file: i32, length: u64) -> bool {
     // SAFETY: the call changes the file only.
-    match unsafe { call(FALLOCATE, arguments) } {
-        0 => true,
-        // The file system cannot reserve room (EOPNOTSUPP, ENOSYS): fill it. In memory, a signal
-        // ends the call and undoes it (EINTR); filling goes on after one.
-        -95 | -38 | -4 => fill(file, from, to),
-        _ => false,
-    }
+    unsafe { call(SET_LENGTH, [file as usize, length as usize, 0, 0, 0, 0]) == 0 }
 }
 
-fn fill(file: i32, from: u64, to: u64) -> bool {
-    static ZEROS: [u8; 4096] = [0; 4096];
-    let mut at = from;
-    while at < to {
-        let count = (to - at).min(ZEROS.len() as u64) as usize;
-        let arguments = [file as usize, ZEROS.as_ptr().addr(), count, at as usize, 0, 0];
-        // SAFETY: the bytes are a static.
-        let done = unsafe { call(WRITE_AT, arguments) };
-        if done <= 0 {
-            return false;
-        }
-        at += done as u64;
-    }
-    true
+/// Lets the kernel write a number. Returns false if the page cannot be there: a write by the
+/// program would then be a signal that ends it.
+pub(crate) fn write_by_kernel(to: *mut u64) -> bool {
+    const BLOCK: usize = 0;
+    const BYTES: usize = size_of::<u64>();
+    // The mask of blocked signals, which no set of signals changes. Hardly a filter forbids it.
+    // SAFETY: the call writes to the caller's word only, or fails.
+    unsafe { call(SIGNAL_MASK, [BLOCK, 0, to.expose_provenance(), BYTES, 0, 0]) == 0 }
 }
 
 /// Returns the process's limit for the size of a file. A longer file would end the process.

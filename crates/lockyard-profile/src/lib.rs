@@ -9,7 +9,7 @@
 //! | [`program`] | programs that cannot be profiled, found before they run |
 //! | [`cpus`] | where each CPU is, for the library |
 //! | [`clock`] | length of a tick |
-//! | [`records`] | a file of records |
+//! | [`records`], [`notes`] | a file of records |
 //! | [`modules`], [`symbols`] | files that a process had mapped, and names of addresses in them |
 //! | [`process`] | what is known of each lock of a process |
 //! | [`order`] | locks that are taken in contradicting orders |
@@ -19,6 +19,7 @@
 pub mod clock;
 pub mod cpus;
 pub mod modules;
+pub mod notes;
 pub mod order;
 pub mod preload;
 pub mod process;

@@ -38,6 +38,8 @@ pub struct Profile {
     pub cost_ns: Option<[f64; 2]>,
     /// Processes that took a lock, that with the most acquisitions first.
     pub processes: Vec<Process>,
+    /// True if no sign was found of locks that went past the recorder.
+    pub saw_all: bool,
     /// Notes on what spoils the figures, or is left out.
     pub warnings: Vec<String>,
 }
@@ -92,6 +94,7 @@ impl Profile {
                 "share_of_cpu_time": self.overhead().map(|[least, _]| least),
                 "far_share_of_cpu_time": self.overhead().map(|[_, most]| most),
                 "lost": self.lost(),
+                "saw_all": self.saw_all,
             },
             "processes": self.processes.iter().map(|of| self.process(of)).collect::<Vec<_>>(),
             "warnings": self.warnings,

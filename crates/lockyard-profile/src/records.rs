@@ -1,6 +1,7 @@
 //! A file of records, as the preload library left it. Each offset is checked: a program that writes
 //! where it must not may have hit the file.
 
+use crate::notes::{self, Noted};
 use crate::times::{Holds, Times};
 use lockyard_records::histogram::BUCKETS;
 use lockyard_records::{
@@ -90,6 +91,8 @@ pub struct Records {
     pub maps: Vec<String>,
     /// Runs of events of all threads, the latest first.
     pub windows: Vec<Window>,
+    /// What the recorder noticed beside locks, in order.
+    pub notes: Vec<Noted>,
 }
 
 /// Bytes of a file.
@@ -241,6 +244,7 @@ impl Records {
             locks: bytes.locks(&header),
             maps: bytes.maps(&header),
             windows: bytes.windows(&header),
+            notes: notes::read(bytes.0, &header),
         };
         let mut offset = header.threads;
         // In a damaged file, threads may be in a circle, or share their tables.

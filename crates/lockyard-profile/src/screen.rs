@@ -72,8 +72,9 @@ pub fn text(profile: &Profile, layout: Layout) -> String {
     text.push('\n');
     if profile.every > 1 && !profile.processes.is_empty() {
         let line = format!(
-            "Counts and waits are of all acquisitions; holds and runs of a sample, 1 in {} \
+            "Counts and waits are of all acquisitions{}; holds and runs of a sample, 1 in {} \
              (--every).",
+            if profile.saw_all { "" } else { " that the recorder saw" },
             grouped(profile.every)
         );
         push(&mut text, "", &line, layout.width);

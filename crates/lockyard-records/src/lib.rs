@@ -15,7 +15,8 @@
 //!   │                     └── held        (locks that the thread holds now)
 //!   ├── heads ─────────> [u32; HEADS] ──> Lock ── children ──> Lock ...
 //!   ├── windows ───────> Window ── next ──> Window ...    (runs of events, if asked for)
-//!   └── maps ──────────> Text ── next ──> Text ...        (copies of /proc/self/maps)
+//!   ├── maps ──────────> Text ── next ──> Text ...        (copies of /proc/self/maps)
+//!   └── notes ─────────> Note ── next ──> Note ...        (what goes past the recorder)
 //! ```
 //!
 //! A [`Slot`], an [`Entry`] or a [`Pair`] is written by its thread only. A [`Lock`] is written by
@@ -32,7 +33,7 @@ pub mod histogram;
 pub const MAGIC: u64 = u64::from_le_bytes(*b"lockyard");
 
 /// Version of the layout.
-pub const VERSION: u32 = 4;
+pub const VERSION: u32 = 5;
 
 /// Environment variable with the directory for the files. Without it nothing is recorded.
 pub const DIRECTORY: &str = "LOCKYARD_RECORDS";
@@ -151,6 +152,10 @@ pub struct Header {
     pub windows: u64,
     /// Number of [`Window`]s that had no room.
     pub lost_windows: u64,
+    /// Offset of the latest [`Note`].
+    pub notes: u64,
+    /// Number of notes. Those beyond [`MOST_NOTES`] are not there.
+    pub note_count: u64,
     /// Name of the program's file, ended by a zero.
     pub program: [u8; 512],
 }
@@ -472,6 +477,50 @@ pub struct Text {
     pub next: u64,
     /// Number of bytes, which follow.
     pub bytes: u64,
+}
+
+/// Something that the recorder noticed beside locks. A text of two parts follows, each ended by a
+/// zero.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub struct Note {
+    /// Offset of the note before.
+    pub next: u64,
+    /// Time in ticks.
+    pub ticks: u64,
+    /// Kind, of [`note`].
+    pub kind: u32,
+    /// Process. That of a program which is executed may be a child of the file's process.
+    pub pid: u32,
+    /// [`note::FAILED`] and [`note::CLEARED`], or 0.
+    pub state: u32,
+    /// Number of bytes of the text.
+    pub bytes: u32,
+}
+
+/// Maximum number of notes in a file.
+pub const MOST_NOTES: u64 = 4096;
+
+/// Kinds and states of a [`Note`].
+pub mod note {
+    /// A library was opened with `RTLD_DEEPBIND`. The text is its name.
+    pub const DEEP: u32 = 1;
+    /// A library was opened in a namespace of its own. The text is its name.
+    pub const NAMESPACE: u32 = 2;
+    /// A lock function was found behind the recorder: its name, and the path of who asked.
+    pub const SEARCHED: u32 = 3;
+    /// A lock function is defined before the recorder: its name, and the path of who defines it.
+    pub const BEFORE: u32 = 4;
+    /// A program was executed. The text is its path.
+    pub const EXECUTED: u32 = 5;
+    /// A semaphore was waited for.
+    pub const SEMAPHORES: u32 = 6;
+    /// A mutex of standard C was acquired.
+    pub const STANDARD: u32 = 7;
+    /// State of a program that could not be executed.
+    pub const FAILED: u32 = 1;
+    /// State of a program whose environment does not name the recorder.
+    pub const CLEARED: u32 = 2;
 }
 
 /// Returns the place of an address among [`HEADS`].

@@ -6,6 +6,8 @@ mod directories;
 #[cfg(target_os = "linux")]
 mod events;
 #[cfg(target_os = "linux")]
+mod noticed;
+#[cfg(target_os = "linux")]
 mod preloaded;
 #[cfg(target_os = "linux")]
 mod program;

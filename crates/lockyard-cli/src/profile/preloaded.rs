@@ -10,7 +10,8 @@ use lockyard_profile::{preload, program as check};
 use lockyard_records::{DIRECTORY, EXTENSION, FULL_DISK, FULL_LIMIT, MAX_BYTES, MEASURE_COST};
 use lockyard_support::printable;
 use std::ffi::{OsStr, OsString};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
@@ -116,7 +117,7 @@ pub(super) fn files(directory: &Path) -> Files {
         if !path.to_string_lossy().ends_with(EXTENSION) {
             continue;
         }
-        let records = match std::fs::read(&path) {
+        let records = match used(&path) {
             Ok(bytes) => Records::read(&bytes),
             Err(error) => Err(format!("{} cannot be read: {error}", path.display())),
         };
@@ -127,6 +128,16 @@ pub(super) fn files(directory: &Path) -> Files {
         }
     }
     files
+}
+
+/// Reads the part of a file that is used: room is reserved from the beginning on, and the rest of
+/// the file's length has none.
+fn used(path: &Path) -> std::io::Result<Vec<u8>> {
+    let file = std::fs::File::open(path)?;
+    let about = file.metadata()?;
+    let mut bytes = Vec::new();
+    file.take(about.len().min(about.blocks() * 512)).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// Returns the line that says why records have no room.

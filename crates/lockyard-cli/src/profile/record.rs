@@ -2,6 +2,7 @@
 
 use super::directories::{self, Library};
 use super::events;
+use super::noticed::{self, Noticed};
 use super::preloaded::{self, Files, Ran, check_program, code, end, files, full_line, measured};
 use super::sleeps::sleeps;
 use crate::arguments::Record as Options;
@@ -41,11 +42,14 @@ pub(crate) fn record(options: &Options) -> Result<ExitCode, Failure> {
     let variables = [(EVERY, BETWEEN), (EVENTS, per_us)];
     let Ran { ended, seconds, ticks_per_ns, .. } =
         preloaded::run("record", &options.command, &library, &directory, &variables)?;
+    let running = noticed::running(directory.path());
     let Files { found, wrong, begun } = files(directory.path());
     if let Some(wrong) = wrong.first() {
         return Err(failed(wrong.clone()));
     }
-    let records = busiest(found).ok_or_else(|| failed(nothing(begun).to_owned()))?;
+    let noticed = Noticed::of(&found, &running);
+    let loaded = !found.is_empty();
+    let records = busiest(found).ok_or_else(|| failed(nothing(begun, loaded, &noticed)))?;
     let shown = options.command.iter().map(|word| word.to_string_lossy().into_owned());
     let mut about = About {
         writer: WRITER.to_owned(),
@@ -64,6 +68,7 @@ pub(crate) fn record(options: &Options) -> Result<ExitCode, Failure> {
     if records.header.full != 0 {
         about.notes.push(full_line(records.header.full, directory.path()));
     }
+    about.notes.extend(noticed.missing);
     if !clock::is_steady() {
         let note = "the processor's time-stamp counter is not steady here, so times may be wrong";
         about.notes.push(note.to_owned());
@@ -85,14 +90,16 @@ fn busiest(found: Vec<Records>) -> Option<Records> {
 }
 
 /// Returns the reason for which nothing was recorded.
-fn nothing(begun: usize) -> &'static str {
-    match begun {
-        0 => {
-            "the program took no lock of POSIX threads, or did not load the preload library \
-             (another C library, or a cleared environment)"
-        }
-        _ => "a process had no room for its records, or ended at once",
+fn nothing(begun: usize, loaded: bool, noticed: &Noticed) -> String {
+    if begun > 0 {
+        return "a process had no room for its records, or ended at once".to_owned();
     }
+    if !loaded {
+        return "no process loaded the preload library: the program runs on another C library than \
+                glibc 2.34 or later, or has rights that its caller has not (file capabilities)"
+            .to_owned();
+    }
+    format!("no lock was recorded: {}", noticed.of_none().join("; "))
 }
 
 /// Returns a number of things, in the plural unless it is one.

@@ -1,6 +1,7 @@
 //! A run of a program with the preload library.
 
 use super::directories::{self, Library, Private};
+use super::noticed::{self, Noticed};
 use super::preloaded::{self, Files, Ran, check_program, code, end, files, full_line, measured};
 use crate::arguments::{Profile as Options, ProfileFormat};
 use crate::errors::{Failure, first};
@@ -51,6 +52,7 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
         every: options.every,
         cost_ns: cost.map(|costs| costs.map(|ticks| ticks / ticks_per_ns)),
         processes: Vec::new(),
+        saw_all: true,
         warnings: Vec::new(),
     };
     read(&mut profile, &records);
@@ -68,7 +70,9 @@ fn cost(library: &Library, every: u64) -> Option<[f64; 2]> {
 
 /// Adds what the processes recorded.
 fn read(profile: &mut Profile, directory: &Private) {
+    let running = noticed::running(directory.path());
     let Files { found, wrong, begun } = files(directory.path());
+    profile.saw_all = wrong.is_empty();
     profile.warnings.extend(wrong);
     if begun > 0 {
         let folder = directory.path().parent().unwrap_or(directory.path()).display().to_string();
@@ -79,8 +83,8 @@ fn read(profile: &mut Profile, directory: &Private) {
         ));
     } else if found.is_empty() {
         profile.warnings.push(
-            "no process loaded the preload library: the program cleared its environment, or \
-             runs on another C library than glibc 2.34 or later"
+            "no process loaded the preload library: the program runs on another C library than \
+             glibc 2.34 or later, or has rights that its caller has not (file capabilities)"
                 .to_owned(),
         );
     }
@@ -96,19 +100,18 @@ fn read(profile: &mut Profile, directory: &Private) {
     if let Some(full) = full {
         profile.warnings.push(full_line(full, directory.path()));
     }
+    let noticed = Noticed::of(&found, &running);
+    profile.saw_all &= noticed.saw_all();
     if profile.processes.is_empty() && begun == 0 {
-        profile.warnings.push(
-            "the program took no lock of POSIX threads. Locks of Rust, Go and others are compiled \
-             into a program (lockyard-recorded records them)"
-                .to_owned(),
-        );
+        profile.warnings.extend(noticed.of_none());
+    } else {
+        profile.warnings.extend(noticed.missing);
     }
     if !clock::is_steady() {
-        profile.warnings.push(
-            "the processor's time-stamp counter is not steady here, so times may be wrong; counts \
-             are exact"
-                .to_owned(),
-        );
+        let counts = if profile.saw_all { "; counts are exact" } else { "" };
+        profile.warnings.push(format!(
+            "the processor's time-stamp counter is not steady here, so times may be wrong{counts}"
+        ));
     }
 }
 

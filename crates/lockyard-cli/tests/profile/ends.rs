@@ -159,8 +159,8 @@ fn few_locks_need_little_room_in_memory() {
     let Some(program) = locks() else { return };
     // While the program runs: the bytes of its records.
     let script = format!(
-        "{} wait & while ! du -b $LOCKYARD_RECORDS/$!-0.records 2> /dev/null; do :; done; \
-         sleep 0.3; du -b $LOCKYARD_RECORDS/$!-0.records; kill $!",
+        "{} wait & while ! du -B1 $LOCKYARD_RECORDS/$!-0.records 2> /dev/null; do :; done; \
+         sleep 0.3; du -B1 $LOCKYARD_RECORDS/$!-0.records; kill $!",
         program.display()
     );
     let output = profile(&[], Path::new("/bin/sh"), &["-c", &script]).output().expect("it runs");
