@@ -2,7 +2,8 @@
 
 use super::directories::{self, Library};
 use super::events;
-use super::preloaded::{self, Files, Ran, check_program, code, end, files, full_line, measured};
+use super::files::{Files, files};
+use super::preloaded::{self, Ran, check_program, code, end, full_line, measured};
 use super::sleeps::sleeps;
 use crate::arguments::Record as Options;
 use crate::errors::{Failure, complain};
@@ -41,11 +42,16 @@ pub(crate) fn record(options: &Options) -> Result<ExitCode, Failure> {
     let variables = [(EVERY, BETWEEN), (EVENTS, per_us)];
     let Ran { ended, seconds, ticks_per_ns, .. } =
         preloaded::run("record", &options.command, &library, &directory, &variables)?;
-    let Files { found, wrong, begun } = files(directory.path());
-    if let Some(wrong) = wrong.first() {
-        return Err(failed(wrong.clone()));
-    }
-    let records = busiest(found).ok_or_else(|| failed(nothing(begun).to_owned()))?;
+    let Files { found, wrong, begun } = files(&directory);
+    let Some(records) = busiest(found) else {
+        let why = wrong.first().map_or(nothing(begun), String::as_str);
+        if ended.status.success() {
+            return Err(failed(why.to_owned()));
+        }
+        // The program's end matters more than that nothing was recorded.
+        complain(&format!("lockyard: record: {why}; the program's end: {}", end(ended.status)));
+        return Ok(ExitCode::from(code(ended.status)));
+    };
     let shown = options.command.iter().map(|word| word.to_string_lossy().into_owned());
     let mut about = About {
         writer: WRITER.to_owned(),
@@ -61,6 +67,7 @@ pub(crate) fn record(options: &Options) -> Result<ExitCode, Failure> {
     if !ended.status.success() {
         about.notes.push(format!("the program ended with {}", end(ended.status)));
     }
+    about.notes.extend(wrong);
     if records.header.full != 0 {
         about.notes.push(full_line(records.header.full, directory.path()));
     }
