@@ -48,7 +48,8 @@ impl From<lockyard_predict::failure::Failure> for Failure {
     }
 }
 
-/// Writes a line to standard error, and ignores a failure to do so.
+/// Writes a line to standard error, and ignores a failure to do so. Names in it may come from
+/// outside: the terminal obeys none of their characters.
 pub(crate) fn complain(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
+    let _ = writeln!(std::io::stderr(), "{}", lockyard_support::escaped_lines(line));
 }

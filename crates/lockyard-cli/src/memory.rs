@@ -28,6 +28,8 @@ fn or_end(memory: *mut u8, bytes: usize) -> *mut u8 {
              objects, or --jobs 1, or allow the process more memory"
         ));
         temporary::try_remove_all();
+        #[cfg(target_os = "linux")]
+        crate::profile::try_remove_all();
         exit(1);
     }
     memory

@@ -6,6 +6,7 @@ use crate::screen::screen;
 use crate::signals;
 use crate::temporary::Temporary;
 use lockyard_results::render::{Document, Extent, Format, render_on};
+use lockyard_support::{escaped_lines, shown};
 use std::io::{ErrorKind, Write};
 use std::path::{Path, PathBuf};
 
@@ -20,6 +21,7 @@ pub(crate) fn environment<N: Into<String>>(
 
 /// Writes `text` to standard output. It is not an error if the reader closes the pipe.
 pub(crate) fn write(text: &str) -> Result<(), Failure> {
+    let text = plain(text);
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {
@@ -27,6 +29,32 @@ pub(crate) fn write(text: &str) -> Result<(), Failure> {
         }
         _ => Ok(()),
     }
+}
+
+/// Returns a text in which the terminal obeys nothing but line ends, tabs, and the colours of this
+/// command. Names are escaped where they are put into a text; this is for those that were forgotten.
+fn plain(text: &str) -> String {
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['\t', '\u{1b}']) {
+        let (before, after) = rest.split_at(at);
+        shown.push_str(&escaped_lines(before));
+        let end = match after.strip_prefix("\u{1b}[") {
+            Some(colour) => colour
+                .find(|letter: char| !letter.is_ascii_digit() && letter != ';')
+                .filter(|end| colour[*end..].starts_with('m') && screen().colour)
+                .map(|end| "\u{1b}[".len() + end + 1),
+            None => after.starts_with('\t').then_some(1),
+        };
+        let (kept, others) = after.split_at(end.unwrap_or(1));
+        match end {
+            Some(_) => shown.push_str(kept),
+            None => shown.push_str(&escaped_lines(kept)),
+        }
+        rest = others;
+    }
+    shown.push_str(&escaped_lines(rest));
+    shown
 }
 
 /// Prints a document, laid out for the screen.
@@ -118,10 +146,7 @@ pub(crate) fn write_files(directory: &Path, files: &[(String, String)]) -> Resul
 pub(crate) fn try_file(directory: &Path, name: &str) -> Result<(), Failure> {
     let (path, partial) = (directory.join(name), partial(directory, name));
     if path.is_dir() {
-        return Err(Failure::Run(format!(
-            "{} cannot be written: it is a directory",
-            path.display()
-        )));
+        return Err(Failure::Run(format!("{} cannot be written: it is a directory", shown(&path))));
     }
     Temporary::create(&partial, false).map(drop).map_err(|error| unwritable(&path, &error))
 }
@@ -132,5 +157,5 @@ fn partial(directory: &Path, name: &str) -> PathBuf {
 }
 
 fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::Run(format!("{} cannot be written: {error}", path.display()))
+    Failure::Run(format!("{} cannot be written: {error}", shown(path)))
 }

@@ -95,12 +95,15 @@ const FILES: [(&str, Format); 3] = [
 fn make_directory(options: &Reproduce) -> Result<(), Failure> {
     let Some(directory) = &options.out else { return Ok(()) };
     if directory.is_file() {
-        let shown = directory.display();
+        let shown = lockyard_support::shown(directory);
         return Err(Failure::Input(format!("--out {shown}: is a file; name a directory")));
     }
     if !directory.is_dir() {
         std::fs::create_dir_all(directory).map_err(|error| {
-            InputError(format!("--out {}: cannot be made: {error}", directory.display()))
+            InputError(format!(
+                "--out {}: cannot be made: {error}",
+                lockyard_support::shown(directory)
+            ))
         })?;
     }
     FILES.iter().try_for_each(|(name, _)| output::try_file(directory, name))

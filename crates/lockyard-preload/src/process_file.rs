@@ -3,11 +3,26 @@
 use crate::memory::{self, LONGEST, allocate, base, header, offset_of};
 use crate::{local, maps, system};
 use core::sync::atomic::{AtomicUsize, Ordering};
-use lockyard_records::{EXTENSION, HEADS, MAGIC, VERSION};
+use lockyard_records::{CALLED, EXTENSION, HEADS, MAGIC, NAMES, OWN_NAME, VERSION};
 
 /// Path of the directory, ended by a zero; empty if nothing is recorded. It is written once, before
 /// there are threads.
 static mut FOLDER: [u8; LONGEST] = [0; LONGEST];
+
+/// Name by which the program was called, ended by a zero. It is written as [`FOLDER`] is.
+static mut NAME: [u8; CALLED + 1] = [0; CALLED + 1];
+
+/// Keeps the last part of the name by which the program was called.
+///
+/// # Safety
+///
+/// There is one thread.
+pub(crate) unsafe fn set_called(called: &[u8]) {
+    let name = called.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+    let to: *mut u8 = (&raw mut NAME).cast();
+    // SAFETY: it has room, and there is one thread.
+    unsafe { to.copy_from_nonoverlapping(name.as_ptr(), name.len().min(CALLED)) };
+}
 
 /// Keeps the directory. Returns false if its path is too long.
 ///
@@ -134,11 +149,7 @@ unsafe fn describe(process: u32, forked: bool) {
         (*header).parent = system::parent();
         (*header).forked = u32::from(forked);
         (*header).start = system::ticks();
-        let program = &mut (*header).program;
-        let room = program.len() - 1;
-        if let Some(room) = program.get_mut(..room) {
-            system::link(b"/proc/self/exe\0", room);
-        }
+        write_names(&mut (*header).program, forked);
         let heads = allocate(HEADS * size_of::<u32>(), 64);
         if heads.is_null() {
             memory::forget();
@@ -149,6 +160,36 @@ unsafe fn describe(process: u32, forked: bool) {
         (*header).map_count = 1;
         // The file is complete from here on. A reader comes after the process.
         (&raw mut (*header).magic).write_volatile(MAGIC);
+    }
+}
+
+/// Writes the names of the process, each ended by a zero: its file's, as it was called, and its own
+/// if it is a child. A path that is too long is cut.
+fn write_names(names: &mut [u8; NAMES], forked: bool) {
+    const OTHERS: usize = CALLED + OWN_NAME + 3;
+    if let Some(room) = names.get_mut(..NAMES - OTHERS) {
+        system::link(b"/proc/self/exe\0", room);
+    }
+    let mut at = names.iter().position(|&byte| byte == 0).unwrap_or(0) + 1;
+    let mut push = |text: &[u8]| {
+        let text = text.split(|&byte| byte == 0).next().unwrap_or_default();
+        if let Some(room) = names.get_mut(at..at + text.len()) {
+            room.copy_from_slice(text);
+            at += text.len() + 1;
+        }
+    };
+    // SAFETY: it is written before there are threads.
+    push(&unsafe { NAME });
+    let file = if forked { system::open(b"/proc/self/comm\0", system::READ_ONLY) } else { None };
+    if let Some(file) = file {
+        let mut own = [0; OWN_NAME + 1];
+        system::read(file, &mut own);
+        system::close(file);
+        // A line end follows the name.
+        if let Some(end) = own.iter().rposition(|&byte| byte == b'\n') {
+            own[end] = 0;
+        }
+        push(own.get(..OWN_NAME).unwrap_or_default());
     }
 }
 

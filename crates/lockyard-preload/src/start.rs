@@ -9,6 +9,7 @@ use lockyard_records::{CPUS, Cpu, DIRECTORY, EVENTS, EVERY, MEASURE_COST, TOPOLO
 
 unsafe extern "C" {
     fn getenv(name: *const c_char) -> *const c_char;
+    fn getauxval(kind: usize) -> usize;
     fn pthread_atfork(
         prepare: Option<unsafe extern "C" fn()>,
         parent: Option<unsafe extern "C" fn()>,
@@ -19,12 +20,13 @@ unsafe extern "C" {
 /// Called by the loader before the program's own constructors.
 #[used]
 #[unsafe(link_section = ".init_array")]
-static START: unsafe extern "C" fn() = start;
+static START: unsafe extern "C" fn(c_int, *const *const c_char) = start;
 
 /// True if this process or its parent records. It stays when a fork clears the base.
 static IS_RECORDED: AtomicBool = AtomicBool::new(false);
 
-unsafe extern "C" fn start() {
+/// The loader of the GNU C library gives the arguments of the program.
+unsafe extern "C" fn start(count: c_int, arguments: *const *const c_char) {
     real::resolve();
     let Some(folder) = variable(DIRECTORY) else { return };
     if !local::begin() {
@@ -39,6 +41,7 @@ unsafe extern "C" fn start() {
             sample::set_every(variable(EVERY).map_or(1, number).max(1));
             burst::set_ticks(variable(EVENTS).map_or(0, number));
             map_topology(folder);
+            process_file::set_called(called(count, arguments));
             process_file::create(folder, false);
             system::close(folder);
         }
@@ -56,6 +59,33 @@ unsafe extern "C" fn start() {
     if variable(MEASURE_COST).is_some() {
         cost::measure();
     }
+}
+
+/// Returns the name by which the program was called: its first argument, or the script that the
+/// kernel runs by another program. Without one it is empty.
+///
+/// # Safety
+///
+/// The arguments are as `main` gets them.
+unsafe fn called(count: c_int, arguments: *const *const c_char) -> &'static [u8] {
+    const PATH_OF_PROGRAM: usize = 31;
+    let text = |text: *const c_char| {
+        // SAFETY: the kernel wrote the texts, each ended by a zero, and this is before `main`.
+        if text.is_null() { &[][..] } else { unsafe { CStr::from_ptr(text) }.to_bytes() }
+    };
+    let argument = |index: usize| {
+        if arguments.is_null() || index >= usize::try_from(count).unwrap_or(0) {
+            return &[][..];
+        }
+        // SAFETY: as many arguments are there.
+        text(unsafe { *arguments.add(index) })
+    };
+    // SAFETY: the call has no preconditions, and its result is the text that `execve` got, or 0.
+    let executed = text(unsafe { getauxval(PATH_OF_PROGRAM) } as *const c_char);
+    let first = argument(0);
+    // Before a script, the kernel puts the program that runs it, and at most one option.
+    let is_script = first != executed && [argument(1), argument(2)].contains(&executed);
+    if first.is_empty() || is_script && !executed.is_empty() { executed } else { first }
 }
 
 /// Returns the value of an environment variable that is set and not empty.

@@ -11,6 +11,7 @@
 //! | [`clock`] | length of a tick |
 //! | [`records`], [`notes`] | a file of records |
 //! | [`modules`], [`symbols`] | files that a process had mapped, and names of addresses in them |
+//! | `image`, `lines`, `demangle` | such a file, its lines of sources, and its names as people write them |
 //! | [`process`] | what is known of each lock of a process |
 //! | [`order`] | locks that are taken in contradicting orders |
 //! | [`profile`] | a whole run, as JSON |
@@ -18,6 +19,9 @@
 
 pub mod clock;
 pub mod cpus;
+mod demangle;
+mod image;
+mod lines;
 pub mod modules;
 pub mod notes;
 pub mod order;

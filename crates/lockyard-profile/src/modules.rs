@@ -1,11 +1,23 @@
 //! Files that a process had mapped, by its copies of `/proc/self/maps`.
+//!
+//! The path of a mapping may lead to anything by now: to a device, to another file of that name, to
+//! nothing. A file is used if it is a regular one with the number that the mapping has.
 
+use crate::image::Image;
+use lockyard_support::open_regular;
 use object::{Object, ObjectSegment};
 use std::collections::HashMap;
-use std::fs;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 
-/// Maximum size of a file that is read for its names.
-const MOST_BYTES: u64 = 4 << 30;
+/// Maximum number of bytes that are read of a file for the addresses of its contents.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// Size of a page in bytes.
+const PAGE: u64 = 4096;
+
+/// End of the path of a file that has been removed or replaced.
+const DELETED: &str = " (deleted)";
 
 /// A mapping.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,36 +25,107 @@ struct Mapping {
     from: u64,
     to: u64,
     offset: u64,
-    path: String,
+    inode: u64,
+    /// Path as the kernel writes it.
+    path: Vec<u8>,
 }
 
-fn mapping(line: &str) -> Option<Mapping> {
-    let mut fields = line.splitn(6, ' ');
-    let (from, to) = fields.next()?.split_once('-')?;
+fn mapping(line: &[u8]) -> Option<Mapping> {
+    let mut fields = line.splitn(6, |&byte| byte == b' ');
+    let text = |field: Option<&'_ [u8]>| std::str::from_utf8(field?).ok().map(str::to_owned);
     let number = |text: &str| u64::from_str_radix(text, 16).ok();
+    let range = text(fields.next())?;
+    let (from, to) = range.split_once('-')?;
     let (from, to) = (number(from)?, number(to)?);
-    let offset = number(fields.nth(1)?)?;
-    let path = fields.nth(2).unwrap_or_default().trim_start();
-    // The name of a file that has been replaced meanwhile.
-    let path = path.strip_suffix(" (deleted)").unwrap_or(path);
-    Some(Mapping { from, to, offset, path: path.to_owned() })
+    let offset = number(&text(fields.nth(1))?)?;
+    let inode = text(fields.nth(1))?.parse().ok()?;
+    let path = fields.next().unwrap_or_default().trim_ascii_start().to_owned();
+    Some(Mapping { from, to, offset, inode, path })
+}
+
+/// Returns a path as text, without the mark of a file that has been removed.
+fn shown(path: &[u8]) -> String {
+    let path = String::from_utf8_lossy(path);
+    path.strip_suffix(DELETED).unwrap_or(&path).to_owned()
+}
+
+/// Returns the path that these bytes are.
+fn path_of(bytes: &[u8]) -> Option<PathBuf> {
+    #[cfg(unix)]
+    return Some(PathBuf::from(<std::ffi::OsStr as std::os::unix::ffi::OsStrExt>::from_bytes(
+        bytes,
+    )));
+    #[cfg(not(unix))]
+    std::str::from_utf8(bytes).ok().map(PathBuf::from)
+}
+
+/// Returns the path with line ends where the kernel writes `\012`.
+fn with_lines(path: &[u8]) -> Vec<u8> {
+    const LINE_END: &[u8] = b"\\012";
+    let mut found = Vec::with_capacity(path.len());
+    let mut rest = path;
+    while let Some((&first, after)) = rest.split_first() {
+        let after_line_end = rest.strip_prefix(LINE_END);
+        found.push(if after_line_end.is_some() { b'\n' } else { first });
+        rest = after_line_end.unwrap_or(after);
+    }
+    found
+}
+
+/// Opens a regular file if it has this number.
+fn open_same(path: &Path, inode: u64) -> Option<File> {
+    let file = open_regular(path).ok()?;
+    #[cfg(unix)]
+    if std::os::unix::fs::MetadataExt::ino(&file.metadata().ok()?) != inode {
+        return None;
+    }
+    let _ = inode;
+    Some(file)
+}
+
+/// Finds the file of a mapping.
+fn find(mapping: &Mapping) -> Option<PathBuf> {
+    let candidates = [with_lines(&mapping.path), mapping.path.clone()];
+    let mut paths = candidates.iter().filter_map(|path| path_of(path));
+    paths.find(|path| open_same(path, mapping.inode).is_some())
+}
+
+/// Returns true if a path is the kernel's word for memory of no file, or a device's memory.
+fn is_memory(path: &[u8]) -> bool {
+    let begins = |with: &str| path.starts_with(with.as_bytes());
+    let is_device = begins("/dev/") && !begins("/dev/shm/") && !begins("/dev/hugepages/");
+    !begins("/") || is_device || begins("/SYSV") || begins("/anon_hugepage")
 }
 
 /// A file at its place in a process.
 #[derive(Clone, Debug)]
 pub struct Module {
-    /// Path of the file.
+    /// Path of the file, for readers.
     pub path: String,
+    /// Number of the file.
+    pub inode: u64,
     /// Address in the process minus address in the file.
     pub bias: u64,
     from: u64,
     to: u64,
+    /// Path of the file, if it is still there.
+    file: Option<PathBuf>,
 }
 
 impl Module {
     /// Returns the last part of the path.
     pub fn name(&self) -> &str {
         self.path.rsplit('/').next().unwrap_or(&self.path)
+    }
+
+    /// Returns the path by which the file was found.
+    pub fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
+    }
+
+    /// Opens the file, if it is still the one that was mapped.
+    pub fn open(&self) -> Option<File> {
+        open_same(self.file()?, self.inode)
     }
 }
 
@@ -64,11 +147,12 @@ pub struct Modules {
 
 impl Modules {
     /// Reads copies of `/proc/self/maps`, the latest first.
-    pub fn of(maps: &[String]) -> Modules {
-        let mut extents = HashMap::new();
-        let copy = |text: &String| {
-            let mappings: Vec<Mapping> = text.lines().filter_map(mapping).collect();
-            (modules(&mappings, &mut extents), mappings)
+    pub fn of(maps: &[Vec<u8>]) -> Modules {
+        let mut known = HashMap::new();
+        let copy = |text: &Vec<u8>| {
+            let lines = text.split(|&byte| byte == b'\n');
+            let mappings: Vec<Mapping> = lines.filter_map(mapping).collect();
+            (modules(&mappings, &mut known), mappings)
         };
         Modules { copies: maps.iter().map(copy).collect() }
     }
@@ -83,44 +167,69 @@ impl Modules {
         }
         let mut mappings = self.copies.iter().flat_map(|(_, mappings)| mappings);
         let found = mappings.find(|mapping| (mapping.from..mapping.to).contains(&address));
-        Place::Memory(match found.map(|mapping| mapping.path.as_str()) {
-            Some("[heap]") => "heap",
-            Some("[stack]") => "stack",
+        Place::Memory(match found.map(|mapping| &mapping.path[..]) {
+            Some(b"[heap]") => "heap",
+            Some(b"[stack]") => "stack",
             _ => "memory",
         })
     }
 }
 
 /// Addresses of a file's contents: where its first byte is mapped, first and last address.
-type Extent = Option<(u64, u64, u64)>;
+type Extent = (u64, u64, u64);
 
-fn modules(mappings: &[Mapping], extents: &mut HashMap<String, Extent>) -> Vec<Module> {
+/// Path and extent of the files that were looked at.
+type Known<'m> = HashMap<(Vec<u8>, u64), (Option<PathBuf>, Option<Extent>)>;
+
+fn modules(mappings: &[Mapping], known: &mut Known) -> Vec<Module> {
+    // The last module of each file: its mappings come one after another.
+    let mut last: HashMap<(&[u8], u64), usize> = HashMap::new();
     let mut modules: Vec<Module> = Vec::new();
-    for mapping in mappings.iter().filter(|mapping| mapping.path.starts_with('/')) {
-        if let Some(module) = modules.iter_mut().rfind(|module| module.path == mapping.path) {
+    for mapping in mappings.iter().filter(|mapping| !is_memory(&mapping.path)) {
+        let key = (&mapping.path[..], mapping.inode);
+        let (file, extent) = known
+            .entry((mapping.path.clone(), mapping.inode))
+            .or_insert_with(|| {
+                let file = find(mapping);
+                let extent = file.as_deref().and_then(|path| extent(path, mapping.inode));
+                (file, extent)
+            })
+            .clone();
+        // A library may be loaded twice, and data have many places: these are other modules.
+        let goes_on = |module: &Module| match extent {
+            Some(_) => mapping.from < module.to,
+            None => mapping.from == module.to,
+        };
+        let before = last.get(&key).and_then(|index| modules.get_mut(*index));
+        if let Some(module) = before.filter(|module| goes_on(module)) {
             module.to = module.to.max(mapping.to);
             continue;
         }
-        let extent = *extents.entry(mapping.path.clone()).or_insert_with_key(|path| extent(path));
+        let start = mapping.from.wrapping_sub(mapping.offset);
         let (bias, from, to) = match extent {
             Some((first, least, most)) => {
-                let bias = mapping.from.wrapping_sub(mapping.offset).wrapping_sub(first);
-                (bias, bias.wrapping_add(least), bias.wrapping_add(most))
+                let bias = start.wrapping_sub(first);
+                let end = bias.wrapping_add(most).checked_next_multiple_of(PAGE);
+                (bias, bias.wrapping_add(least), end.unwrap_or(u64::MAX))
             }
-            None => (mapping.from.wrapping_sub(mapping.offset), mapping.from, mapping.to),
+            None => (start, mapping.from, mapping.to),
         };
-        modules.push(Module { path: mapping.path.clone(), bias, from, to: to.max(mapping.to) });
+        last.insert(key, modules.len());
+        modules.push(Module {
+            path: shown(&mapping.path),
+            inode: mapping.inode,
+            bias,
+            from,
+            to: to.max(mapping.to),
+            file,
+        });
     }
     modules
 }
 
-fn extent(path: &str) -> Extent {
-    let about = fs::metadata(path).ok()?;
-    if !about.is_file() || about.len() > MOST_BYTES {
-        return None;
-    }
-    let bytes = fs::read(path).ok()?;
-    let file = object::File::parse(&*bytes).ok()?;
+fn extent(path: &Path, inode: u64) -> Option<Extent> {
+    let image = Image::of(open_same(path, inode)?, MOST_BYTES)?;
+    let file = image.object()?;
     let segments: Vec<(u64, u64, u64)> = file
         .segments()
         .map(|segment| (segment.address(), segment.size(), segment.file_range().0))
@@ -137,20 +246,26 @@ mod tests {
 
     #[test]
     fn a_line_has_addresses_and_a_path() {
-        let line = "7f0e1a000000-7f0e1a022000 r-xp 00001000 fe:01 1234   /usr/lib/a b.so (deleted)";
+        let line =
+            b"7f0e1a000000-7f0e1a022000 r-xp 00001000 fe:01 1234   /usr/lib/a b.so (deleted)";
         let found = mapping(line).expect("it is a line");
         let (from, to) = (0x7f0e_1a00_0000, 0x7f0e_1a02_2000);
-        let path = "/usr/lib/a b.so".to_owned();
-        assert_eq!(found, Mapping { from, to, offset: 0x1000, path });
-        assert!(mapping("").is_none() && mapping("x-y r 0 0 0").is_none());
-        let heap = mapping("1000-2000 rw-p 00000000 00:00 0          [heap]").expect("a line");
-        assert_eq!(heap.path, "[heap]");
+        let path = b"/usr/lib/a b.so (deleted)".to_vec();
+        assert_eq!(found, Mapping { from, to, offset: 0x1000, inode: 1234, path });
+        assert_eq!(shown(&found.path), "/usr/lib/a b.so");
+        assert!(mapping(b"").is_none() && mapping(b"x-y r 0 0 0").is_none());
+        let heap = mapping(b"1000-2000 rw-p 00000000 00:00 0          [heap]").expect("a line");
+        assert_eq!(heap.path, b"[heap]");
+        assert!(is_memory(&heap.path) && is_memory(b"") && is_memory(b"/dev/zero (deleted)"));
+        assert!(is_memory(b"/dev/dri/card0") && is_memory(b"/SYSV00000000 (deleted)"));
+        assert!(!is_memory(&found.path) && !is_memory(b"/dev/shm/a") && !is_memory(b"/memfd:a"));
+        assert_eq!(with_lines(b"/a\\012b\\01"), b"/a\nb\\01");
     }
 
     #[test]
     fn an_address_is_in_its_module_or_in_memory() {
         let itself = std::env::current_exe().expect("it has a path");
-        let text = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+        let text = std::fs::read("/proc/self/maps").unwrap_or_default();
         if text.is_empty() {
             return;
         }

@@ -119,8 +119,10 @@ pub struct Process {
     pub parent: u32,
     /// True if it is a fork that has not executed another program.
     pub forked: bool,
-    /// Path of the program.
+    /// Path of the program's file.
     pub program: String,
+    /// Name of the program, as it was called; or of a child of a fork.
+    pub name: String,
     /// Time of the start in ticks.
     pub start: u64,
     /// Threads that took a lock.
@@ -212,6 +214,7 @@ impl Process {
             parent: header.parent,
             forked: header.forked != 0,
             program: records.program.clone(),
+            name: records.name.clone(),
             start: header.start,
             threads: header.thread_count,
             locks,
@@ -243,11 +246,6 @@ impl Process {
             lock.counts.acquisitions + lock.counts.nested + lock.counts.condition_waits
         };
         self.locks.iter().map(of).sum()
-    }
-
-    /// Returns the name of the program without its folder.
-    pub fn name(&self) -> &str {
-        self.program.rsplit('/').next().unwrap_or(&self.program)
     }
 }
 

@@ -114,6 +114,7 @@ impl Profile {
             "pid": process.pid,
             "parent": process.parent,
             "program": process.program,
+            "name": process.name,
             "forked": process.forked,
             "threads": process.threads,
             "seconds": self.duration_ns(process) / 1e9,

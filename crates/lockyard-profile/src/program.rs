@@ -1,17 +1,16 @@
 //! Programs that cannot be profiled, found before they run: their locks cannot be interposed, or
 //! the loader would ignore the preload library.
 
+use crate::image::{Image, MOST_OF_A_FILE, Source};
+use lockyard_support::open_regular;
 use object::{Object, ObjectSymbol};
 use std::ffi::OsStr;
-use std::fs::{self, File};
+use std::fs;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// Maximum number of scripts that run scripts.
 const MOST_SCRIPTS: usize = 4;
-
-/// Maximum size of a program whose symbols are read.
-const MOST_BYTES: u64 = 4 << 30;
 
 /// Finds a command as the shell does.
 ///
@@ -65,7 +64,7 @@ pub fn check(path: &Path) -> Result<(), String> {
 /// Returns the program that runs a script.
 fn interpreter(path: &Path) -> std::io::Result<Option<PathBuf>> {
     let mut first = [0u8; 256];
-    let count = File::open(path)?.read(&mut first)?;
+    let count = open_regular(path)?.read(&mut first)?;
     let Some(line) = first[..count].strip_prefix(b"#!") else { return Ok(None) };
     let line = line.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let text = String::from_utf8_lossy(line);
@@ -103,17 +102,14 @@ fn check_privileges(path: &Path, shown: &str) -> Result<(), String> {
 }
 
 fn check_file(path: &Path, shown: &str) -> Result<(), String> {
-    let about = fs::metadata(path).map_err(|error| format!("{shown} cannot be read: {error}"))?;
-    if !about.is_file() || about.len() > MOST_BYTES {
-        return Err(format!("{shown} is not a program"));
-    }
-    let bytes = fs::read(path).map_err(|error| format!("{shown} cannot be read: {error}"))?;
+    let opened = open_regular(path).map_err(|error| format!("{shown} cannot be read: {error}"))?;
+    let Some(image) = Image::of(opened, MOST_OF_A_FILE) else { return Ok(()) };
     // A script without a first line is run by the shell.
-    let Ok(file) = object::File::parse(&*bytes) else { return Ok(()) };
+    let Some(file) = image.object() else { return Ok(()) };
     if file.architecture() != object::Architecture::X86_64 || !file.is_64() {
         return Err(format!("{shown} is not a program for x86-64, which alone can be profiled"));
     }
-    let Some(loader) = loader(&bytes) else {
+    let Some(loader) = loader(image.source()) else {
         let by = if is_go(&file) { "a Go program" } else { "statically linked" };
         return Err(format!(
             "{shown} is {by}: it has no calls of a lock that can be interposed; link it \
@@ -146,13 +142,13 @@ fn check_file(path: &Path, shown: &str) -> Result<(), String> {
     Ok(())
 }
 
-fn is_go(file: &object::File) -> bool {
+fn is_go<'i>(file: &object::File<'i, Source<'i>>) -> bool {
     file.section_by_name(".note.go.buildid").is_some()
         || file.section_by_name(".gopclntab").is_some()
 }
 
 /// Returns the loader that a program names.
-fn loader(bytes: &[u8]) -> Option<String> {
+fn loader<'d>(bytes: impl object::ReadRef<'d>) -> Option<String> {
     use object::elf::{FileHeader64, PT_INTERP};
     use object::read::elf::{FileHeader, ProgramHeader};
     let header = FileHeader64::<object::Endianness>::parse(bytes).ok()?;
@@ -187,8 +183,8 @@ mod tests {
         let itself =
             fs::read(std::env::current_exe().expect("it has a path")).expect("it is there");
         if cfg!(all(target_arch = "x86_64", target_env = "gnu")) {
-            assert!(loader(&itself).is_some_and(|loader| loader.contains("ld-linux")));
+            assert!(loader(&itself[..]).is_some_and(|loader| loader.contains("ld-linux")));
         }
-        assert!(loader(b"no program").is_none());
+        assert!(loader(&b"no program"[..]).is_none());
     }
 }

@@ -1,5 +1,6 @@
-//! A file of records, as the preload library left it. Each offset is checked: a program that writes
-//! where it must not may have hit the file.
+//! The contents of a file of records, as the preload library left it. Each offset is checked: a
+//! program that writes where it must not may have hit the file. What is kept is bounded by the bytes
+//! that were written, and not by what these say.
 
 use crate::notes::{self, Noted};
 use crate::times::{Holds, Times};
@@ -9,14 +10,23 @@ use lockyard_records::{
     TABLE_HEADER, Text, Thread, VERSION, WINDOW_EVENTS, Window, entry_of, event,
 };
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// Maximum number of locks: a circle in a damaged file ends here.
 const MOST: usize = 1 << 26;
+
+/// Maximum number of copies of the mappings; the library makes fewer.
+const MOST_MAPS: usize = 1000;
 
 /// Bytes that may still be read: a circle in a damaged file ends when there are none.
 struct Room(usize);
 
 impl Room {
+    /// Room for structures that do not overlap. One may begin or end where nothing was written.
+    fn of(bytes: &Bytes) -> Room {
+        Room(bytes.written.saturating_mul(2).min(bytes.all.len()))
+    }
+
     /// Takes bytes. Returns false if there are too few.
     fn take(&mut self, size: usize) -> bool {
         let left = self.0.checked_sub(size);
@@ -77,8 +87,10 @@ pub struct Events {
 pub struct Records {
     /// Beginning of the file.
     pub header: Header,
-    /// Path of the program.
+    /// Path of the program's file.
     pub program: String,
+    /// Name of the program, as it was called.
+    pub name: String,
     /// Events of all threads.
     pub events: Vec<Events>,
     /// Pairs of all threads.
@@ -88,7 +100,7 @@ pub struct Records {
     /// Locks by address.
     pub locks: HashMap<u64, Lock>,
     /// Copies of the mappings, the latest first.
-    pub maps: Vec<String>,
+    pub maps: Vec<Vec<u8>>,
     /// Runs of events of all threads, the latest first.
     pub windows: Vec<Window>,
     /// What the recorder noticed beside locks, in order.
@@ -96,12 +108,52 @@ pub struct Records {
 }
 
 /// Bytes of a file.
-struct Bytes<'b>(&'b [u8]);
+struct Bytes<'b> {
+    all: &'b [u8],
+    /// Parts of the file that were written, in order. All other bytes are zeros.
+    parts: &'b [Range<usize>],
+    /// Number of bytes in them.
+    written: usize,
+}
 
 impl Bytes<'_> {
+    /// Returns the first place from `at` on that was written, and the end of its part.
+    fn written_from(&self, at: usize) -> Option<(usize, usize)> {
+        let index = self.parts.partition_point(|part| part.end <= at);
+        self.parts.get(index).map(|part| (part.start.max(at), part.end))
+    }
+
+    /// Calls `each` with the elements of a table, except those where nothing was written, until
+    /// there is no room.
+    fn elements<T: Plain>(&self, table: u64, count: u64, room: &mut Room, mut each: impl FnMut(T)) {
+        let Ok(table) = usize::try_from(table) else { return };
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        let (mut index, mut end) = (0, 0);
+        while index < count {
+            let Some(at) = index.checked_mul(size_of::<T>()).and_then(|at| at.checked_add(table))
+            else {
+                return;
+            };
+            if at >= end {
+                let Some((next, part_end)) = self.written_from(at) else { return };
+                end = part_end;
+                let skipped = (next - at) / size_of::<T>();
+                if skipped > 0 {
+                    index += skipped;
+                    continue;
+                }
+            }
+            // A damaged size may lead far beyond the end of the file.
+            let element = self.get::<T>(at as u64).filter(|_| room.take(size_of::<T>()));
+            let Some(element) = element else { return };
+            each(element);
+            index += 1;
+        }
+    }
+
     fn get<T: Plain>(&self, offset: u64) -> Option<T> {
         let from = usize::try_from(offset).ok()?;
-        let bytes = self.0.get(from..from.checked_add(size_of::<T>())?)?;
+        let bytes = self.all.get(from..from.checked_add(size_of::<T>())?)?;
         // SAFETY: the bytes are there, all of them are valid for the type, and it is read
         // unaligned.
         Some(unsafe { bytes.as_ptr().cast::<T>().read_unaligned() })
@@ -112,18 +164,21 @@ impl Bytes<'_> {
         self.get(table.checked_add(index.checked_mul(size_of::<T>() as u64)?)?)
     }
 
-    fn histogram(&self, offset: u64, into: &mut Times) {
+    fn histogram(&self, offset: u64, into: &mut Times, room: &mut Room) {
+        if offset == 0 || !room.take(BUCKETS * size_of::<u32>()) {
+            return;
+        }
         for bucket in 0..BUCKETS {
             let count: u32 = self.element(offset, bucket as u64).unwrap_or(0);
             into.add_bucket(bucket, u64::from(count));
         }
     }
 
-    fn holds(&self, entry: &Entry, count: u64) -> Holds {
+    fn holds(&self, entry: &Entry, count: u64, room: &mut Room) -> Holds {
         let (mut early, mut by_chance) = (Times::default(), Times::default());
         if entry.early_histogram != 0 || entry.chance_histogram != 0 {
-            self.histogram(entry.early_histogram, &mut early);
-            self.histogram(entry.chance_histogram, &mut by_chance);
+            self.histogram(entry.early_histogram, &mut early, room);
+            self.histogram(entry.chance_histogram, &mut by_chance, room);
         } else {
             let timed =
                 (entry.early_count.saturating_add(entry.chance_count) as usize).min(FIRST_HOLDS);
@@ -138,18 +193,19 @@ impl Bytes<'_> {
         Holds { count, early_begun: entry.early_begun, early, by_chance }
     }
 
-    fn waits(&self, entry: &Entry) -> Times {
+    fn waits(&self, entry: &Entry, room: &mut Room) -> Times {
         let mut times = Times::default();
-        if entry.wait_histogram != 0 {
-            self.histogram(entry.wait_histogram, &mut times);
-        }
+        self.histogram(entry.wait_histogram, &mut times, room);
         (times.count, times.total, times.max) = (entry.contended, entry.wait_ticks, entry.wait_max);
         times
     }
 
-    /// Returns the events of a slot.
-    fn events(&self, slot: &Slot) -> Option<Events> {
+    /// Returns the events of a slot. Each slot has its own entry.
+    fn events(&self, slot: &Slot, room: &mut Room) -> Option<Events> {
         let entry = self.get::<Entry>(entry_of(slot.count))?;
+        if !room.take(size_of::<Entry>()) {
+            return None;
+        }
         let kind = entry.site & event::MASK;
         let count = entry.more_events.saturating_add(slot.count / EVENT);
         let is_hold = [event::ACQUIRED, event::READ, event::CONDITION].contains(&kind);
@@ -159,26 +215,25 @@ impl Bytes<'_> {
             site: entry.site & !event::MASK,
             kind,
             count,
-            holds: self.holds(&entry, if is_hold { count } else { 0 }),
-            waits: if is_condition { Times::default() } else { self.waits(&entry) },
+            holds: self.holds(&entry, if is_hold { count } else { 0 }, room),
+            waits: if is_condition { Times::default() } else { self.waits(&entry, room) },
             condition_ticks: if is_condition { entry.wait_ticks } else { 0 },
         })
     }
 
-    fn maps(&self, header: &Header) -> Vec<String> {
+    fn maps(&self, header: &Header) -> Vec<Vec<u8>> {
         let mut maps = Vec::new();
         let mut offset = header.maps;
         // In a damaged file, copies may be in a circle.
-        let mut room = Room(self.0.len());
-        while offset != 0 && maps.len() < 1000 {
+        let mut room = Room::of(self);
+        while offset != 0 && maps.len() < MOST_MAPS {
             let Some(text) = self.get::<Text>(offset) else { break };
             let from = offset as usize + size_of::<Text>();
-            let to = from.saturating_add(text.bytes as usize).min(self.0.len());
-            if !room.take(to - from) {
+            let to = from.saturating_add(text.bytes as usize).min(self.all.len());
+            if !room.take(to.saturating_sub(from)) {
                 break;
             }
-            let bytes = self.0.get(from..to).unwrap_or_default();
-            maps.push(String::from_utf8_lossy(bytes).into_owned());
+            maps.push(self.all.get(from..to).unwrap_or_default().to_vec());
             offset = text.next;
         }
         maps
@@ -188,7 +243,7 @@ impl Bytes<'_> {
     fn windows(&self, header: &Header) -> Vec<Window> {
         let mut windows = Vec::new();
         let mut offset = header.windows;
-        let most = self.0.len() / size_of::<Window>();
+        let most = Room::of(self).0 / size_of::<Window>();
         while offset != 0 && windows.len() < most {
             let Some(mut window) = self.get::<Window>(offset) else { break };
             offset = window.next;
@@ -217,13 +272,25 @@ impl Bytes<'_> {
 }
 
 impl Records {
-    /// Reads a file. Returns `None` if the process ended before its file was complete.
+    /// Reads the contents of a file. Returns `None` if the process ended before its file was
+    /// complete.
     ///
     /// # Errors
     ///
     /// The file is of another version.
     pub fn read(bytes: &[u8]) -> Result<Option<Records>, String> {
-        let bytes = Bytes(bytes);
+        Records::read_parts(bytes, &[0..bytes.len()])
+    }
+
+    /// Does so for a file of which only these parts were written, in order; all other bytes are
+    /// zeros.
+    ///
+    /// # Errors
+    ///
+    /// As [`Records::read`].
+    pub fn read_parts(bytes: &[u8], parts: &[Range<usize>]) -> Result<Option<Records>, String> {
+        let written = parts.iter().map(ExactSizeIterator::len).sum();
+        let bytes = Bytes { all: bytes, parts, written };
         let Some(header) = bytes.get::<Header>(0) else { return Ok(None) };
         if header.magic != MAGIC {
             return Ok(None);
@@ -234,50 +301,60 @@ impl Records {
                 header.version
             ));
         }
-        let name = header.program.split(|&byte| byte == 0).next().unwrap_or_default();
+        let mut names = header.program.split(|&byte| byte == 0).map(String::from_utf8_lossy);
+        let mut next = || names.next().unwrap_or_default().into_owned();
+        let (program, called, own) = (next(), next(), next());
         let mut records = Records {
             header,
-            program: String::from_utf8_lossy(name).into_owned(),
+            name: name(&program, called, own),
+            program,
             events: Vec::new(),
             pairs: Vec::new(),
             held: Vec::new(),
             locks: bytes.locks(&header),
             maps: bytes.maps(&header),
             windows: bytes.windows(&header),
-            notes: notes::read(bytes.0, &header),
+            notes: notes::read(bytes.all, &header),
         };
         let mut offset = header.threads;
         // In a damaged file, threads may be in a circle, or share their tables.
-        let mut room = Room(bytes.0.len());
+        let mut room = Room::of(&bytes);
+        // Slots may share their entries too.
+        let mut entries = Room::of(&bytes);
         while let Some(thread) = bytes.get::<Thread>(offset).filter(|_| offset != 0) {
             if !room.take(size_of::<Thread>()) {
                 break;
             }
-            records.add(&bytes, &thread, &mut room);
+            records.add(&bytes, &thread, &mut room, &mut entries);
             offset = thread.next;
         }
         Ok(Some(records))
     }
 
-    /// Adds the tables of a thread. `room` is the size of what the file may still contain.
-    fn add(&mut self, bytes: &Bytes, thread: &Thread, room: &mut Room) {
+    /// Adds the tables of a thread. `room` is for them, and `entries` for what they point to.
+    fn add(&mut self, bytes: &Bytes, thread: &Thread, room: &mut Room, entries: &mut Room) {
         let size = bytes.get::<u64>(thread.slots.wrapping_sub(TABLE_HEADER)).unwrap_or(0);
-        for index in 0..size {
-            // A damaged size may lead far beyond the end of the file.
-            let slot = bytes.element::<Slot>(thread.slots, index);
-            let Some(slot) = slot.filter(|_| room.take(size_of::<Slot>())) else { break };
-            self.events.extend(
-                Some(slot).filter(|slot| slot.key != 0).and_then(|slot| bytes.events(&slot)),
-            );
-        }
-        for index in 0..u64::from(thread.pair_room) {
-            let pair = bytes.element::<Pair>(thread.pairs, index);
-            let Some(pair) = pair.filter(|_| room.take(size_of::<Pair>())) else { break };
+        bytes.elements::<Slot>(thread.slots, size, room, |slot| {
+            let slot = Some(slot).filter(|slot| slot.key != 0);
+            self.events.extend(slot.and_then(|slot| bytes.events(&slot, entries)));
+        });
+        let pairs = u64::from(thread.pair_room);
+        bytes.elements::<Pair>(thread.pairs, pairs, room, |pair| {
             self.pairs.extend(Some(pair).filter(|pair| pair.inner != 0));
-        }
+        });
         let count = (thread.held_count as usize).min(MAX_HELD);
         self.held.extend(thread.held[..count].iter().map(|held| (thread.tid, *held)));
     }
+}
+
+/// Returns the name of a program, given the path of its file, its name as it was called, and the
+/// name that the process had at the time, of which the system keeps 15 bytes. A child of a fork has
+/// the latter: workers have names of their own.
+fn name(program: &str, called: String, own: String) -> String {
+    let file = program.rsplit('/').next().unwrap_or(program);
+    let known = if called.is_empty() { file } else { &called };
+    let is_cut = own.len() == lockyard_records::OWN_NAME && known.starts_with(&own);
+    if own.is_empty() || is_cut { known.to_owned() } else { own }
 }
 
 #[cfg(test)]
@@ -312,7 +389,7 @@ mod tests {
         const THREAD: usize = 4096;
         const TEXT: usize = 8192;
         let mut bytes = vec![0; 16_384];
-        let all = Bytes(&bytes);
+        let all = Bytes { all: &bytes, parts: &[], written: 0 };
         let mut header: Header = all.get(0).expect("it fits");
         let mut thread: Thread = all.get(0).expect("it fits");
         let mut text: Text = all.get(0).expect("it fits");
@@ -326,6 +403,6 @@ mod tests {
         let records = Records::read(&bytes).expect("it is the version").expect("it is complete");
         let most = bytes.len() / size_of::<Thread>();
         assert!((1..=most).contains(&records.held.len()), "{} held", records.held.len());
-        assert!(records.maps.iter().map(String::len).sum::<usize>() <= bytes.len());
+        assert!(records.maps.iter().map(Vec::len).sum::<usize>() <= bytes.len());
     }
 }

@@ -61,7 +61,7 @@ pub fn text(profile: &Profile, layout: Layout) -> String {
         is_first = false;
         let line = format!(
             "{} (process {}): {} of {}, {} contended",
-            other.name(),
+            printable(&other.name),
             other.pid,
             acquisitions(other.acquisitions()),
             locks(other.locks.len()),
@@ -83,7 +83,8 @@ pub fn text(profile: &Profile, layout: Layout) -> String {
     for warning in &profile.warnings {
         push(&mut text, "", &format!("warning: {warning}"), layout.width);
     }
-    text
+    // Whatever is in a name or a warning, the terminal obeys none of it.
+    lockyard_support::escaped_lines(&text)
 }
 
 fn cost(profile: &Profile) -> String {
@@ -107,7 +108,7 @@ fn process(text: &mut String, profile: &Profile, process: &Process, layout: Layo
     let waited: u64 = process.locks.iter().map(|lock| lock.counts.waits.total).sum();
     let line = format!(
         "{} (process {}): {} of {} by {}; {} waited, {} in all",
-        process.name(),
+        printable(&process.name),
         process.pid,
         acquisitions(process.acquisitions()),
         locks(process.locks.len()),

@@ -1,13 +1,15 @@
 //! Names of addresses: functions with source lines for call sites, variables for locks.
 
-use crate::modules::{Modules, Place};
-use addr2line::{Loader, demangle_auto};
-use cpp_demangle::DemangleOptions;
+use crate::demangle::{readable, short};
+use crate::image::{Image, MOST_OF_A_FILE, Source};
+use crate::lines::Lines;
+use crate::modules::{Module, Modules, Place};
 use object::{Object, ObjectSymbol, SymbolKind};
-use std::borrow::Cow;
 use std::collections::HashMap;
-use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// Maximum number of bytes of debug information that are kept, of all files together.
+const MOST_LINES: u64 = 2 << 30;
 
 /// Parts of the paths of sources that only wrap a lock. The caller's line is of interest instead.
 const WRAPPERS: [&str; 6] =
@@ -55,17 +57,6 @@ impl Site {
     }
 }
 
-/// Returns the name of a function without parameters and result, which can be longer than a line,
-/// given its symbol and its whole name. Only names of C++ have them.
-fn short(symbol: &str, whole: &str) -> String {
-    // Old names of Rust can be read as C++ too, but then differ from the whole name.
-    let symbol = cpp_demangle::Symbol::new(symbol.as_bytes()).ok();
-    let symbol = symbol.filter(|symbol| symbol.demangle().is_ok_and(|name| name == whole));
-    let options = DemangleOptions::new().no_params().no_return_type();
-    let short = symbol.and_then(|symbol| symbol.demangle_with_options(&options).ok());
-    short.unwrap_or_else(|| whole.to_owned())
-}
-
 /// A symbol of a file.
 #[derive(Clone, Debug)]
 struct Symbol {
@@ -75,27 +66,31 @@ struct Symbol {
 }
 
 /// Names in a file.
+#[derive(Default)]
 struct Names {
-    loader: Option<Loader>,
+    lines: Option<Lines>,
     functions: Vec<Symbol>,
     variables: Vec<Symbol>,
 }
 
 impl Names {
-    fn of(path: &str) -> Names {
-        let mut names = Names { loader: None, functions: Vec::new(), variables: Vec::new() };
-        let Ok(bytes) = fs::read(path) else { return names };
-        let Ok(file) = object::File::parse(&*bytes) else { return names };
+    /// Reads the names of a module, and at most `most` bytes of debug information.
+    fn of(module: &Module, most: u64) -> Names {
+        let mut names = Names::default();
+        let image = module.open().and_then(|file| Image::of(file, MOST_OF_A_FILE));
+        let Some((image, path)) = image.as_ref().zip(module.file()) else { return names };
+        let Some(file) = image.object() else { return names };
         names.add(&file);
-        names.loader = Loader::new(path).ok();
+        names.lines = Lines::of(&file, path, most);
         // A distribution keeps symbols and lines in a file of their own.
         if let Ok(Some(id)) = file.build_id()
-            && let Some(apart) = debug_file(id)
-            && let Ok(bytes) = fs::read(&apart)
-            && let Ok(file) = object::File::parse(&*bytes)
+            && let Some(path) = debug_file(id)
+            && let Some(image) = Image::open(&path, MOST_OF_A_FILE)
+            && let Some(file) = image.object()
         {
             names.add(&file);
-            names.loader = Loader::new(&apart).ok().or(names.loader.take());
+            let apart = Lines::of(&file, &path, most).filter(|lines| !lines.is_empty());
+            names.lines = apart.or(names.lines.take());
         }
         for symbols in [&mut names.functions, &mut names.variables] {
             symbols.sort_by(|a, b| (a.address, &a.name).cmp(&(b.address, &b.name)));
@@ -104,7 +99,7 @@ impl Names {
         names
     }
 
-    fn add(&mut self, file: &object::File) {
+    fn add<'i>(&mut self, file: &object::File<'i, Source<'i>>) {
         for symbol in file.symbols().chain(file.dynamic_symbols()) {
             let list = match symbol.kind() {
                 SymbolKind::Text => &mut self.functions,
@@ -112,7 +107,10 @@ impl Names {
                 _ => continue,
             };
             let (address, size) = (symbol.address(), symbol.size());
-            if let Some(name) = symbol.name().ok().filter(|name| !name.is_empty() && address > 0) {
+            if address == 0 {
+                continue;
+            }
+            if let Some(name) = symbol.name().ok().filter(|name| !name.is_empty()) {
                 list.push(Symbol { address, size, name: name.to_owned() });
             }
         }
@@ -120,10 +118,9 @@ impl Names {
 }
 
 fn debug_file(id: &[u8]) -> Option<PathBuf> {
-    let digits: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
+    let digits: String = id.iter().take(64).map(|byte| format!("{byte:02x}")).collect();
     let (first, rest) = digits.split_at_checked(2)?;
-    let path = PathBuf::from(format!("/usr/lib/debug/.build-id/{first}/{rest}.debug"));
-    path.is_file().then_some(path)
+    Some(Path::new("/usr/lib/debug/.build-id").join(first).join(format!("{rest}.debug")))
 }
 
 /// Returns the symbol that contains an address.
@@ -133,14 +130,18 @@ fn containing(symbols: &[Symbol], address: u64) -> Option<&Symbol> {
     (address - symbol.address < symbol.size.max(1)).then_some(symbol)
 }
 
-fn readable(name: &str) -> String {
-    demangle_auto(Cow::Borrowed(name), None).into_owned()
+/// Names of the files that processes had mapped, read on first use.
+pub struct Symbols {
+    /// Names by the path in the mappings, and the number of the file.
+    files: HashMap<(String, u64), Names>,
+    /// Number of bytes of debug information that may still be read.
+    left: u64,
 }
 
-/// Names of the files that processes had mapped, read on first use.
-#[derive(Default)]
-pub struct Symbols {
-    files: HashMap<String, Names>,
+impl Default for Symbols {
+    fn default() -> Symbols {
+        Symbols { files: HashMap::new(), left: MOST_LINES }
+    }
 }
 
 /// The place of a lock in words, and in numbers.
@@ -157,8 +158,13 @@ pub struct Variable {
 }
 
 impl Symbols {
-    fn of(&mut self, path: &str) -> &Names {
-        self.files.entry(path.to_owned()).or_insert_with_key(|path| Names::of(path))
+    fn of(&mut self, module: &Module) -> &Names {
+        let left = &mut self.left;
+        self.files.entry((module.path.clone(), module.inode)).or_insert_with(|| {
+            let names = Names::of(module, *left);
+            *left = left.saturating_sub(names.lines.as_ref().map_or(0, Lines::bytes));
+            names
+        })
     }
 
     /// Names a call site.
@@ -170,30 +176,26 @@ impl Symbols {
         };
         site.module = Some(module.path.clone());
         site.offset = at + 1;
-        let names = self.of(&module.path);
-        let mut frames = names.loader.as_ref().and_then(|loader| loader.find_frames(at).ok());
+        let names = self.of(module);
+        let frames = names.lines.as_ref().map(|lines| lines.frames(at)).unwrap_or_default();
         let (mut function, mut is_first) = (None, true);
         // The innermost function comes first. Those that wrap a lock are inlined.
-        while let Some(Ok(Some(frame))) = frames.as_mut().map(|frames| frames.next()) {
-            let file = frame.location.as_ref().and_then(|location| location.file);
+        for frame in frames {
+            let file = frame.file.as_deref();
             let is_wrapper = file.is_none_or(|file| WRAPPERS.iter().any(|at| file.contains(at)));
             if is_first || !is_wrapper {
-                function = frame.function.or(function);
-                site.file = file.map(str::to_owned);
-                site.line = frame.location.and_then(|location| location.line);
+                function = frame.symbol.or(function);
+                site.line = frame.line;
+                site.file = frame.file;
             }
             is_first = false;
             if !is_wrapper {
                 break;
             }
         }
-        let names_of = |function: &addr2line::FunctionName<_>| {
-            Some((function.raw_name().ok()?.into_owned(), function.demangle().ok()?.into_owned()))
-        };
-        match (function.as_ref().and_then(names_of), containing(&names.functions, at)) {
-            (Some((symbol, name)), _) => site.set_function(&symbol, name),
-            (None, Some(symbol)) => site.set_function(&symbol.name, readable(&symbol.name)),
-            (None, None) => {}
+        let known = containing(&names.functions, at).map(|symbol| &symbol.name);
+        if let Some(symbol) = function.as_ref().or(known) {
+            site.set_function(symbol, readable(symbol));
         }
         site
     }
@@ -204,7 +206,7 @@ impl Symbols {
             Place::Memory(place) => return Variable { place, ..Variable::default() },
             Place::Module(module, at) => (module, at),
         };
-        let symbol = containing(&self.of(&module.path).variables, at);
+        let symbol = containing(&self.of(module).variables, at);
         let name = symbol.map(|symbol| match at - symbol.address {
             0 => readable(&symbol.name),
             offset => format!("{}+{offset}", readable(&symbol.name)),
@@ -226,7 +228,7 @@ mod tests {
 
     #[test]
     fn own_functions_and_variables_have_names() {
-        let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+        let maps = std::fs::read("/proc/self/maps").unwrap_or_default();
         if maps.is_empty() {
             return;
         }
@@ -240,41 +242,6 @@ mod tests {
         let variable = symbols.variable(&modules, HERE.as_ptr() as u64);
         assert!(variable.name.as_deref().is_some_and(|name| name.contains("HERE")), "{variable:?}");
         assert_eq!(variable.place, "data");
-    }
-
-    #[test]
-    fn parameters_and_results_of_cpp_functions_are_left_out() {
-        for (symbol, whole, expected) in [
-            (
-                "_ZN7rocksdb11WriteThread8SetStateEP6Writerh",
-                "rocksdb::WriteThread::SetState(Writer*, unsigned char)",
-                "rocksdb::WriteThread::SetState",
-            ),
-            (
-                "_ZNK3MapIPFiiEE3getES1_",
-                "Map<int (*)(int)>::get(int (*)(int)) const",
-                "Map<int (*)(int)>::get",
-            ),
-            ("_Z3maxIiET_S0_S0_", "int max<int>(int, int)", "max<int>"),
-            (
-                "_ZN12_GLOBAL__N_13putEi.cold",
-                "(anonymous namespace)::put(int) [clone .cold]",
-                "(anonymous namespace)::put",
-            ),
-            (
-                "_ZZ3runiENKUliE_clEi",
-                "run(int)::{lambda(int)#1}::operator()(int) const",
-                "run(int)::{lambda(int)#1}::operator() const",
-            ),
-            ("_ZN3JobclEv", "Job::operator()()", "Job::operator()"),
-            ("_ZN3app3run17h0123456789abcdefE", "app::run", "app::run"),
-            ("_RNvCs1234_3app3run", "app::run", "app::run"),
-            ("slabs_alloc", "slabs_alloc", "slabs_alloc"),
-            ("odd)", "odd)", "odd)"),
-        ] {
-            assert_eq!(readable(symbol), whole);
-            assert_eq!(short(symbol, whole), expected);
-        }
     }
 
     #[test]

@@ -136,7 +136,7 @@ pub fn read(bytes: &[u8]) -> Result<Recording, String> {
     let Some((second, body)) = line(rest) else {
         return Err("truncated in line 2, which describes the recording".to_owned());
     };
-    let about: About = serde_json::from_slice(second).map_err(|error| {
+    let mut about: About = serde_json::from_slice(second).map_err(|error| {
         let column = error.column();
         let what = error.to_string();
         // The place at the end counts lines within the second one.
@@ -144,6 +144,7 @@ pub fn read(bytes: &[u8]) -> Result<Recording, String> {
         format!("line 2, column {column}: {}", escaped(what))
     })?;
     check_about(&about)?;
+    plain(&mut about);
     let offset = bytes.len() - body.len();
     let mut reader = Reader { bytes: body, at: 0, offset };
     let windows = reader.windows(&about)?;
@@ -170,6 +171,16 @@ fn check_about(about: &About) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Replaces characters that a terminal obeys by escapes: a recording may be somebody else's. What
+/// `lockyard record` writes has none.
+fn plain(about: &mut About) {
+    let names = about.locks.iter_mut().map(|lock| &mut lock.name).chain(&mut about.sites);
+    let texts = names.chain(&mut about.command).chain(&mut about.notes).chain(&mut about.no_host);
+    for text in texts.chain([&mut about.writer]) {
+        *text = escaped(text);
+    }
 }
 
 struct Reader<'b> {
@@ -341,6 +352,19 @@ mod tests {
         let bytes = write(&small());
         assert!(is_recording(&bytes));
         assert_eq!(read(&bytes), Ok(small()));
+    }
+
+    #[test]
+    fn names_of_others_are_text() {
+        let mut evil = small();
+        evil.about.locks[0].name = "\u{1b}]0;x\u{7}\n\u{202e}".to_owned();
+        evil.about.sites[1] = "\u{1b}[2Jsite".to_owned();
+        evil.about.notes = vec!["a\rb".to_owned()];
+        let read = read(&write(&evil)).expect("it is a recording");
+        assert_eq!(read.about.locks[0].name, "\\u{1b}]0;x\\u{7}\\n\\u{202e}");
+        assert_eq!(read.about.sites[1], "\\u{1b}[2Jsite");
+        assert_eq!(read.about.notes, ["a\\rb"]);
+        assert_eq!(super::read(&write(&read)), Ok(read));
     }
 
     #[test]

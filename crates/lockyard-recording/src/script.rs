@@ -90,7 +90,7 @@ fn program(recording: &Recording) -> String {
 fn name(text: &str) -> String {
     let letter = |letter: char| {
         let letter = letter.to_ascii_lowercase();
-        if letter.is_ascii_alphanumeric() || "-_.+".contains(letter) { letter } else { '-' }
+        if letter.is_alphanumeric() || "-_.+".contains(letter) { letter } else { '-' }
     };
     let name: String = text.chars().map(letter).take(64).collect();
     if name.is_empty() { "program".to_owned() } else { name }

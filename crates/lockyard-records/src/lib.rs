@@ -156,9 +156,19 @@ pub struct Header {
     pub notes: u64,
     /// Number of notes. Those beyond [`MOST_NOTES`] are not there.
     pub note_count: u64,
-    /// Name of the program's file, ended by a zero.
-    pub program: [u8; 512],
+    /// Three names, each ended by a zero: the path of the program's file; the name of the program as
+    /// it was called; and that of the process if it is the child of a fork, otherwise nothing.
+    pub program: [u8; NAMES],
 }
+
+/// Size of the names in bytes.
+pub const NAMES: usize = 512;
+
+/// Maximum length of the name as called.
+pub const CALLED: usize = 64;
+
+/// Maximum length of a process's own name, as the system keeps it.
+pub const OWN_NAME: usize = 15;
 
 /// Maximum number of locks that a thread holds at a time and that are recorded.
 pub const MAX_HELD: usize = 32;

@@ -1,19 +1,21 @@
 //! Text for HTML and SVG: escaped, and numbers in few characters.
 
-/// Escapes a text for content and for attributes in quotes. Control characters become spaces,
-/// because XML cannot represent them.
+/// Escapes a text for content and for attributes in quotes. Control characters, which XML cannot
+/// represent, and characters of direction are shown as escapes.
 pub(crate) fn escape(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for character in text.chars() {
+    let shown = text.split_inclusive(['\n', '\t']).flat_map(|part| {
+        let end = part.chars().last().filter(|end| ['\n', '\t'].contains(end));
+        let line = &part[..part.len() - end.map_or(0, char::len_utf8)];
+        lockyard_support::escaped(line).chars().chain(end).collect::<Vec<char>>()
+    });
+    for character in shown {
         match character {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
-            '\n' | '\t' => escaped.push(character),
-            control if control.is_control() => escaped.push(' '),
-            '\u{fffe}' | '\u{ffff}' => escaped.push(' '),
             other => escaped.push(other),
         }
     }
@@ -62,8 +64,8 @@ mod tests {
     #[test]
     fn nothing_in_a_text_is_markup() {
         assert_eq!(
-            escape("<a b=\"c\" d='e'>&\u{1b}"),
-            "&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp; "
+            escape("<a b=\"c\" d='e'>&\u{1b}\u{202e}\n"),
+            "&lt;a b=&quot;c&quot; d=&#39;e&#39;&gt;&amp;\\u{1b}\\u{202e}\n"
         );
     }
 

@@ -95,7 +95,7 @@ pub fn shipped() -> Result<Vec<PublishedTable>, InputError> {
 ///
 /// If the directory cannot be read, contains no table, or a table is broken.
 pub fn load_directory(directory: &Path) -> Result<Vec<PublishedTable>, InputError> {
-    let fail = |what: String| InputError(format!("{}: {what}", directory.display()));
+    let fail = |what: String| InputError(format!("{}: {what}", lockyard_support::shown(directory)));
     let entries = std::fs::read_dir(directory).map_err(|e| fail(format!("cannot be read: {e}")))?;
     let mut paths: Vec<_> = entries
         .filter_map(Result::ok)
@@ -118,7 +118,7 @@ pub fn load(path: &Path) -> Result<PublishedTable, InputError> {
     let text =
         lockyard_support::read_text(path, MAX_FILE_BYTES, "a table is CSV").map_err(InputError)?;
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
-    parse(&name, &path.display().to_string(), &text)
+    parse(&name, &lockyard_support::shown(path), &text)
 }
 
 /// Parses the text of a table. Errors call the file `origin`.

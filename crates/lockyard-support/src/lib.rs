@@ -1,14 +1,18 @@
-//! Tools for all other crates of the workspace: small text files, misspelt names, errors in the
-//! input, and independent work on several threads that can be interrupted.
+//! Tools for all other crates of the workspace: files and names from outside, misspelt names, errors
+//! in the input, and independent work on several threads that can be interrupted.
 
+mod escape;
+mod files;
 pub mod jobs;
 mod range;
 mod text;
 
-pub use range::Range;
-pub use text::{
-    escaped, escaped_json, hint, line_of, nearest, printable, read_file, read_text, shown, threads,
+pub use escape::{
+    escaped, escaped_json, escaped_lines, markdown_name, markdown_text, printable, shown,
 };
+pub use files::{open_regular, read_file, read_text};
+pub use range::Range;
+pub use text::{hint, line_of, nearest, threads};
 
 /// Error in the input, in one line: what is wrong, where, and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -46,7 +46,7 @@ impl Plan {
             .map_err(InputError)?;
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
         read(
-            &path.display().to_string(),
+            &lockyard_support::shown(path),
             &name.unwrap_or_default(),
             &text,
             Files::beside(path),

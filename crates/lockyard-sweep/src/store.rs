@@ -41,7 +41,9 @@ impl Store {
     pub fn create(directory: &Path) -> Result<Store, String> {
         let store = Store { directory: directory.to_path_buf() };
         let cells = store.cells();
-        let failed = |error: io::Error| format!("{} cannot be written: {error}", cells.display());
+        let failed = |error: io::Error| {
+            format!("{} cannot be written: {error}", lockyard_support::shown(&cells))
+        };
         fs::create_dir_all(&cells).map_err(failed)?;
         for entry in fs::read_dir(&cells).map_err(failed)?.flatten() {
             let is_temporary = entry.file_name().to_string_lossy().starts_with('.');
@@ -64,7 +66,7 @@ impl Store {
         if store.cells().is_dir() && store.plan_file().is_file() {
             return Ok(store);
         }
-        let shown = directory.display();
+        let shown = lockyard_support::shown(directory);
         Err(InputError(format!(
             "{shown}: is not the directory of a sweep (`lockyard sweep --out`)"
         )))
@@ -103,7 +105,7 @@ impl Store {
     pub fn plan(&self) -> Result<Bundle, InputError> {
         let path = self.plan_file();
         let text = lockyard_support::read_text(&path, MAX_PLAN_BYTES, "a plan is JSON");
-        Bundle::parse(&path.display().to_string(), &text.map_err(InputError)?)
+        Bundle::parse(&lockyard_support::shown(&path), &text.map_err(InputError)?)
     }
 
     /// Writes the row of a cell.
@@ -122,7 +124,7 @@ impl Store {
     /// If the file is damaged: it is not the row of this id and of this version.
     pub fn read(&self, id: &str) -> Result<Option<Value>, String> {
         let path = self.cell_file(id);
-        let damaged = |what: &str| format!("{}: {what}", path.display());
+        let damaged = |what: &str| format!("{}: {what}", lockyard_support::shown(&path));
         match fs::metadata(&path) {
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
             Ok(there) if there.len() > MAX_CELL_BYTES => return Err(damaged("is too large")),
@@ -158,7 +160,9 @@ impl Store {
     /// If the directory cannot be read.
     pub fn count(&self) -> Result<u64, String> {
         let cells = self.cells();
-        let failed = |error: io::Error| format!("{} cannot be read: {error}", cells.display());
+        let failed = |error: io::Error| {
+            format!("{} cannot be read: {error}", lockyard_support::shown(&cells))
+        };
         let mut count = 0;
         for entry in fs::read_dir(&cells).map_err(failed)? {
             let name = entry.map_err(failed)?.file_name();
@@ -180,7 +184,7 @@ fn write(path: &Path, text: &str) -> Result<(), String> {
     let written = fs::write(&partial, text).and_then(|()| fs::rename(&partial, path));
     written.map_err(|error| {
         let _ = fs::remove_file(&partial);
-        format!("{} cannot be written: {error}", path.display())
+        format!("{} cannot be written: {error}", lockyard_support::shown(path))
     })
 }
 

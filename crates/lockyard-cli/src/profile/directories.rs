@@ -1,49 +1,125 @@
 //! Private directories of a profile: one for the records, one for the preload library. They are
-//! removed at the end, also after a signal.
+//! removed at the end, also after a signal, or when there is no memory.
+//!
+//! SIGKILL leaves them behind. Each one is locked while its command runs, and the next command
+//! removes those of this boot that nobody locks.
 
+use super::removal;
 use lockyard_profile::{cpus, preload};
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::hash::{BuildHasher, RandomState};
 use std::io;
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Directories that exist now.
-static PRESENT: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+static PRESENT: Mutex<Vec<Arc<Held>>> = Mutex::new(Vec::new());
 
 /// Room for records below which a file system in memory is not used, in bytes.
 const ENOUGH: u64 = 256 << 20;
 
+/// Beginning of the names of the directories.
+const NAME: &str = "lockyard-profile-";
+
+fn present() -> MutexGuard<'static, Vec<Arc<Held>>> {
+    PRESENT.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Removes all directories. Call this before the process ends without unwinding.
 pub(crate) fn remove_all() {
-    let mut present = PRESENT.lock().unwrap_or_else(PoisonError::into_inner);
-    for path in present.drain(..) {
-        // Nothing more can be done about an error here.
-        let _ = fs::remove_dir_all(path);
+    present().drain(..).for_each(|held| removal::remove(&held.place()));
+}
+
+/// Does the same, unless a thread is creating or removing a directory.
+pub(crate) fn try_remove_all() {
+    if let Ok(mut present) = PRESENT.try_lock() {
+        present.drain(..).for_each(|held| removal::remove(&held.place()));
+    }
+}
+
+/// A directory that is open.
+#[derive(Debug)]
+struct Held {
+    path: PathBuf,
+    folder: File,
+}
+
+impl Held {
+    /// Returns the path of the directory. A program may have given it another one.
+    fn place(&self) -> PathBuf {
+        let identity = |about: fs::Metadata| (about.dev(), about.ino());
+        let own = self.folder.metadata().map(identity).ok();
+        if own.is_some() && fs::symlink_metadata(&self.path).map(identity).ok() == own {
+            return self.path.clone();
+        }
+        let link = format!("/proc/self/fd/{}", self.folder.as_raw_fd());
+        fs::read_link(link).unwrap_or_else(|_| self.path.clone())
+    }
+}
+
+/// Opens a directory, but no link to one.
+fn open(path: &Path) -> io::Result<File> {
+    let flags = libc::O_DIRECTORY | libc::O_NOFOLLOW;
+    OpenOptions::new().read(true).custom_flags(flags).open(path)
+}
+
+/// Locks a directory until it is closed. Returns false if another process has done so.
+fn lock(folder: &File) -> bool {
+    // SAFETY: the descriptor is open.
+    unsafe { libc::flock(folder.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) == 0 }
+}
+
+/// Returns the beginning of the names of this boot: locks of another host's commands, on a file
+/// system of both, are not known here.
+fn of_this_boot() -> Option<String> {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    let short: String = boot.chars().filter(char::is_ascii_hexdigit).take(12).collect();
+    (short.len() == 12).then(|| format!("{NAME}{short}-"))
+}
+
+/// Removes the directories of commands of this boot that were killed.
+fn remove_left_behind(parent: &Path) {
+    let Some(begin) = of_this_boot() else { return };
+    // SAFETY: the call has no preconditions.
+    let own = unsafe { libc::geteuid() };
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        if !entry.file_name().as_bytes().starts_with(begin.as_bytes()) {
+            continue;
+        }
+        let folder = open(&entry.path());
+        let is_ours = |folder: &File| folder.metadata().is_ok_and(|about| about.uid() == own);
+        if folder.is_ok_and(|folder| is_ours(&folder) && lock(&folder)) {
+            removal::remove(&entry.path());
+        }
     }
 }
 
 /// A private directory. Dropping this value removes it.
 #[derive(Debug)]
-pub(super) struct Private(PathBuf);
+pub(super) struct Private(Arc<Held>);
 
 impl Private {
     fn within(parent: &Path) -> io::Result<Private> {
         // A daemon may keep a relative path, and change its directory.
         let parent = std::path::absolute(parent)?;
+        remove_left_behind(&parent);
         let mut attempt = 0u32;
         loop {
             // Nobody can guess the name.
             let random = RandomState::new().hash_one(0u64);
-            let path = parent.join(format!("lockyard-profile-{random:016x}"));
-            let mut present = PRESENT.lock().unwrap_or_else(PoisonError::into_inner);
+            let path = parent.join(format!("{NAME}{random:016x}"));
+            let mut present = present();
             match DirBuilder::new().mode(0o700).create(&path) {
                 Ok(()) => {
-                    present.push(path.clone());
-                    return Ok(Private(path));
+                    let folder = open(&path).inspect_err(|_| removal::remove(&path))?;
+                    let path = locked(&folder, path, random);
+                    let held = Arc::new(Held { path, folder });
+                    present.push(held.clone());
+                    return Ok(Private(held));
                 }
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && attempt < 1000 => {
                     attempt += 1;
@@ -55,22 +131,36 @@ impl Private {
 
     /// Returns its path.
     pub(super) fn path(&self) -> &Path {
-        &self.0
+        &self.0.path
+    }
+
+    /// Returns its path after a program had it, which may have renamed it.
+    pub(super) fn place(&self) -> PathBuf {
+        self.0.place()
+    }
+}
+
+/// Locks a directory, and then gives it a name by which later commands know that it was locked.
+fn locked(folder: &File, path: PathBuf, random: u64) -> PathBuf {
+    let Some(begin) = of_this_boot().filter(|_| lock(folder)) else { return path };
+    let named = path.with_file_name(format!("{begin}{random:016x}"));
+    match fs::rename(&path, &named) {
+        Ok(()) => named,
+        Err(_) => path,
     }
 }
 
 impl Drop for Private {
     fn drop(&mut self) {
-        let mut present = PRESENT.lock().unwrap_or_else(PoisonError::into_inner);
-        present.retain(|path| *path != self.0);
-        let _ = fs::remove_dir_all(&self.0);
+        let mut present = present();
+        present.retain(|held| !Arc::ptr_eq(held, &self.0));
+        removal::remove(&self.0.place());
     }
 }
 
 /// Returns true if no other user but the superuser can create, remove or rename anything on the
 /// way to this directory, or in it. A name in such a directory stays ours after it is removed.
 fn is_ours_alone(path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
     const OTHERS_WRITE: u32 = 0o022;
     // SAFETY: the call has no preconditions.
     let own = unsafe { libc::geteuid() };
@@ -127,7 +217,7 @@ pub(super) fn records() -> Result<Private, String> {
         Some(made) => made,
         None => {
             let parent = std::env::temp_dir();
-            let shown = lockyard_support::printable(&parent.display().to_string()).to_string();
+            let shown = lockyard_support::shown(&parent);
             let refuse = |error| format!("{shown}: no directory for records can be made: {error}");
             Private::within(&parent).map_err(refuse)?
         }

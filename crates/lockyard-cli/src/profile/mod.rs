@@ -6,6 +6,8 @@ mod directories;
 #[cfg(target_os = "linux")]
 mod events;
 #[cfg(target_os = "linux")]
+mod files;
+#[cfg(target_os = "linux")]
 mod noticed;
 #[cfg(target_os = "linux")]
 mod preloaded;
@@ -14,12 +16,14 @@ mod program;
 #[cfg(target_os = "linux")]
 mod record;
 #[cfg(target_os = "linux")]
+mod removal;
+#[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]
 mod sleeps;
 
 #[cfg(target_os = "linux")]
-pub(crate) use directories::remove_all;
+pub(crate) use directories::{remove_all, try_remove_all};
 #[cfg(target_os = "linux")]
 pub(crate) use record::record;
 #[cfg(target_os = "linux")]

@@ -1,17 +1,17 @@
-//! Programs under the preload library: their environment, their end, and their files of records.
+//! Programs under the preload library: their environment, and their end.
 
 use super::directories::{self, Library, Private};
+use super::files::files;
 use super::program::{self, Ended};
 use crate::errors::Failure;
 use crate::signals;
 use lockyard_profile::clock::{self, Clock};
 use lockyard_profile::records::Records;
 use lockyard_profile::{preload, program as check};
-use lockyard_records::{DIRECTORY, EXTENSION, FULL_DISK, FULL_LIMIT, MAX_BYTES, MEASURE_COST};
+use lockyard_records::{DIRECTORY, FULL_DISK, FULL_LIMIT, MAX_BYTES, MEASURE_COST};
 use lockyard_support::printable;
 use std::ffi::{OsStr, OsString};
-use std::io::{ErrorKind, Read};
-use std::os::unix::fs::MetadataExt;
+use std::io::ErrorKind;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
 use std::process::{Command, ExitStatus, Stdio};
@@ -96,48 +96,7 @@ pub(super) fn measured(library: &Library, variables: &[(&str, u64)]) -> Option<R
     command.env(MEASURE_COST, "1").arg0("lockyard").arg("--version");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let Ended { .. } = program::run(command).ok()?;
-    files(directory.path()).found.into_iter().find(|records| records.header.cost > 0)
-}
-
-/// Files of records in a directory.
-#[derive(Default)]
-pub(super) struct Files {
-    pub(super) found: Vec<Records>,
-    /// Descriptions of files that cannot be read.
-    pub(super) wrong: Vec<String>,
-    /// Number of files that a process began, and did not complete.
-    pub(super) begun: usize,
-}
-
-/// Reads all files of records in a directory.
-pub(super) fn files(directory: &Path) -> Files {
-    let mut files = Files::default();
-    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
-    for path in entries.map(|entry| entry.path()) {
-        if !path.to_string_lossy().ends_with(EXTENSION) {
-            continue;
-        }
-        let records = match used(&path) {
-            Ok(bytes) => Records::read(&bytes),
-            Err(error) => Err(format!("{} cannot be read: {error}", path.display())),
-        };
-        match records {
-            Ok(Some(records)) => files.found.push(records),
-            Ok(None) => files.begun += 1,
-            Err(error) => files.wrong.push(error),
-        }
-    }
-    files
-}
-
-/// Reads the part of a file that is used: room is reserved from the beginning on, and the rest of
-/// the file's length has none.
-fn used(path: &Path) -> std::io::Result<Vec<u8>> {
-    let file = std::fs::File::open(path)?;
-    let about = file.metadata()?;
-    let mut bytes = Vec::new();
-    file.take(about.len().min(about.blocks() * 512)).read_to_end(&mut bytes)?;
-    Ok(bytes)
+    files(&directory).found.into_iter().find(|records| records.header.cost > 0)
 }
 
 /// Returns the line that says why records have no room.

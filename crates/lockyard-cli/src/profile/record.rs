@@ -2,8 +2,9 @@
 
 use super::directories::{self, Library};
 use super::events;
+use super::files::{Files, files};
 use super::noticed::{self, Noticed};
-use super::preloaded::{self, Files, Ran, check_program, code, end, files, full_line, measured};
+use super::preloaded::{self, Ran, check_program, code, end, full_line, measured};
 use super::sleeps::sleeps;
 use crate::arguments::Record as Options;
 use crate::errors::{Failure, complain};
@@ -43,13 +44,18 @@ pub(crate) fn record(options: &Options) -> Result<ExitCode, Failure> {
     let Ran { ended, seconds, ticks_per_ns, .. } =
         preloaded::run("record", &options.command, &library, &directory, &variables)?;
     let running = noticed::running(directory.path());
-    let Files { found, wrong, begun } = files(directory.path());
-    if let Some(wrong) = wrong.first() {
-        return Err(failed(wrong.clone()));
-    }
+    let Files { found, wrong, begun } = files(&directory);
     let noticed = Noticed::of(&found, &running);
     let loaded = !found.is_empty();
-    let records = busiest(found).ok_or_else(|| failed(nothing(begun, loaded, &noticed)))?;
+    let Some(records) = busiest(found) else {
+        let why = wrong.first().cloned().unwrap_or_else(|| nothing(begun, loaded, &noticed));
+        if ended.status.success() {
+            return Err(failed(why));
+        }
+        // The program's end matters more than that nothing was recorded.
+        complain(&format!("lockyard: record: {why}; the program's end: {}", end(ended.status)));
+        return Ok(ExitCode::from(code(ended.status)));
+    };
     let shown = options.command.iter().map(|word| word.to_string_lossy().into_owned());
     let mut about = About {
         writer: WRITER.to_owned(),
@@ -65,6 +71,7 @@ pub(crate) fn record(options: &Options) -> Result<ExitCode, Failure> {
     if !ended.status.success() {
         about.notes.push(format!("the program ended with {}", end(ended.status)));
     }
+    about.notes.extend(wrong);
     if records.header.full != 0 {
         about.notes.push(full_line(records.header.full, directory.path()));
     }

@@ -1,8 +1,9 @@
 //! A run of a program with the preload library.
 
 use super::directories::{self, Library, Private};
+use super::files::{Files, files};
 use super::noticed::{self, Noticed};
-use super::preloaded::{self, Files, Ran, check_program, code, end, files, full_line, measured};
+use super::preloaded::{self, Ran, check_program, code, end, full_line, measured};
 use crate::arguments::{Profile as Options, ProfileFormat};
 use crate::errors::{Failure, first};
 use crate::new_file::NewFile;
@@ -71,7 +72,7 @@ fn cost(library: &Library, every: u64) -> Option<[f64; 2]> {
 /// Adds what the processes recorded.
 fn read(profile: &mut Profile, directory: &Private) {
     let running = noticed::running(directory.path());
-    let Files { found, wrong, begun } = files(directory.path());
+    let Files { found, wrong, begun } = files(directory);
     profile.saw_all = wrong.is_empty();
     profile.warnings.extend(wrong);
     if begun > 0 {
@@ -126,7 +127,7 @@ fn write(
     let pretty = || {
         let text = serde_json::to_string_pretty(&json());
         // Numbers, texts and lists cannot fail.
-        text.unwrap_or_default() + "\n"
+        lockyard_support::escaped_json(&text.unwrap_or_default()) + "\n"
     };
     let text = || text(profile, Layout { width: screen().width, top: options.top });
     let written = match (out, options.format) {

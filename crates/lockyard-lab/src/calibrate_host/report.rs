@@ -213,7 +213,10 @@ fn to_json(
         render::mark_partial(&mut object, why, extent.finished, extent.asked);
     }
     // Serialising this document cannot fail.
-    format!("{}\n", serde_json::to_string_pretty(&object).unwrap_or_default())
+    format!(
+        "{}\n",
+        lockyard_support::escaped_json(&serde_json::to_string_pretty(&object).unwrap_or_default())
+    )
 }
 
 fn to_csv(figures: &Figures) -> String {

@@ -123,7 +123,10 @@ fn to_json(fit: &Fit, machine: &Machine) -> String {
         render::mark_partial(&mut object, "interrupted", fit.finished, fit.asked);
     }
     // Serialising this document cannot fail.
-    format!("{}\n", serde_json::to_string_pretty(&object).unwrap_or_default())
+    format!(
+        "{}\n",
+        lockyard_support::escaped_json(&serde_json::to_string_pretty(&object).unwrap_or_default())
+    )
 }
 
 fn to_csv(fit: &Fit) -> String {

@@ -105,7 +105,10 @@ fn to_json(made: &Made, file: Option<&str>) -> String {
         "machine_file": file,
     });
     // Serialising this document cannot fail.
-    format!("{}\n", serde_json::to_string_pretty(&object).unwrap_or_default())
+    format!(
+        "{}\n",
+        lockyard_support::escaped_json(&serde_json::to_string_pretty(&object).unwrap_or_default())
+    )
 }
 
 fn to_csv(made: &Made) -> String {

@@ -85,5 +85,8 @@ pub fn write(
         fields.insert("partial".to_owned(), fields_of);
     }
     // Serialising this document cannot fail.
-    format!("{}\n", serde_json::to_string_pretty(&object).unwrap_or_default())
+    format!(
+        "{}\n",
+        lockyard_support::escaped_json(&serde_json::to_string_pretty(&object).unwrap_or_default())
+    )
 }

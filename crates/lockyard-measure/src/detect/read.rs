@@ -33,7 +33,7 @@ pub fn recorded(root: &Path) -> Result<Description, InputError> {
     if !root.join("sys").is_dir() && !root.join("proc").is_dir() {
         return Err(InputError(format!(
             "{}: has no directory `sys` or `proc`; a recorded host consists of these",
-            root.display()
+            lockyard_support::shown(root)
         )));
     }
     let tree = Tree::new(root);

@@ -47,7 +47,10 @@ fn json(host: &Description, warnings: &[Warning]) -> String {
         "warnings": warnings,
     });
     // Serialising the object cannot fail.
-    format!("{}\n", serde_json::to_string_pretty(&object).unwrap_or_default())
+    format!(
+        "{}\n",
+        lockyard_support::escaped_json(&serde_json::to_string_pretty(&object).unwrap_or_default())
+    )
 }
 
 /// Returns the facts, then the warnings with their remedies, in four columns. Unavailable values
@@ -83,7 +86,7 @@ fn text(host: &Description, warnings: &[Warning], format: Format, screen: &Scree
         // Print the name of each part only once.
         let part = if fact.part == before { "" } else { fact.part };
         before = fact.part;
-        table.add_row([part.to_owned(), fact.what, in_cell(value, markdown)]);
+        table.add_row([part.to_owned(), fact.what, value]);
     }
     let table = screen.words_in(&table, format);
     // In Markdown the picture is fenced, because spaces align it.
@@ -109,11 +112,6 @@ fn text(host: &Description, warnings: &[Warning], format: Format, screen: &Scree
         }
     }
     text
-}
-
-/// Escapes a value for a cell of a Markdown table.
-fn in_cell(value: String, markdown: bool) -> String {
-    if markdown { value.replace('|', "\\|") } else { value }
 }
 
 /// Facts of a host, in the order of the report.

@@ -40,7 +40,7 @@ impl Directory {
     /// If either cannot be created.
     pub fn new(parent: Option<&Path>) -> Result<Directory, InputError> {
         let default = std::env::temp_dir();
-        let shown = parent.unwrap_or(&default).display();
+        let shown = lockyard_support::shown(parent.unwrap_or(&default));
         let refused = |what: &str, error: std::io::Error| {
             let way = match parent {
                 Some(_) => "--directory",

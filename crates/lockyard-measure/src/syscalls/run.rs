@@ -74,7 +74,7 @@ pub fn sample(plan: &Plan, times: Times) -> Result<Sample, Stopped> {
 fn attempt(plan: &Plan, times: Times) -> Result<Sample, Stopped> {
     let (shared, memory) = Shared::new(plan.tasks).map_err(Stopped::Failed)?;
     let file = plan.directory.open().map_err(|error| {
-        Stopped::Failed(format!("{}: {error}", plan.directory.file().display()))
+        Stopped::Failed(format!("{}: {error}", lockyard_support::shown(&plan.directory.file())))
     })?;
     let cpus: Vec<Option<usize>> = (0..plan.tasks).map(|i| plan.placement.cpu(i)).collect();
     let mut run = Run { plan, times, shared: &shared, children: Children(Vec::new()) };

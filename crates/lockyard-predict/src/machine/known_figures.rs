@@ -312,7 +312,10 @@ fn json_text(all: &[(&Machine, Vec<Checked>)], asked: Option<usize>) -> String {
         render::mark_partial(&mut object, "interrupted", rows.len(), asked);
     }
     // Every value of this object can be written as JSON.
-    format!("{}\n", serde_json::to_string_pretty(&object).unwrap_or_default())
+    format!(
+        "{}\n",
+        lockyard_support::escaped_json(&serde_json::to_string_pretty(&object).unwrap_or_default())
+    )
 }
 
 fn csv_text(all: &[(&Machine, Vec<Checked>)], partial: bool) -> String {

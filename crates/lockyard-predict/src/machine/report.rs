@@ -27,7 +27,12 @@ fn for_programs(format: Format, columns: &[&str], rows: &[Vec<Value>], about: Va
             .collect();
         let object = json!({ "schema": SCHEMA, "environment": about, "rows": rows });
         // Every value of this object can be written as JSON.
-        return format!("{}\n", serde_json::to_string_pretty(&object).unwrap_or_default());
+        return format!(
+            "{}\n",
+            lockyard_support::escaped_json(
+                &serde_json::to_string_pretty(&object).unwrap_or_default()
+            )
+        );
     }
     let mut writer = csv::Writer::from_writer(Vec::new());
     // Writing to memory does not fail, and all records have the same length.

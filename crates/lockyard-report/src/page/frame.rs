@@ -69,7 +69,7 @@ pub(super) fn framed(frame: &Frame) -> String {
 
 /// Returns a document as text for an element of a page. The text cannot end the element.
 fn embedded(data: &Value) -> String {
-    data.to_string().replace('<', "\\u003c")
+    lockyard_support::escaped_json(&data.to_string()).replace('<', "\\u003c")
 }
 
 /// Returns charts side by side where there is room. Wide charts scroll horizontally, also by

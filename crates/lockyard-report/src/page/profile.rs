@@ -87,7 +87,10 @@ fn page_of(profile: &Value) -> String {
     let mut body = sentences(&left_out(profile));
     for (index, process) in list(&profile["processes"]).iter().enumerate() {
         let id = format!("p{}", index + 1);
-        let title = format!("{} (process {})", base(&text(&process["program"])), process["pid"]);
+        let name = process["name"]
+            .as_str()
+            .unwrap_or_else(|| base(process["program"].as_str().unwrap_or_default()));
+        let title = format!("{name} (process {})", process["pid"]);
         body.push_str(&format!("<h2 id=\"{id}\">{}</h2>\n", escape(&title)));
         body.push_str(&of_process(process, &format!("/processes/{index}")));
         sections.push((id, title));

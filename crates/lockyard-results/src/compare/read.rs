@@ -7,7 +7,7 @@
 use super::values::{List, MAX_REMARK_BYTES, Number, Text, Whole};
 use crate::cell_key::CellKey;
 use crate::render::SCHEMA;
-use lockyard_support::{InputError, printable};
+use lockyard_support::{InputError, printable, shown};
 use serde::Deserialize;
 use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::error::Category;
@@ -102,16 +102,6 @@ pub fn load(path: &Path) -> Result<ResultFile, InputError> {
     let text = lockyard_support::read_text(path, MAX_FILE_BYTES, "a result file is JSON")
         .map_err(InputError)?;
     parse(&shown(path), &text)
-}
-
-/// Returns a path as text for a terminal, with control characters as escapes.
-fn shown(path: &Path) -> String {
-    let text = path.display().to_string();
-    let shown = |letter: char| match letter.is_control() {
-        true => letter.escape_debug().to_string(),
-        false => letter.to_string(),
-    };
-    text.chars().map(shown).collect()
 }
 
 /// Parses the text of a result file. Errors call the file `origin`.

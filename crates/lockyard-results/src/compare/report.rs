@@ -7,9 +7,9 @@ use crate::cell_key::CellKey;
 use crate::compare::comparison::{
     Compared, Comparison, FAMILY_ERROR, FEWEST_ROUNDS, Mean, Method, Verdict,
 };
-use crate::render::{Format, Screen, figure, new_table};
+use crate::render::{Format, Screen, figure, in_markdown, new_table};
 use comfy_table::{Table, presets};
-use lockyard_support::escaped_json;
+use lockyard_support::{escaped_json, escaped_lines, markdown_text};
 use serde_json::{Map, json};
 use std::collections::HashMap;
 
@@ -27,11 +27,20 @@ pub fn render_on(comparison: &Comparison, format: Format, screen: &Screen) -> St
     match format {
         Format::Table => {
             let text = text(comparison, "", &|table| screen.figures(table, 2));
-            screen.wrap(&text)
+            // A result file may have names in which the direction of a text changes.
+            screen.wrap(&escaped_lines(&text))
         }
-        Format::Markdown => text(comparison, "### ", &Table::to_string),
+        Format::Markdown => {
+            let text = text(comparison, "### ", &in_markdown);
+            // A table's cells are escaped already.
+            let line = |line: &str| match line.starts_with('|') {
+                true => line.to_owned(),
+                false => markdown_text(line),
+            };
+            text.lines().map(|of| line(of) + "\n").collect()
+        }
         Format::Json => json(comparison),
-        Format::Csv => csv(comparison),
+        Format::Csv => escaped_lines(&csv(comparison)),
     }
 }
 

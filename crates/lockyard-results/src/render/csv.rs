@@ -95,6 +95,7 @@ fn cpu_share(row: &Row, name: &str) -> Option<f64> {
 
 /// Returns the document as CSV.
 pub fn csv(document: &Document) -> String {
+    let document = &super::plain::shown(document);
     let mut writer = csv::Writer::from_writer(Vec::new());
     let is_there =
         |(_, value): &&DetailColumn| document.rows.iter().any(|row| value(row).is_some());

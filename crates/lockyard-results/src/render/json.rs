@@ -7,6 +7,7 @@ use super::fits;
 use crate::row::Row;
 use crate::summary::{Errors, Summary};
 use crate::variant_ratios::Score;
+use lockyard_support::escaped_json;
 use serde_json::{Map, Value, json};
 
 /// Version of the format. It changes when a field is removed or changes its meaning.
@@ -38,7 +39,7 @@ pub fn json(document: &Document) -> String {
         mark_partial(&mut object, why, extent.finished, extent.asked);
     }
     // A JSON value can always be serialised.
-    let mut text = serde_json::to_string_pretty(&object).unwrap_or_default();
+    let mut text = escaped_json(&serde_json::to_string_pretty(&object).unwrap_or_default());
     text.push('\n');
     text
 }

@@ -4,6 +4,7 @@ use super::document::Format;
 use super::grid::Grid;
 use super::screen::Screen;
 use comfy_table::{ColumnConstraint, ContentArrangement, Table, presets};
+use lockyard_support::escaped;
 
 impl Screen {
     /// Lays out a table of words. Cells are wrapped if the table is wider than the screen.
@@ -39,8 +40,15 @@ impl Screen {
     }
 }
 
-fn in_markdown(table: &Table) -> String {
+/// Lays out a table in Markdown. Its cells end where they do here, and are no HTML.
+pub(crate) fn in_markdown(table: &Table) -> String {
     let mut table = table.clone();
+    for row in table.row_iter_mut() {
+        let cells = row
+            .cell_iter()
+            .map(|cell| escaped(&cell.content()).replace('|', "\\|").replace('<', "&lt;"));
+        *row = cells.collect::<Vec<String>>().into();
+    }
     table.load_style(presets::ASCII_MARKDOWN);
     table.set_content_arrangement(ContentArrangement::Disabled);
     table.to_string()

@@ -8,7 +8,7 @@ use super::notes::Notes;
 use super::screen::Screen;
 use super::table::{Block, blocks, fairness, family, measured, operations, threads_table};
 use super::verdict::{IdealGain, verdict};
-use super::{fits, phases, probes_table, recorded, summary_tables};
+use super::{fits, phases, plain, probes_table, recorded, summary_tables};
 use crate::compare::direction::Direction;
 use crate::row::{Row, Status};
 use comfy_table::presets;
@@ -18,6 +18,7 @@ const FEWEST_COUNTS: usize = 3;
 
 /// Renders the document for a screen.
 pub fn table(document: &Document, screen: &Screen) -> String {
+    let document = &plain::shown(document);
     let mut text = String::new();
     if let Some(Partial { why, extent }) = &document.partial {
         text.push_str(&format!("Partial: {why}, with {extent}.\n\n"));

@@ -3,7 +3,7 @@
 
 use super::cells::{figure, new_table, per_cent};
 use super::document::{Document, Partial};
-use super::{fits, phases, recorded};
+use super::{fits, phases, plain, recorded};
 use crate::cell_key::HERE;
 use crate::details::{MeasuredDetail, RatioDetail, SimulatedDetail};
 use crate::fairness::{Fairness, Waits};
@@ -25,6 +25,7 @@ pub(super) fn markdown_without_notes(document: &Document) -> String {
 }
 
 fn render(document: &Document, preset: &TableStyle, heading: &str, notes: bool) -> String {
+    let document = &plain::in_markdown(document);
     let mut text = String::new();
     if let Some(Partial { why, extent }) = &document.partial {
         text.push_str(&format!("Partial: {why}, with {extent}.\n\n"));
@@ -56,14 +57,20 @@ fn render(document: &Document, preset: &TableStyle, heading: &str, notes: bool) 
     }));
     for explanation in &document.explanations {
         // In Markdown the text is fenced, because spaces align its columns.
-        let fence = if heading.is_empty() { "" } else { "```\n" };
-        text.push_str(&format!("{fence}{explanation}{fence}\n"));
+        let fence = fence(explanation);
+        text.push_str(&format!("{fence}\n{explanation}{fence}\n\n"));
     }
     for note in document.notes.iter().filter(|_| notes) {
         text.push_str(note);
         text.push('\n');
     }
     text
+}
+
+/// Returns a fence that no line of a text ends.
+fn fence(text: &str) -> String {
+    let ticks = text.split(|letter| letter != '`').map(str::len).max().unwrap_or(0);
+    "`".repeat((ticks + 1).max(3))
 }
 
 /// Groups the rows: those of a group have the same experiment, machine and family of metrics.

@@ -119,7 +119,7 @@ impl Script {
     pub fn load_with(path: &Path, locks: &LockKinds) -> Result<Script> {
         let text = lockyard_support::read_text(path, MAX_FILE_BYTES, "a script is TOML")
             .map_err(ScriptError)?;
-        Script::parse_with(&path.display().to_string(), &text, locks)
+        Script::parse_with(&lockyard_support::shown(path), &text, locks)
     }
 }
 

@@ -20,14 +20,14 @@ pub(super) fn load(path: &std::path::Path) -> Result<Machine> {
     let text = lockyard_support::read_text(path, MAX_FILE_BYTES, "a machine file is TOML")
         .map_err(MachineError)?;
     let Some(directory) = path.parent() else {
-        return parse(&path.display().to_string(), &text, None);
+        return parse(&lockyard_support::shown(path), &text, None);
     };
     let family = |name: &str| {
         let path = directory.join(name);
         let text = lockyard_support::read_text(&path, MAX_FILE_BYTES, "a family is TOML")?;
-        Ok((path.display().to_string(), text))
+        Ok((lockyard_support::shown(&path), text))
     };
-    parse(&path.display().to_string(), &text, Some(&family))
+    parse(&lockyard_support::shown(path), &text, Some(&family))
 }
 
 /// Parses a machine file. `beside` finds the file of a family that is not shipped.

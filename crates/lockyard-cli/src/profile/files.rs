@@ -1,0 +1,168 @@
+//! The files of records that a profiled program leaves. The program could write into their directory
+//! what it liked: a file is opened only if it is what the preload library makes, and read no further
+//! than something was written.
+
+use super::directories::Private;
+use lockyard_profile::records::Records;
+use lockyard_records::{EXTENSION, MAX_BYTES};
+use lockyard_support::printable;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::ops::Range;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt};
+use std::path::Path;
+
+/// Maximum number of files: one for each process.
+const MOST_FILES: usize = 10_000;
+
+/// Maximum number of bytes of all files together.
+const MOST_WRITTEN: u64 = 8 << 30;
+
+/// Maximum number of descriptions.
+const MOST_WRONG: usize = 4;
+
+/// Files of records in a directory.
+#[derive(Default)]
+pub(super) struct Files {
+    pub(super) found: Vec<Records>,
+    /// Descriptions of files that cannot be read.
+    pub(super) wrong: Vec<String>,
+    /// Number of files that a process began, and did not complete.
+    pub(super) begun: usize,
+}
+
+/// Reads all files of records in a directory.
+pub(super) fn files(directory: &Private) -> Files {
+    let mut files = Files::default();
+    let (mut count, mut refused, mut left) = (0usize, 0usize, MOST_WRITTEN);
+    // The program may have renamed the directory.
+    let entries = fs::read_dir(directory.place()).into_iter().flatten().flatten();
+    for path in entries.map(|entry| entry.path()) {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if !name.ends_with(EXTENSION) {
+            continue;
+        }
+        count += 1;
+        let records = match count {
+            0..=MOST_FILES => read(&path, &mut left),
+            _ => Err(format!("only {MOST_FILES} are read")),
+        };
+        match records {
+            Ok(Some(records)) => files.found.push(records),
+            Ok(None) => files.begun += 1,
+            Err(why) => {
+                refused += 1;
+                if refused <= MOST_WRONG {
+                    let name = printable(&name);
+                    files.wrong.push(format!("the file of records {name} was left out: {why}"));
+                }
+            }
+        }
+    }
+    if let Some(more) = refused.checked_sub(MOST_WRONG).filter(|more| *more > 0) {
+        files.wrong.push(format!("{more} more files of records were left out"));
+    }
+    files
+}
+
+/// Reads a file of records, and takes its size off the bytes that are left.
+///
+/// # Errors
+///
+/// The reason for which it is left out.
+fn read(path: &Path, left: &mut u64) -> Result<Option<Records>, String> {
+    let file = open(path)?;
+    let failed = |error: io::Error| format!("it cannot be read: {error}");
+    let parts = written(&file).map_err(failed)?;
+    let size: u64 = parts.iter().map(|part| part.end - part.start).sum();
+    *left = left
+        .checked_sub(size)
+        .ok_or_else(|| format!("all records together have more than {} GiB", MOST_WRITTEN >> 30))?;
+    // Zeros cost no memory until they are written.
+    let end = parts.last().map_or(0, |part| part.end) as usize;
+    let mut bytes = vec![0; end];
+    let parts: Vec<Range<usize>> =
+        parts.into_iter().map(|part| part.start as usize..part.end as usize).collect();
+    for part in &parts {
+        let into = bytes.get_mut(part.clone()).unwrap_or_default();
+        // A process that still runs may have made it shorter.
+        file.read_exact_at(into, part.start as u64).map_err(failed)?;
+    }
+    Records::read_parts(&bytes, &parts)
+}
+
+/// Opens a file that the preload library may have made.
+fn open(path: &Path) -> Result<File, String> {
+    let failed = |error: io::Error| format!("it cannot be read: {error}");
+    check(&fs::symlink_metadata(path).map_err(failed)?)?;
+    // It may have been replaced since: no link is followed, and no pipe waited for.
+    let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    let file = OpenOptions::new().read(true).custom_flags(flags).open(path).map_err(failed)?;
+    check(&file.metadata().map_err(failed)?)?;
+    Ok(file)
+}
+
+/// Refuses a file that the preload library cannot have made.
+fn check(about: &fs::Metadata) -> Result<(), String> {
+    // SAFETY: the call has no preconditions.
+    let own = unsafe { libc::geteuid() };
+    if !about.is_file() {
+        return Err("it is a link, a pipe, a device or a directory, and no file".to_owned());
+    }
+    if about.uid() != own {
+        return Err("it belongs to another user".to_owned());
+    }
+    if about.nlink() != 1 {
+        return Err(format!("it has {} names, and not one", about.nlink()));
+    }
+    if about.len() > MAX_BYTES {
+        return Err(format!("it has {} bytes, and no file more than {MAX_BYTES}", about.len()));
+    }
+    Ok(())
+}
+
+/// Returns the parts of a file that were written. A file system that cannot tell has one part.
+fn written(file: &File) -> io::Result<Vec<Range<u64>>> {
+    let length = file.metadata()?.len().min(MAX_BYTES);
+    let seek = |from: u64, whence: libc::c_int| {
+        // SAFETY: the descriptor is open, and the call changes its position only.
+        let to = unsafe { libc::lseek(file.as_raw_fd(), from as libc::off_t, whence) };
+        if to >= 0 { Ok(to as u64) } else { Err(io::Error::last_os_error()) }
+    };
+    let mut parts = Vec::new();
+    let mut at = 0;
+    while at < length {
+        let begin = match seek(at, libc::SEEK_DATA) {
+            Ok(begin) => begin.max(at),
+            // Nothing was written from here on.
+            Err(error) if error.raw_os_error() == Some(libc::ENXIO) => break,
+            Err(_) => at,
+        };
+        let end = seek(begin, libc::SEEK_HOLE).unwrap_or(length).min(length);
+        if begin >= end {
+            break;
+        }
+        parts.push(begin..end);
+        at = end;
+    }
+    Ok(parts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_what_was_written_is_read() {
+        let path = std::env::temp_dir().join(format!("lockyard-parts-{}", std::process::id()));
+        let file = File::create_new(&path).expect("there is room");
+        file.set_len(MAX_BYTES).expect("it has no bytes yet");
+        file.write_all_at(b"lockyard", 512 << 20).expect("there is room");
+        let parts = written(&open(&path).expect("it is a file")).expect("it can be read");
+        let _ = fs::remove_file(&path);
+        let size: u64 = parts.iter().map(|part| part.end - part.start).sum();
+        assert!(parts.iter().any(|part| part.contains(&(512 << 20))), "{parts:?}");
+        assert!(size <= 4 << 20 || parts == [0..MAX_BYTES], "{parts:?}");
+    }
+}
