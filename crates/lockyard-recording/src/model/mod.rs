@@ -33,6 +33,9 @@ use std::collections::HashMap;
 /// Minimum number of visits of a recording that can be replayed.
 const LEAST_VISITS: usize = 200;
 
+/// Mean number of acquisitions of a thread below which threads are too short to be replayed.
+const LEAST_OF_A_THREAD: u64 = 10;
+
 /// Statistics of a recording.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
@@ -60,6 +63,10 @@ impl Model {
         let about = &recording.about;
         let runs = visits::runs(recording);
         let taken: usize = runs.iter().map(|run| run.visits.len()).sum();
+        let acquired: HashMap<u32, u64> = acquisitions(recording);
+        if taken < LEAST_VISITS {
+            too_short(&acquired)?;
+        }
         if taken == 0 {
             return Err("the recorded threads take no mutex and no spinlock".to_owned());
         }
@@ -69,7 +76,6 @@ impl Model {
             ));
         }
         let mut shares = Shares::default();
-        let acquired: HashMap<u32, u64> = acquisitions(recording);
         let all: u64 = acquired.values().sum();
         let threads: Vec<u32> = phase::main_threads(&acquired);
         let of_main: u64 = threads.iter().filter_map(|thread| acquired.get(thread)).sum();
@@ -82,6 +88,7 @@ impl Model {
             .collect();
         let kept: usize = runs.iter().map(|run| run.visits.len()).sum();
         if kept < LEAST_VISITS {
+            too_short(&acquired)?;
             return Err(format!(
                 "only {kept} visits to locks are in the part of the run in which {} threads ran; \
                  allowed: {LEAST_VISITS} or more",
@@ -103,6 +110,19 @@ impl Model {
     pub fn whole_threads(&self) -> usize {
         (self.threads.round() as usize).max(1)
     }
+}
+
+/// Refuses threads that come and go: one that takes a lock a few times shows no interval between
+/// two acquisitions.
+fn too_short(acquired: &HashMap<u32, u64>) -> Result<(), String> {
+    let (threads, all) = (acquired.len() as u64, acquired.values().sum::<u64>());
+    if threads < 2 || all >= threads * LEAST_OF_A_THREAD {
+        return Ok(());
+    }
+    Err(format!(
+        "threads come and go: {threads} threads took locks {all} times in all, and each is too \
+         short to be replayed; allowed: {LEAST_OF_A_THREAD} times a thread or more"
+    ))
 }
 
 /// Number of acquisitions of each thread.

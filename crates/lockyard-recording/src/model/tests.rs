@@ -202,6 +202,9 @@ fn too_little_is_refused_in_words() {
     assert!(none.contains("no mutex"), "{none}");
     let few = Model::of(&recording(two(), vec![turns(20)])).expect_err("it has little");
     assert!(few.contains("allowed: 200"), "{few}");
+    let once = vec![vec![enter(100, 0, 0), leave(50, 0)]; 2_000];
+    let short = Model::of(&recording(two(), once)).expect_err("each thread is too short");
+    assert!(short.starts_with("threads come and go: 2000 threads took locks 2000"), "{short}");
     let locks = vec![lock("a", Kind::RwLock, 1), lock("b", Kind::RwLock, 2)];
     let shared = Model::of(&recording(locks, vec![turns(3_000)])).expect_err("none is replayed");
     assert!(shared.contains("no mutex"), "{shared}");
