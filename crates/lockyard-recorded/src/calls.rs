@@ -1,12 +1,12 @@
 //! The recorder's functions, found once by name. Without the recorder, or on another system, there
 //! are none.
 
-use core::ffi::c_void;
+use core::ffi::{CStr, c_void};
 use core::mem::transmute;
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, Ordering};
 
-/// A function: null before the first look, [`ABSENT`] if there is none.
+/// A function: null before the first look, [`ABSENT`] if not all of them are there.
 type Slot = AtomicPtr<c_void>;
 
 const ABSENT: *mut c_void = core::ptr::without_provenance_mut(1);
@@ -20,34 +20,39 @@ static RELEASED: Slot = AtomicPtr::new(null_mut());
 #[derive(Clone, Copy)]
 pub(crate) struct Calls(());
 
-/// Returns the recorder's functions.
+/// Returns the recorder's functions, if all of them are there.
 #[inline(always)]
 pub(crate) fn calls() -> Option<Calls> {
-    // Relaxed: the pointers lead to code, and each is used by itself.
-    let found = ACQUIRED.load(Ordering::Relaxed);
+    // Acquire: pairs with the release in `look_by`. This function is stored last, so the others
+    // are there.
+    let found = ACQUIRED.load(Ordering::Acquire);
     if found == ABSENT {
         return None;
     }
-    if found.is_null() { look() } else { Some(Calls(())) }
+    if found.is_null() { look_by(find) } else { Some(Calls(())) }
 }
 
+/// Looks for all functions. A part of them is as good as none: a library may have one of the names
+/// by chance, or be of another version.
 #[cold]
-fn look() -> Option<Calls> {
+fn look_by(find: impl Fn(&CStr) -> *mut c_void) -> Option<Calls> {
     let names = [
         (&TICKS, c"lockyard_record_ticks"),
         (&SHARED, c"lockyard_record_shared"),
         (&RELEASED, c"lockyard_record_released"),
         (&ACQUIRED, c"lockyard_record_acquired"),
     ];
-    for (slot, name) in names {
-        let found = find(name);
-        slot.store(if found.is_null() { ABSENT } else { found }, Ordering::Relaxed);
+    let found = names.map(|(_, name)| find(name));
+    let are_all = found.iter().all(|function| !function.is_null());
+    for ((slot, _), function) in names.into_iter().zip(found) {
+        // Release: the last one publishes the others.
+        slot.store(if are_all { function } else { ABSENT }, Ordering::Release);
     }
-    (ACQUIRED.load(Ordering::Relaxed) != ABSENT).then_some(Calls(()))
+    are_all.then_some(Calls(()))
 }
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
-fn find(name: &core::ffi::CStr) -> *mut c_void {
+fn find(name: &CStr) -> *mut c_void {
     unsafe extern "C" {
         fn dlsym(handle: *mut c_void, name: *const core::ffi::c_char) -> *mut c_void;
     }
@@ -56,20 +61,14 @@ fn find(name: &core::ffi::CStr) -> *mut c_void {
 }
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu")))]
-fn find(_: &core::ffi::CStr) -> *mut c_void {
+fn find(_: &CStr) -> *mut c_void {
     null_mut()
 }
 
-/// Returns a function that is known to be there. Another thread may have seen only some of the
-/// pointers.
+/// Returns a function that is known to be there: [`Calls`] is the proof.
 #[inline(always)]
 fn function(slot: &Slot) -> *mut c_void {
-    let found = slot.load(Ordering::Relaxed);
-    if found.is_null() {
-        look();
-        return slot.load(Ordering::Relaxed);
-    }
-    found
+    slot.load(Ordering::Relaxed)
 }
 
 impl Calls {
@@ -96,5 +95,24 @@ impl Calls {
         // SAFETY: the recorder's function of this name has this type.
         let call = unsafe { transmute::<*mut c_void, extern "C" fn(usize)>(function(&RELEASED)) };
         call(lock);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_of_the_functions_is_none() {
+        let some = core::ptr::without_provenance_mut(64);
+        for missing in ["ticks", "shared", "released", "acquired"] {
+            let without = |name: &CStr| match name.to_bytes().ends_with(missing.as_bytes()) {
+                true => null_mut(),
+                false => some,
+            };
+            assert!(look_by(without).is_none(), "{missing}");
+            assert!(calls().is_none(), "{missing}: the next look too");
+        }
+        assert!(look_by(|_| null_mut()).is_none());
     }
 }
