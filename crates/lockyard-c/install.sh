@@ -126,3 +126,21 @@ sed -e "s|@PREFIX@|$(escaped "$prefix")|" -e "s|@LIBDIR@|$(escaped "$libdir")|" 
     "$here/lockyard.pc.in" >"$lib/pkgconfig/lockyard.pc"
 chmod 644 "$lib/pkgconfig/lockyard.pc"
 printf 'lockyard %s is in %s and %s\n' "$version" "$lib" "$include"
+
+# The loader looks for libraries in directories of its own list, and in what ldconfig found in them.
+if [ -n "$shared" ] && [ -z "${DESTDIR:-}" ]; then
+    PATH=$PATH:/usr/sbin:/sbin
+    if command -v ldconfig >/dev/null; then
+        if [ "$(id -u)" = 0 ] && [ "$libdir" = /usr/local/lib ]; then
+            ldconfig
+        fi
+        known=$(ldconfig -p 2>/dev/null | grep -F "=> $libdir/liblockyard.so.$abi" || :)
+    else
+        known=''
+    fi
+    if [ -z "$known" ]; then
+        printf 'the loader does not know %s: run ldconfig as root if it is in /etc/ld.so.conf, ' \
+            "$libdir"
+        printf 'or link with -Wl,-rpath,%s, or set LD_LIBRARY_PATH=%s\n' "$libdir" "$libdir"
+    fi
+fi

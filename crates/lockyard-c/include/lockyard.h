@@ -1176,7 +1176,7 @@ LY_MUST_USE struct ly_counts_t ly_stats_read(struct ly_stats_t *stats) LY_NOEXCE
 LY_MUST_USE struct ly_counts_t ly_stats_take(struct ly_stats_t *stats) LY_NOEXCEPT;
 
 /**
- * Makes an empty table for identifiers below `limit`; 0 means no limit (about 2^32). `drop` is
+ * Makes an empty table for identifiers below `limit`; 0 means the maximum, 2^31 - 16. `drop` is
  * called with each pointer that is still there when the table is destroyed; it may be NULL.
  * Returns NULL if there is no memory. Cost: one allocation.
  *

@@ -28,7 +28,7 @@ pub struct ly_ids_entry_t {
 
 handle!(ly_ids_entry_t, IdEntry<'static, Value>);
 
-/// Makes an empty table for identifiers below `limit`; 0 means no limit (about 2^32). `drop` is
+/// Makes an empty table for identifiers below `limit`; 0 means the maximum, 2^31 - 16. `drop` is
 /// called with each pointer that is still there when the table is destroyed; it may be NULL.
 /// Returns NULL if there is no memory. Cost: one allocation.
 ///
