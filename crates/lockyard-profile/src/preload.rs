@@ -56,7 +56,7 @@ mod tests {
             let mut found = std::collections::BTreeSet::new();
             for (index, symbol) in symbols.enumerate() {
                 let of = versions.version_index(endian, index);
-                let version = versions.version(of).ok().flatten();
+                let version = versions.version(of.into()).ok().flatten();
                 let name = symbols.symbol_name(endian, symbol).expect("it is text");
                 use object::read::elf::Sym;
                 if let Some(version) = version.filter(|_| !symbol.is_undefined(endian)) {

@@ -3,7 +3,7 @@
 
 use crate::image::{Image, MOST_OF_A_FILE, Source};
 use lockyard_support::open_regular;
-use object::{Object, ObjectSymbol};
+use object::{Object, ObjectSection, ObjectSymbol};
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
@@ -109,11 +109,19 @@ fn check_file(path: &Path, shown: &str) -> Result<(), String> {
     if file.architecture() != object::Architecture::X86_64 || !file.is_64() {
         return Err(format!("{shown} is not a program for x86-64, which alone can be profiled"));
     }
-    let Some(loader) = loader(image.source()) else {
-        let by = if is_go(&file) { "a Go program" } else { "statically linked" };
+    let loader = loader(image.source());
+    // With cgo a Go program has a loader, and its C code may have calls. The locks of its own code
+    // have none.
+    if is_go(&file) {
         return Err(format!(
-            "{shown} is {by}: it has no calls of a lock that can be interposed; link it \
-             dynamically, or record its locks by lockyard-recorded"
+            "{shown} is a Go program: its locks are compiled in, and have no calls that can be \
+             interposed, with or without cgo"
+        ));
+    }
+    let Some(loader) = loader else {
+        return Err(format!(
+            "{shown} is statically linked: it has no calls of a lock that can be interposed; link \
+             it dynamically, or record its locks by lockyard-recorded"
         ));
     };
     if !loader.contains("ld-linux") {
@@ -142,9 +150,15 @@ fn check_file(path: &Path, shown: &str) -> Result<(), String> {
     Ok(())
 }
 
+/// Returns true for a program that the Go compiler has made. A C program that has Go code as an
+/// archive is none: the Go compiler says how it was built.
 fn is_go<'i>(file: &object::File<'i, Source<'i>>) -> bool {
-    file.section_by_name(".note.go.buildid").is_some()
-        || file.section_by_name(".gopclntab").is_some()
+    const ARCHIVE: &[u8] = b"build\t-buildmode=c-archive\n";
+    let has = |name: &str| file.section_by_name(name).is_some();
+    let is_archive = file.section_by_name(".go.buildinfo").is_some_and(|section| {
+        section.data().is_ok_and(|data| data.windows(ARCHIVE.len()).any(|part| part == ARCHIVE))
+    });
+    [".note.go.buildid", ".gopclntab", ".go.buildinfo"].into_iter().any(has) && !is_archive
 }
 
 /// Returns the loader that a program names.

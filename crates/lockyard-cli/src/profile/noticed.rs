@@ -55,7 +55,13 @@ impl Noticed {
         let mut missing = Lines::default();
         let mut executed = Lines::default();
         let mut others = Lines::default();
+        let mut programs: Vec<&str> = Vec::new();
         for records in found {
+            if !programs.contains(&records.program.as_str()) {
+                programs.push(&records.program);
+                // A program that another one executes is not checked before.
+                missing.extend(program::check(Path::new(&records.program)).err());
+            }
             for note in &records.notes {
                 match note.kind {
                     note::EXECUTED => executed.extend(not_loaded(records, note, found)),

@@ -11,3 +11,4 @@ mod others;
 mod record;
 mod refused;
 mod support;
+mod unseen;
