@@ -8,13 +8,20 @@ use std::path::Path;
 #[test]
 fn locks_and_functions_of_one_letter_have_their_names() {
     // Without lines, the symbol names the function; with them, the debug information.
-    for options in [&["-O2"][..], &["-O2", "-g"]] {
+    // It may be compressed, or in files apart.
+    for options in
+        [&["-O2"][..], &["-O2", "-g"], &["-O2", "-g", "-gz"], &["-O2", "-g", "-gsplit-dwarf"]]
+    {
         let Some(program) = build("cc", "letters.c", options) else { return };
         let (_, profile) = json_of(&program, &[]);
         for name in ["m", "a", "b", "l", "c", "St"] {
             let lock = lock(process(&profile), name);
             assert_eq!(lock["acquisitions"], 100, "{name}");
-            assert_eq!(lock["sites"][0]["function"], "w", "{name}: {lock:#}");
+            let site = &lock["sites"][0];
+            assert_eq!(site["function"], "w", "{name}: {lock:#}");
+            let text = site["text"].as_str().expect("a text");
+            let has_line = text.starts_with("w (letters.c:");
+            assert_eq!(has_line, options.len() > 1, "{options:?}: {site:#}");
         }
     }
 }
