@@ -1,6 +1,6 @@
 //! The contents of a file of records, as the preload library left it. Each offset is checked: a
-//! program that writes where it must not may have hit the file. What is kept is bounded by the bytes
-//! that were written, and not by what these say.
+//! program that writes where it must not may have hit the file. What is kept is bounded by the
+//! bytes that were written, and not by what these say.
 
 use crate::times::{Holds, Times};
 use lockyard_records::histogram::BUCKETS;
@@ -276,7 +276,8 @@ impl Records {
     ///
     /// The file is of another version.
     pub fn read(bytes: &[u8]) -> Result<Option<Records>, String> {
-        Records::read_parts(bytes, &[0..bytes.len()])
+        let all = 0..bytes.len();
+        Records::read_parts(bytes, std::slice::from_ref(&all))
     }
 
     /// Does so for a file of which only these parts were written, in order; all other bytes are

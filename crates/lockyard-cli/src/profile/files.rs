@@ -1,6 +1,6 @@
-//! The files of records that a profiled program leaves. The program could write into their directory
-//! what it liked: a file is opened only if it is what the preload library makes, and read no further
-//! than something was written.
+//! The files of records that a profiled program leaves. The program could write into their
+//! directory what it liked: a file is opened only if it is what the preload library makes, and read
+//! no further than something was written.
 
 use super::directories::Private;
 use lockyard_profile::records::Records;

@@ -16,9 +16,10 @@ const GOOD: &str = "（1）【ключ】";
 /// Asserts that an output has the name as text.
 fn assert_text(output: &[u8], what: &str) -> String {
     let text = String::from_utf8(output.to_vec()).expect("it is text");
+    let turns = ['\u{200b}'..='\u{200f}', '\u{202a}'..='\u{202e}', '\u{2066}'..='\u{2069}'];
     let is_evil = |letter: char| {
         letter.is_control() && letter != '\n' && letter != '\t'
-            || matches!(letter, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+            || turns.iter().any(|range| range.contains(&letter))
     };
     let evil = text.char_indices().find(|(_, letter)| is_evil(*letter));
     assert_eq!(evil, None, "{what}: {text}");
