@@ -5,7 +5,7 @@
 use crate::notes::{self, now};
 use crate::programs::note_program;
 use crate::real;
-use core::ffi::{CStr, c_char, c_int, c_ulong, c_void};
+use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr::{null, null_mut};
 use core::sync::atomic::{AtomicU32, Ordering};
 use lockyard_interpose::{Object, bound, object_of};
@@ -13,7 +13,7 @@ use lockyard_records::note;
 
 unsafe extern "C" {
     static environ: *const *const c_char;
-    fn getauxval(of: c_ulong) -> c_ulong;
+    fn getauxval(of: usize) -> usize;
 }
 
 /// Marks of locks that are not recorded: 1 if there was a call in this process.
@@ -100,9 +100,9 @@ pub(crate) unsafe extern "C" fn searches(
 
 /// Returns an address in the program.
 fn program() -> usize {
-    const PROGRAM_HEADERS: c_ulong = 3;
+    const PROGRAM_HEADERS: usize = 3;
     // SAFETY: the call has no preconditions.
-    unsafe { getauxval(PROGRAM_HEADERS) as usize }
+    unsafe { getauxval(PROGRAM_HEADERS) }
 }
 
 /// Returns this library.

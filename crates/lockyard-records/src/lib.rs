@@ -156,8 +156,8 @@ pub struct Header {
     pub notes: u64,
     /// Number of notes. Those beyond [`MOST_NOTES`] are not there.
     pub note_count: u64,
-    /// Three names, each ended by a zero: the path of the program's file; the name of the program as
-    /// it was called; and that of the process if it is the child of a fork, otherwise nothing.
+    /// Three names, each ended by a zero: the path of the program's file; the name of the program
+    /// as it was called; and that of the process if it is the child of a fork, otherwise nothing.
     pub program: [u8; NAMES],
 }
 

@@ -7,8 +7,11 @@
 
 mod counts;
 mod ends;
+mod hostile;
+mod names;
 mod others;
 mod record;
 mod refused;
 mod support;
+mod text;
 mod unseen;
