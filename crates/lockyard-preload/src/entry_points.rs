@@ -4,7 +4,7 @@
 
 use crate::calls::{self, wait_begins, wait_ends};
 use crate::functions::functions;
-use crate::{programs, real, unseen};
+use crate::{notes, programs, real, unseen};
 use core::arch::global_asm;
 
 /// Defines an entry under its name in each of its versions, given its instructions and operands.
@@ -84,7 +84,7 @@ macro_rules! entries {
     };
     // The call is noted. Then the function itself gets the arguments and the return address, by
     // which the loader knows who calls.
-    (@ (noted $function:ident), $slot:ident, $name:literal, $versions:tt) => {
+    (@ (noted $module:ident $function:ident), $slot:ident, $name:literal, $versions:tt) => {
         entry!(
             $slot, $name, $versions,
             [
@@ -97,7 +97,7 @@ macro_rules! entries {
                 ".cfi_def_cfa_offset 8",
                 "jmp qword ptr [rip + {real}]"
             ],
-            function = sym unseen::$function,
+            function = sym $module::$function,
             real = sym real::$slot,
         );
     };
@@ -118,7 +118,7 @@ macro_rules! entries {
                 ".cfi_def_cfa_offset 8",
                 "jmp qword ptr [rip + {real}]"
             ],
-            mark = sym unseen::$mark,
+            mark = sym notes::$mark,
             function = sym unseen::uses,
             real = sym real::$slot,
         );

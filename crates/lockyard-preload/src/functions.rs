@@ -67,18 +67,18 @@ macro_rules! functions {
                 c"GLIBC_2.34", (waits);
 
             // By these a program goes past the recorder, or to another program.
-            DLOPEN, "dlopen", ["@GLIBC_2.2.5", "@@GLIBC_2.34"], c"GLIBC_2.34", (noted opens);
+            DLOPEN, "dlopen", ["@GLIBC_2.2.5", "@@GLIBC_2.34"], c"GLIBC_2.34", (noted unseen opens);
             DLMOPEN, "dlmopen", ["@GLIBC_2.3.4", "@@GLIBC_2.34"], c"GLIBC_2.34",
-                (noted opens_in_namespace);
-            DLSYM, "dlsym", ["@GLIBC_2.2.5", "@@GLIBC_2.34"], c"GLIBC_2.34", (noted searches);
+                (noted unseen opens_in_namespace);
+            DLSYM, "dlsym", ["@GLIBC_2.2.5", "@@GLIBC_2.34"], c"GLIBC_2.34", (noted unseen searches);
             EXECVE, "execve", ["@@GLIBC_2.2.5"], c"GLIBC_2.2.5", (instead execve);
             EXECV, "execv", ["@@GLIBC_2.2.5"], c"GLIBC_2.2.5", (instead execv);
             EXECVP, "execvp", ["@@GLIBC_2.2.5"], c"GLIBC_2.2.5", (instead execvp);
             EXECVPE, "execvpe", ["@@GLIBC_2.11"], c"GLIBC_2.11", (instead execvpe);
             FEXECVE, "fexecve", ["@@GLIBC_2.2.5"], c"GLIBC_2.2.5", (instead fexecve);
-            EXECL, "execl", ["@@GLIBC_2.2.5"], c"GLIBC_2.2.5", (noted executes);
-            EXECLP, "execlp", ["@@GLIBC_2.2.5"], c"GLIBC_2.2.5", (noted executes);
-            EXECLE, "execle", ["@@GLIBC_2.2.5"], c"GLIBC_2.2.5", (noted executes_elsewhere);
+            EXECL, "execl", ["@@GLIBC_2.2.5"], c"GLIBC_2.2.5", (noted programs executes);
+            EXECLP, "execlp", ["@@GLIBC_2.2.5"], c"GLIBC_2.2.5", (noted programs executes);
+            EXECLE, "execle", ["@@GLIBC_2.2.5"], c"GLIBC_2.2.5", (noted programs executes_elsewhere);
             SPAWN, "posix_spawn", ["@@GLIBC_2.15"], c"GLIBC_2.15", (instead spawn);
             SPAWN_BY_PATH, "posix_spawnp", ["@@GLIBC_2.15"], c"GLIBC_2.15",
                 (instead spawn_by_path);

@@ -4,8 +4,18 @@
 use crate::memory::{allocate, at, base, count, header, link, offset_of};
 use crate::{local, system};
 use core::ptr::null_mut;
-use core::sync::atomic::{AtomicU64, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use lockyard_records::{MOST_NOTES, Note};
+
+/// Marks of locks that are not recorded: 1 if there was a call in this process.
+pub(crate) static SEMAPHORES: AtomicU32 = AtomicU32::new(0);
+pub(crate) static STANDARD: AtomicU32 = AtomicU32::new(0);
+
+/// Forgets which calls there were: those of the parent of a fork.
+pub(crate) fn forget() {
+    SEMAPHORES.store(0, Ordering::Relaxed);
+    STANDARD.store(0, Ordering::Relaxed);
+}
 
 /// Adds a note with a text of two parts, each ended by a zero; unless there is one of the same
 /// kind, process and text. Returns null if there is none, nothing is recorded, or there is no room.

@@ -1,7 +1,7 @@
 //! The file of a process: its directory, its creation, and that of a child of a fork.
 
 use crate::memory::{self, LONGEST, allocate, base, header, offset_of};
-use crate::{local, maps, system};
+use crate::{local, maps, notes, system};
 use core::sync::atomic::{AtomicUsize, Ordering};
 use lockyard_records::{CALLED, EXTENSION, HEADS, MAGIC, NAMES, OWN_NAME, VERSION};
 
@@ -143,7 +143,7 @@ unsafe fn describe(process: u32, forked: bool) {
     // SAFETY: there is a mapping, and one thread.
     unsafe {
         let header = header();
-        crate::unseen::forget();
+        notes::forget();
         (*header).version = VERSION;
         (*header).pid = process;
         (*header).parent = system::parent();

@@ -4,7 +4,7 @@
 
 use crate::notes::{self, now};
 use crate::process_file::Path;
-use crate::{real, system, unseen};
+use crate::{real, system};
 use core::ffi::{CStr, c_char, c_int};
 use core::ptr::null_mut;
 use lockyard_records::{DIRECTORY, Note, note};
@@ -18,7 +18,7 @@ unsafe extern "C" {
 
 /// Returns true if an environment tells a program to load the recorder, and where to record.
 unsafe fn keeps_recorder(variables: List) -> bool {
-    let Some(own) = unseen::own() else { return true };
+    let Some(own) = real::own() else { return true };
     if variables.is_null() {
         return false;
     }
@@ -155,4 +155,18 @@ spawning! {
     spawn_by_path, SPAWN_BY_PATH;
     old_spawn, OLD_SPAWN;
     old_spawn_by_path, OLD_SPAWN_BY_PATH;
+}
+
+/// Notes a program that is executed with the environment of this one.
+pub(crate) unsafe extern "C" fn executes(path: *const c_char) {
+    real::address(&real::EXECL);
+    // SAFETY: the program's argument and environment.
+    unsafe { note_program(path, environ) };
+}
+
+/// Notes a program that is executed with another environment, which is not looked at.
+pub(crate) unsafe extern "C" fn executes_elsewhere(path: *const c_char) {
+    real::address(&real::EXECLE);
+    // SAFETY: the program's argument.
+    unsafe { note_program(path, core::ptr::null()) };
 }

@@ -6,7 +6,7 @@ use crate::local::local;
 use core::ffi::{c_int, c_void};
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
-use lockyard_interpose::{bound, find, object_of};
+use lockyard_interpose::{Object, bound, find, object_of};
 
 /// Address of a function; null before the first call of any.
 pub(crate) type Slot = AtomicPtr<c_void>;
@@ -58,6 +58,11 @@ macro_rules! slots {
 }
 
 functions!(slots);
+
+/// Returns this library.
+pub(crate) fn own() -> Option<Object> {
+    object_of((&raw const FINDER).addr())
+}
 
 /// Stands for a function that is nowhere. A program that has a reference to it would not start.
 unsafe extern "C" fn absent() -> c_int {

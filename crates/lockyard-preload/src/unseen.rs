@@ -2,23 +2,17 @@
 //! that is asked for by name, another library that comes first; and locks of other kinds. They are
 //! noted, so that no report claims to have all.
 
-use crate::notes::{self, now};
-use crate::programs::note_program;
+use crate::notes::{self, SEMAPHORES, now};
 use crate::real;
 use core::ffi::{CStr, c_char, c_int, c_void};
-use core::ptr::{null, null_mut};
+use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU32, Ordering};
-use lockyard_interpose::{Object, bound, object_of};
+use lockyard_interpose::{bound, object_of};
 use lockyard_records::note;
 
 unsafe extern "C" {
-    static environ: *const *const c_char;
     fn getauxval(of: usize) -> usize;
 }
-
-/// Marks of locks that are not recorded: 1 if there was a call in this process.
-pub(crate) static SEMAPHORES: AtomicU32 = AtomicU32::new(0);
-pub(crate) static STANDARD: AtomicU32 = AtomicU32::new(0);
 
 /// Notes the first call of a lock that is not recorded.
 pub(crate) extern "C" fn uses(mark: &AtomicU32) {
@@ -90,7 +84,8 @@ pub(crate) unsafe extern "C" fn searches(
             search(handle, name.as_ptr())
         };
         !found.is_null()
-            && object_of(found.addr()).is_some_and(|of| Some(of.base) != own().map(|own| own.base))
+            && object_of(found.addr())
+                .is_some_and(|of| Some(of.base) != real::own().map(|own| own.base))
     };
     if is_past {
         // SAFETY: the loader's text.
@@ -105,15 +100,10 @@ fn program() -> usize {
     unsafe { getauxval(PROGRAM_HEADERS) }
 }
 
-/// Returns this library.
-pub(crate) fn own() -> Option<Object> {
-    object_of((&raw const SEMAPHORES).addr())
-}
-
 /// Notes a program or library that defines lock functions itself, and comes before the recorder.
 /// At the start of the process.
 pub(crate) fn look_before() {
-    let Some(own) = own() else { return };
+    let Some(own) = real::own() else { return };
     let mut last = null_mut();
     real::bound_elsewhere(own.base.addr(), |name, found| {
         if let Some(object) = object_of(found.addr())
@@ -125,24 +115,4 @@ pub(crate) fn look_before() {
             notes::add(&now(note::BEFORE), [name.as_bytes(), unsafe { text(object.file) }]);
         }
     });
-}
-
-/// Forgets which calls there were: those of the parent of a fork.
-pub(crate) fn forget() {
-    SEMAPHORES.store(0, Ordering::Relaxed);
-    STANDARD.store(0, Ordering::Relaxed);
-}
-
-/// Notes a program that is executed with the environment of this one.
-pub(crate) unsafe extern "C" fn executes(path: *const c_char) {
-    real::address(&real::EXECL);
-    // SAFETY: the program's argument and environment.
-    unsafe { note_program(path, environ) };
-}
-
-/// Notes a program that is executed with another environment, which is not looked at.
-pub(crate) unsafe extern "C" fn executes_elsewhere(path: *const c_char) {
-    real::address(&real::EXECLE);
-    // SAFETY: the program's argument.
-    unsafe { note_program(path, null()) };
 }
