@@ -18,6 +18,7 @@ fn destdir_is_before_the_paths_and_not_in_the_pc_file() {
         .args(["--prefix", "/opt/l&y", "--libdir", "/opt/l&y/lib64"])
         .env("DESTDIR", &root));
     assert!(output.status.success(), "{}", said(&output));
+    assert!(!said(&output).contains("the loader"), "nobody runs programs there: {}", said(&output));
     let lib = root.join("opt/l&y/lib64");
     let link = |name: &str| fs::read_link(lib.join(name)).expect("a link");
     let version = env!("CARGO_PKG_VERSION");
@@ -91,6 +92,9 @@ fn a_prefix_with_spaces_works_with_pkg_config() {
     let prefix = folder("spaces").join("a prefix  that's long");
     let output = run(install().arg("--prefix").arg(&prefix));
     assert!(output.status.success(), "{}", said(&output));
+    let lib = prefix.join("lib");
+    let hint = format!("the loader does not know {}: run ldconfig", lib.display());
+    assert!(said(&output).contains(&hint), "{}", said(&output));
     const SCRIPT: &str = "eval cc main.c $(pkg-config --cflags --libs lockyard) -pthread -o a.out";
     let folder = folder("spaces-build");
     let (program, expected) = program_and_output(&package().join("README.md"), "c");
