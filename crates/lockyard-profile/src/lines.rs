@@ -7,7 +7,8 @@
 
 use crate::image::Image;
 use addr2line::gimli::{
-    DwarfPackage, DwoId, EndianSlice, Error, RunTimeEndian, SectionId, read::Dwarf,
+    AbbreviationsCacheStrategy, DwarfPackage, DwoId, EndianSlice, Error, RunTimeEndian, SectionId,
+    read::Dwarf,
 };
 use addr2line::{Context, LookupContinuation, LookupResult, SplitDwarfLoad};
 use object::{Object, ObjectSection};
@@ -77,9 +78,11 @@ impl Lines {
     /// Reads the debug information of a file, at most `most` bytes of it. `path` is the file's.
     pub(crate) fn of(file: &ObjectFile<'_>, path: &Path, most: u64) -> Option<Lines> {
         let kept = Kept { sections: RefCell::new(Vec::new()), left: Cell::new(most) };
-        let dwarf: Dwarf<Slice> =
+        let mut dwarf: Dwarf<Slice> =
             Dwarf::load(|id: SectionId| Ok::<_, Error>(kept.section(file, Some(id.name()))))
                 .ok()?;
+        // Units that share their abbreviations read them once.
+        dwarf.populate_abbreviations_cache(AbbreviationsCacheStrategy::Duplicates);
         let context = Context::from_dwarf(dwarf).ok()?;
         let package = package(&kept, path);
         Some(Lines { context, package, kept })

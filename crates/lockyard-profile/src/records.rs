@@ -1,6 +1,6 @@
 //! The contents of a file of records, as the preload library left it. Each offset is checked: a
-//! program that writes where it must not may have hit the file. What is kept is bounded by the bytes
-//! that were written, and not by what these say.
+//! program that writes where it must not may have hit the file. What is kept is bounded by the
+//! bytes that were written, and not by what these say.
 
 use crate::times::{Holds, Times};
 use lockyard_records::histogram::BUCKETS;
@@ -276,7 +276,8 @@ impl Records {
     ///
     /// The file is of another version.
     pub fn read(bytes: &[u8]) -> Result<Option<Records>, String> {
-        Records::read_parts(bytes, &[0..bytes.len()])
+        let all = 0..bytes.len();
+        Records::read_parts(bytes, std::slice::from_ref(&all))
     }
 
     /// Does so for a file of which only these parts were written, in order; all other bytes are
@@ -356,6 +357,7 @@ fn name(program: &str, called: String, own: String) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lockyard_records::ENTRY_UNIT;
 
     #[test]
     fn what_is_not_a_file_of_records_is_no_records() {
@@ -378,6 +380,60 @@ mod tests {
                 .cast::<u8>()
                 .copy_to_nonoverlapping(bytes[offset..].as_mut_ptr(), size_of::<T>());
         }
+    }
+
+    /// A table that says that it has the size of the file costs what was written of it.
+    #[test]
+    fn tables_are_read_where_they_were_written() {
+        const THREAD: usize = 4096;
+        const SLOTS: usize = 8192 + TABLE_HEADER as usize;
+        const FAR: usize = 1 << 29;
+        let mut bytes = vec![0; 1 << 30];
+        let zero = Bytes { all: &bytes, parts: &[], written: 0 };
+        let mut header: Header = zero.get(0).expect("it fits");
+        let mut thread: Thread = zero.get(0).expect("it fits");
+        let slot = Slot { key: 7, count: EVENT + (FAR as u64 + 4096) / ENTRY_UNIT };
+        (header.magic, header.version, header.threads) = (MAGIC, VERSION, THREAD as u64);
+        (thread.slots, thread.pairs, thread.pair_room) = (SLOTS as u64, 4096, u32::MAX);
+        put(&mut bytes, 0, &header);
+        put(&mut bytes, THREAD, &thread);
+        put(&mut bytes, SLOTS - TABLE_HEADER as usize, &u64::MAX);
+        put(&mut bytes, SLOTS, &slot);
+        put(&mut bytes, FAR, &slot);
+        let parts = [0..16_384, FAR..FAR + 8192];
+        let begun = std::time::Instant::now();
+        let read = || Records::read_parts(&bytes, &parts).expect("the version").expect("complete");
+        (0..1000).for_each(|_| assert_eq!(read().events.len(), 2));
+        assert!(begun.elapsed().as_secs() < 60, "{:?}", begun.elapsed());
+    }
+
+    #[test]
+    fn many_slots_of_one_entry_are_bounded() {
+        const THREAD: usize = 4096;
+        let mut bytes = vec![0xff; 1 << 20];
+        let zeros = [0; 4096];
+        let zero = Bytes { all: &zeros, parts: &[], written: 0 };
+        let mut header: Header = zero.get(0).expect("it fits");
+        let mut thread: Thread = zero.get(0).expect("it fits");
+        (header.magic, header.version, header.threads) = (MAGIC, VERSION, THREAD as u64);
+        thread.slots = 8192;
+        put(&mut bytes, 0, &header);
+        put(&mut bytes, THREAD, &thread);
+        for at in (8192..bytes.len()).step_by(size_of::<Slot>()) {
+            put(&mut bytes, at, &Slot { key: 1, count: EVENT + 1 });
+        }
+        let records = Records::read(&bytes).expect("it is the version").expect("it is complete");
+        let most = bytes.len() / size_of::<Entry>();
+        assert!((1..=most).contains(&records.events.len()), "{}", records.events.len());
+    }
+
+    #[test]
+    fn a_name_is_the_child_s_own_unless_it_is_cut() {
+        let of = |called: &str, own: &str| name("/bin/file", called.to_owned(), own.to_owned());
+        assert_eq!(of("", ""), "file");
+        assert_eq!(of("redis-server", ""), "redis-server");
+        assert_eq!(of("redis-server", "bio_close_file"), "bio_close_file");
+        assert_eq!(of("a-name-of-many-letters", "a-name-of-many-"), "a-name-of-many-letters");
     }
 
     #[test]

@@ -151,8 +151,8 @@ pub struct Header {
     pub windows: u64,
     /// Number of [`Window`]s that had no room.
     pub lost_windows: u64,
-    /// Three names, each ended by a zero: the path of the program's file; the name of the program as
-    /// it was called; and that of the process if it is the child of a fork, otherwise nothing.
+    /// Three names, each ended by a zero: the path of the program's file; the name of the program
+    /// as it was called; and that of the process if it is the child of a fork, otherwise nothing.
     pub program: [u8; NAMES],
 }
 

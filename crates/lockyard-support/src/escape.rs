@@ -1,9 +1,9 @@
 //! Text from outside, shown as text: names of files, symbols, programs and recordings.
 //!
 //! A terminal obeys control characters, and characters of direction reorder what stands beside
-//! them. Both are shown as escapes, and so are characters that nobody can see. Everything else stays
-//! as it is: letters, marks and brackets of all scripts, quotes, backslashes. So a text that is
-//! escaped already is not changed again, and each output may escape what it prints.
+//! them. Both are shown as escapes, and so are characters that nobody can see. Everything else
+//! stays as it is: letters, marks and brackets of all scripts, quotes, backslashes. So a text that
+//! is escaped already is not changed again, and each output may escape what it prints.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -11,8 +11,8 @@ use std::path::Path;
 /// Number of characters of a name that an error shows.
 const LONGEST: usize = 80;
 
-/// Returns true for a character that must not be printed as it is. The joiners U+200C and U+200D are
-/// not among them: Persian and the scripts of India need them inside words.
+/// Returns true for a character that must not be printed as it is. The joiners U+200C and U+200D
+/// are not among them: Persian and the scripts of India need them inside words.
 fn is_unprintable(letter: char) -> bool {
     letter.is_control()
         || matches!(
@@ -115,8 +115,8 @@ pub fn markdown_name(name: &str) -> String {
     text
 }
 
-/// Returns a sentence for a Markdown document. It may have names in it, so no part of it is HTML and
-/// it is one line; what the sentence itself marks as code stays marked.
+/// Returns a sentence for a Markdown document, as one line. It may have names in it, so no part of
+/// it is HTML. What the sentence itself marks as code stays marked.
 pub fn markdown_text(sentence: &str) -> String {
     let sentence = escaped(sentence);
     let mut text = String::with_capacity(sentence.len());

@@ -1,5 +1,5 @@
-//! Tools for all other crates of the workspace: files and names from outside, misspelt names, errors
-//! in the input, and independent work on several threads that can be interrupted.
+//! Tools for all other crates of the workspace: files and names from outside, misspelt names,
+//! errors in the input, and independent work on several threads that can be interrupted.
 
 mod escape;
 mod files;

@@ -7,7 +7,10 @@
 
 mod counts;
 mod ends;
+mod hostile;
+mod names;
 mod others;
 mod record;
 mod refused;
 mod support;
+mod text;
