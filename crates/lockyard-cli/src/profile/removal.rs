@@ -101,7 +101,7 @@ mod tests {
         fs::create_dir_all(&inner).expect("there is room");
         fs::write(inner.join("file"), "x").expect("there is room");
         for path in [&inner, &top.join("a"), &top] {
-            fs::set_permissions(path, Permissions::from_mode(0)).expect("it is ours");
+            fs::set_permissions(path, Permissions::from_mode(0o000)).expect("it is ours");
         }
         remove(&top);
         assert!(!top.exists());
