@@ -69,7 +69,7 @@ impl Model {
             ));
         }
         let mut shares = Shares::default();
-        let acquired: HashMap<u32, u64> = acquisitions(recording);
+        let acquired: HashMap<u32, u64> = Model::acquisitions(recording);
         let all: u64 = acquired.values().sum();
         let threads: Vec<u32> = phase::main_threads(&acquired);
         let of_main: u64 = threads.iter().filter_map(|thread| acquired.get(thread)).sum();
@@ -83,9 +83,9 @@ impl Model {
         let kept: usize = runs.iter().map(|run| run.visits.len()).sum();
         if kept < LEAST_VISITS {
             return Err(format!(
-                "only {kept} visits to locks are in the part of the run in which {} threads ran; \
+                "only {kept} visits to locks are in the part of the run in which {} ran; \
                  allowed: {LEAST_VISITS} or more",
-                threads.len()
+                lockyard_support::threads(threads.len())
             ));
         }
         visits::add_shares(&runs, &mut shares);
@@ -94,8 +94,12 @@ impl Model {
         shares.circular = groups::without_circles(&of_lock, &mut runs);
         data::add_costs(&mut groups, &runs);
         let classes = chain::classes(&runs, &mut shares);
-        let today = today::of(runs.iter().map(|run| &run.spent), &of_lock, groups.len());
         let (threads, rate) = (phase.threads, phase.rate * (1.0 - shares.read_write));
+        let of_threads = threads * phase.duration() / 1e9;
+        let whole = about.cpu_time.map(|cpu| today::WholeRun { cpu, of_threads });
+        let spent = runs.iter().map(|run| &run.spent);
+        let today = today::of(spent, &of_lock, groups.len(), whole);
+        shares.cpu = today.cpu_share(threads, about.cpus, about.cpu_time, about.seconds);
         Ok(Model { threads, rate, classes, groups, shares, today })
     }
 
@@ -103,15 +107,15 @@ impl Model {
     pub fn whole_threads(&self) -> usize {
         (self.threads.round() as usize).max(1)
     }
-}
 
-/// Number of acquisitions of each thread.
-fn acquisitions(recording: &Recording) -> HashMap<u32, u64> {
-    let mut ends: HashMap<u32, (u64, u64)> = HashMap::new();
-    for window in &recording.windows {
-        let end = window.acquisitions_at_end();
-        let entry = ends.entry(window.thread).or_insert((window.acquisitions, end));
-        *entry = (entry.0.min(window.acquisitions), entry.1.max(end));
+    /// Returns the number of acquisitions of each thread, between its first window and its last.
+    pub fn acquisitions(recording: &Recording) -> HashMap<u32, u64> {
+        let mut ends: HashMap<u32, (u64, u64)> = HashMap::new();
+        for window in &recording.windows {
+            let end = window.acquisitions_at_end();
+            let entry = ends.entry(window.thread).or_insert((window.acquisitions, end));
+            *entry = (entry.0.min(window.acquisitions), entry.1.max(end));
+        }
+        ends.into_iter().map(|(thread, (first, last))| (thread, last - first)).collect()
     }
-    ends.into_iter().map(|(thread, (first, last))| (thread, last - first)).collect()
 }
