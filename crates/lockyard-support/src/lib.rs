@@ -7,7 +7,8 @@ mod text;
 
 pub use range::Range;
 pub use text::{
-    escaped, escaped_json, hint, line_of, nearest, printable, read_file, read_text, shown, threads,
+    counted, escaped, escaped_json, hint, line_of, nearest, printable, read_file, read_text, shown,
+    threads,
 };
 
 /// Error in the input, in one line: what is wrong, where, and what is allowed.
