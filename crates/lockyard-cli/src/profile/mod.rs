@@ -2,15 +2,21 @@
 //! record its locks.
 
 #[cfg(target_os = "linux")]
+mod cpu_time;
+#[cfg(target_os = "linux")]
 mod directories;
 #[cfg(target_os = "linux")]
 mod events;
+#[cfg(target_os = "linux")]
+mod host_cache;
 #[cfg(target_os = "linux")]
 mod preloaded;
 #[cfg(target_os = "linux")]
 mod program;
 #[cfg(target_os = "linux")]
 mod record;
+#[cfg(target_os = "linux")]
+mod recorded_host;
 #[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]
