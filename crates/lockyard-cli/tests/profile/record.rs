@@ -29,7 +29,7 @@ fn a_recorded_program_is_predicted_and_says_that_it_is_not_gated() {
         "counts",
         "2",
         "2",
-        "20000",
+        "200000",
     ]);
     let text = said(&recorded);
     assert_eq!(recorded.status.code(), Some(0), "{text}");
@@ -50,7 +50,8 @@ fn a_recorded_program_is_predicted_and_says_that_it_is_not_gated() {
     let screen = String::from_utf8_lossy(&refused.stdout).into_owned();
     let place = |words: &str| screen.find(words).unwrap_or_else(|| panic!("{words}: {screen}"));
     assert!(place("Where the time goes today: ") < place("No prediction: "), "{screen}");
-    assert!(place("No prediction: ") < place("--host-machine"), "{screen}");
+    // What to do depends on the reason: on a busy host that one comes first.
+    assert!(place("No prediction: ") < place("--ungated prints"), "{screen}");
     assert!(screen.lines().all(|line| line.chars().count() <= 80), "{screen}");
     let facts = lockyard(&[&["predict", &file, "--format", "json"], &machine[..]].concat());
     assert_eq!(facts.status.code(), Some(1), "{}", said(&facts));
@@ -64,7 +65,8 @@ fn a_recorded_program_is_predicted_and_says_that_it_is_not_gated() {
     let given = lockyard(&[&["predict", &file], &machine[..], &given].concat());
     let json: serde_json::Value = serde_json::from_slice(&given.stdout).expect("it is JSON");
     let gate = json["environment"]["gate"].as_str().unwrap_or_default();
-    let busy = json["recorded"]["refused"].as_str().is_some_and(|why| why.contains("of a CPU"));
+    let busy =
+        json["recorded"]["refused"].as_str().is_some_and(|why| why.contains("this host gave"));
     assert!(gate.contains("On the recording's host") || busy, "{json:#}");
     let none = lockyard(&["predict", &file, "--ungated", "-m", "host", "-t", "2"]);
     assert_eq!(none.status.code(), Some(2), "{}", said(&none));
@@ -77,6 +79,10 @@ fn a_recorded_program_is_predicted_and_says_that_it_is_not_gated() {
     let json: serde_json::Value = serde_json::from_slice(&predicted.stdout).expect("it is JSON");
     let row = &json["rows"][0];
     assert_eq!(row["variant"], "recorded/not-gated", "{json:#}");
+    if row["reason"].is_string() {
+        lockyard_testing::skip!("the host is too busy for a figure: {}", row["reason"]);
+        return;
+    }
     assert!(row["predicted"].as_f64().is_some_and(|figure| figure > 1e5), "{row:#}");
     let today = &json["recorded"]["today"];
     let parts = ["outside", "asleep", "without_cpu", "held", "waited"];
