@@ -231,7 +231,8 @@ def servers(directory, lockyard):
         gate = f"{'passed' if 'passed' in gate else 'refused'}, {off[1] if off else 'no figure'}"
         for machine in SERVERS:
             rows = {r["threads"]: r["predicted"] for r in found["rows"] if r["machine"] == machine}
-            cells = " | ".join(si(rows[threads]) for threads in ON_SERVERS)
+            # A figure above the bound of a closed loop is refused.
+            cells = " | ".join(si(rows[t]) if rows[t] else "refused" for t in ON_SERVERS)
             print(f"| {name} | {gate} | {machine} | {cells} |", flush=True)
 
 
@@ -269,7 +270,9 @@ def predict(directory, lockyard, machine="host"):
             rows = [line.split("|") for line in lines if line.startswith("| recorded")]
             figures = {}
             for row in rows:
-                figures.setdefault(int(row[2]), float(re.sub(r"[^0-9.]", "", row[3])))
+                # A figure above the bound of a closed loop is refused.
+                if digits := re.sub(r"[^0-9.]", "", row[3]):
+                    figures.setdefault(int(row[2]), float(digits))
             notes = [line for line in lines if not line.startswith("|")]
             gate = next((note for note in notes if note.startswith("Gate:")), "")
             off = re.search(r"\(([-+][0-9.]+ %);", gate)
@@ -284,6 +287,9 @@ def predict(directory, lockyard, machine="host"):
                     times_found.append((name, rates[ALONE + name], (under, outside)))
             cells = {}
             for threads in wanted:
+                if threads not in figures or recorded not in figures:
+                    cells[threads] = "refused"
+                    continue
                 speed = figures[threads] / figures[recorded]
                 measured = rates[f"{name}/{threads}"] / rates[f"{name}/{recorded}"]
                 error = speed / measured - 1

@@ -2,7 +2,7 @@
 
 use crate::inputs::{self, Changes};
 use crate::{errors, work};
-use lockyard_lab::predict::{self as lab, PredictRequest};
+use lockyard_lab::predict::{self as lab, PredictRequest, Predictions};
 use lockyard_predict::explain;
 use lockyard_predict::failure::Failure;
 use lockyard_predict::placement::MachinePlacement;
@@ -51,6 +51,7 @@ pub(crate) fn predict(
             sensitivity,
             attribution: false,
             trace: false,
+            limit: None,
             jobs: work::jobs(jobs),
         };
         answer(&request, !parameters.is_empty() || seed.is_some())
@@ -71,10 +72,7 @@ fn answer(request: &PredictRequest, is_changed: bool) -> Result<String, Failure>
         found.rows.iter_mut().for_each(|row| row.published = None);
     }
     let screen = Screen::default();
-    let explanations: Vec<Value> = found
-        .rows
-        .iter()
-        .zip(&found.costs)
+    let explanations: Vec<Value> = Predictions::explained(&found.rows, &found.costs)
         .map(|(row, costs)| {
             let heading = format!("{}, {}", row.key.variant, row.key.threads_in_words());
             json!({

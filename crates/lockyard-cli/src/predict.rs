@@ -19,7 +19,7 @@ use lockyard_results::compare::Planned;
 use lockyard_results::compare::read::FigureKind;
 use lockyard_results::fairness::TOO_FEW_WAITS;
 use lockyard_results::published;
-use lockyard_results::render::{Document, Extent};
+use lockyard_results::render::{Document, Extent, Format};
 use lockyard_results::row::Row;
 use lockyard_results::scaling::{self, VariantFit};
 use lockyard_scenarios::{LockKinds, Script};
@@ -54,9 +54,25 @@ pub(crate) fn run(options: &Predict, locks: &LockKinds) -> Result<(), Failure> {
         Some(_) => recorded::apart(request),
         None => vec![request.clone()],
     };
-    let runs: Vec<Vec<PredictRequest>> = requests.iter().map(parts).collect();
+    let mut runs: Vec<Vec<PredictRequest>> = requests.iter().map(parts).collect();
     runs.iter().flatten().try_for_each(predict::check)?;
-    let gated = recorded.as_ref().map(|recorded| recorded::gate(recorded, options)).transpose()?;
+    let gated = recorded.as_ref().map(recorded::gate).transpose()?;
+    let names: Vec<&str> = machines.iter().map(Machine::name).collect();
+    let title = format!("{} on {}", script.name, names.join(", "));
+    let about = About { title: &title, machines: &machines, in_detail: true };
+    if let Some(gated) = &gated {
+        let format: Format = options.common.output.format.into();
+        let is_said = matches!(format, Format::Table | Format::Markdown);
+        if let Some(refusal) = gated.refusal(options, is_said) {
+            // The facts of the recorded run need no model.
+            let mut document =
+                Document { environment: environment(&requests), ..Document::default() };
+            gated.add_to(&mut document);
+            output::print(&document, format)?;
+            return first([Err(refusal), reports.write(&document, &about)]);
+        }
+        runs.iter_mut().flatten().for_each(|request| request.limit = Some(gated.limit()));
+    }
     let mark = gated.as_ref().map_or("", Gated::mark);
     baselines.check(|| Ok::<_, Failure>(planned(&requests, mark)))?;
     let Found { mut predictions, fits } = simulate(&runs, options)?;
@@ -75,11 +91,10 @@ pub(crate) fn run(options: &Predict, locks: &LockKinds) -> Result<(), Failure> {
         gated.add_to(&mut document);
     }
     explain_rows(&mut document, &predictions, options.explain, machines.len() > 1);
-    let names: Vec<&str> = machines.iter().map(Machine::name).collect();
-    let title = format!("{} on {}", script.name, names.join(", "));
-    let about = About { title: &title, machines: &machines, in_detail: true };
+    let refused = document.rows.iter().filter(|row| row.reason.is_some()).count();
+    let is_nothing = refused > 0 && refused == extent.finished;
     let traced = &predictions.traced;
-    baselines.finish(document, None, extent, &options.common.output, |document| {
+    let finished = baselines.finish(document, None, extent, &options.common.output, |document| {
         let pages = reports.write(document, &about);
         let traced = match (trace, requests.as_slice()) {
             (Some(file), [request]) if document.partial.is_none() => {
@@ -89,7 +104,10 @@ pub(crate) fn run(options: &Predict, locks: &LockKinds) -> Result<(), Failure> {
             _ => Ok(()),
         };
         first([pages, traced])
-    })
+    });
+    let nothing = "predict: no figure: each is refused, for the reason of its row";
+    let nothing = is_nothing.then(|| Err(Failure::Run(nothing.to_owned())));
+    first([finished].into_iter().chain(nothing))
 }
 
 /// Returns the machines with these names, without duplicates.
@@ -138,6 +156,7 @@ fn request(
         sensitivity: options.sensitivity,
         attribution: options.attribution,
         trace: options.trace.is_some(),
+        limit: None,
         jobs: options.common.jobs(),
     })
 }
@@ -260,7 +279,7 @@ fn explain_rows(document: &mut Document, found: &Predictions, explain: bool, man
         let on = if many { format!(" on {}", row.key.machine) } else { String::new() };
         format!("{}, {}{on}", row.key.variant, row.key.threads_in_words())
     };
-    let rows = || document.rows.iter().zip(&found.costs);
+    let rows = || Predictions::explained(&document.rows, &found.costs);
     let mut explanations: Vec<String> = Vec::new();
     if explain {
         explanations.extend(rows().map(|(row, costs)| costs.table_on(&heading(row), &screen())));

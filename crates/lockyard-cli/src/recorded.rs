@@ -3,6 +3,8 @@
 use crate::arguments::Predict;
 use crate::errors::Failure;
 use lockyard_lab::predict::PredictRequest;
+use lockyard_predict::limit::Limit;
+use lockyard_predict::names;
 use lockyard_predict::recorded::{Gate, Recorded, on};
 use lockyard_recording::file::is_recording;
 use lockyard_recording::script::{OTHER_LOCKS, RECORDED};
@@ -31,9 +33,12 @@ pub(crate) fn of(options: &Predict) -> Result<Option<Recorded>, Failure> {
     let path = Path::new(&options.scenario);
     let is_named = path.extension().is_some_and(|extension| extension == "recording");
     if is_named || begins_as_one(path) {
-        return Recorded::load(path).map(Some).map_err(Failure::Input);
+        let host = options.host_machine.as_deref().map(names::machine).transpose();
+        let host = host.map_err(|error| Failure::Input(format!("--host-machine: {error}")))?;
+        return Recorded::load(path, host).map(Some).map_err(Failure::Input);
     }
     let flags = [
+        (options.host_machine.is_some(), "--host-machine"),
         (options.ungated, "--ungated"),
         (options.locks, "--locks"),
         (options.what_if, "--what-if"),
@@ -96,20 +101,28 @@ pub(crate) struct Gated<'r> {
 ///
 /// # Errors
 ///
-/// The gate refuses, and the user does not want ungated predictions.
-pub(crate) fn gate<'r>(recorded: &'r Recorded, options: &Predict) -> Result<Gated<'r>, Failure> {
+/// A simulation fails.
+pub(crate) fn gate(recorded: &Recorded) -> Result<Gated<'_>, Failure> {
     let fail = |error: &dyn std::fmt::Display| Failure::Run(format!("predict: the gate: {error}"));
     let gate = recorded.gate().map_err(|error| fail(&error))?;
-    match &gate.refused {
-        Some(why) if !options.ungated => Err(Failure::Run(format!(
-            "predict: the gate refuses {}: {why} (--ungated prints the figures)",
-            lockyard_support::printable(&options.scenario)
-        ))),
-        _ => Ok(Gated { recorded, gate }),
-    }
+    Ok(Gated { recorded, gate })
 }
 
 impl Gated<'_> {
+    /// Returns the error of a command whose predictions the gate refuses. The facts of the recorded
+    /// run are printed before; `is_said` is true if they have the reason for people.
+    pub(crate) fn refusal(&self, options: &Predict, is_said: bool) -> Option<Failure> {
+        let why = self.gate.refused.as_ref().filter(|_| !options.ungated)?;
+        let recording = lockyard_support::printable(&options.scenario);
+        let why = if is_said { "the reason is above".to_owned() } else { why.clone() };
+        Some(Failure::Run(format!("predict: the gate refuses {recording}: {why}")))
+    }
+
+    /// Returns the upper bound of the predictions.
+    pub(crate) fn limit(&self) -> Limit {
+        self.recorded.limit(&self.gate)
+    }
+
     /// Returns the end of the names of the predicted variants.
     pub(crate) fn mark(&self) -> &'static str {
         if self.gate.refused.is_some() { NOT_GATED } else { "" }
@@ -118,10 +131,15 @@ impl Gated<'_> {
     /// Adds the result to a document: the answers, notes, and a mark on each figure that is not
     /// gated.
     pub(crate) fn add_to(&self, document: &mut Document) {
-        if let Some(why) = &self.gate.refused {
+        let is_ungated = !document.rows.is_empty();
+        if let Some(why) = self.gate.refused.as_ref().filter(|_| is_ungated) {
             document.notes.push(format!("Not gated: {why}."));
         }
-        document.recorded = Some(self.recorded.answers(&document.rows, &self.gate));
+        let mut answers = self.recorded.answers(&document.rows, &self.gate);
+        if is_ungated {
+            answers.advice.clear();
+        }
+        document.recorded = Some(answers);
         for row in &mut document.rows {
             row.key.variant.push_str(self.mark());
         }

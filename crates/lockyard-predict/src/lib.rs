@@ -11,6 +11,7 @@
 //! | [`explain`] | cycles by phase, lock and line, and the dominating cost |
 //! | [`interval`], [`evidence`] | what wrong inputs do to a figure; errors on published tables |
 //! | [`sensitivity`] | inputs that move a prediction most |
+//! | [`limit`] | upper bound of a recorded program's figures |
 //! | [`recorded`] | recorded programs: the gate, and what their predictions assume |
 //! | [`trace`] | traces of cells, for viewers |
 //! | [`machine`] | machines: pictures, caches, known figures that are not inputs of their files |
@@ -23,11 +24,13 @@ pub mod explain;
 pub mod failure;
 mod interruptible;
 pub mod interval;
+pub mod limit;
 pub mod local_work;
 pub mod machine;
 pub mod names;
 pub mod placement;
 pub mod recorded;
+mod refusal;
 pub mod request;
 pub mod sensitivity;
 pub mod simulate;

@@ -6,7 +6,9 @@ use crate::evidence::Kind;
 use crate::explain::Costs;
 use crate::failure::Failure;
 use crate::interval;
+use crate::limit::Limit;
 use crate::placement::{MachinePlacement, SHARED_BY, check_shared};
+use crate::refusal;
 use crate::sensitivity::{self, Sensitivity};
 use crate::simulate::{
     self, CellSpec, Prediction, RunPlan, Runs, SimulationEffort, SimulationError, identify,
@@ -45,6 +47,8 @@ pub struct PredictRequest {
     pub attribution: bool,
     /// True to trace a run of each cell.
     pub trace: bool,
+    /// Upper bound of the figures, of a recorded program.
+    pub limit: Option<Limit>,
     /// Number of cells that are simulated at the same time.
     pub jobs: usize,
 }
@@ -64,6 +68,7 @@ impl PredictRequest {
             sensitivity: false,
             attribution: false,
             trace: false,
+            limit: None,
             jobs: 1,
         }
     }
@@ -76,7 +81,8 @@ pub struct Predictions {
     pub rows: Vec<Row>,
     /// Number of requested rows.
     pub asked: usize,
-    /// Cycles of each cell by phase, activity, line and lock.
+    /// Cycles of each cell by phase, activity, line and lock. Refused cells, whose rows have a
+    /// reason and no figure, have no entry here and in the lists below.
     pub costs: Vec<Costs>,
     /// Rows of the figures that runs have in addition to the script's metric.
     pub figures: Vec<Row>,
@@ -89,6 +95,15 @@ pub struct Predictions {
 }
 
 impl Predictions {
+    /// Returns the rows that have a figure, with their costs. The rows are those of
+    /// [`rows`](Self::rows), which the caller may have taken.
+    pub fn explained<'a>(
+        rows: &'a [Row],
+        costs: &'a [Costs],
+    ) -> impl Iterator<Item = (&'a Row, &'a Costs)> {
+        rows.iter().filter(|row| row.reason.is_none()).zip(costs)
+    }
+
     /// Adds the results of another request.
     pub fn append(&mut self, other: Predictions) {
         self.rows.extend(other.rows);
@@ -190,7 +205,12 @@ pub fn run_calibrated(
     let mut found = Predictions { asked, ..Predictions::default() };
     for (cell, simulated) in cells.iter().zip(predictions) {
         let Some(simulated) = simulated else { continue };
-        if !cell.add(simulated.map_err(|error| cell.failed(error))?, tables, done, &mut found)? {
+        if !cell.add_found(
+            simulated.map_err(|error| cell.failed(error))?,
+            tables,
+            done,
+            &mut found,
+        )? {
             break;
         }
     }
@@ -231,18 +251,54 @@ struct Simulated {
     interval: Option<(f64, f64)>,
 }
 
+/// Result of a cell: its prediction, or the reason for which it has none.
+enum Found {
+    Predicted(Box<Simulated>),
+    Refused(String),
+}
+
 impl Cell<'_> {
-    fn simulate(&self) -> Result<Simulated, SimulationError> {
+    fn simulate(&self) -> Result<Found, SimulationError> {
         let script = &self.request.script;
+        if let Some(why) = refusal::before(&self.spec) {
+            return Ok(Found::Refused(why));
+        }
         let plan = self.request.runs.plan(&self.spec, &script.run, script.samples);
         let prediction = simulate(&self.spec, &plan)?;
+        let above = self.request.limit.as_ref().and_then(|limit| {
+            limit.refuse(&self.spec.variant.name, self.spec.threads, prediction.throughput)
+        });
+        if let Some(why) = above.or_else(|| refusal::after(&self.spec, &prediction)) {
+            return Ok(Found::Refused(why));
+        }
         let Calibrated { work, metric } = self.calibrated;
         let interval = if self.request.intervals {
             interval::of(&self.spec, &script.run, work, &prediction, metric)?
         } else {
             None
         };
-        Ok(Simulated { prediction, interval })
+        Ok(Found::Predicted(Box::new(Simulated { prediction, interval })))
+    }
+
+    /// Adds what was found for the cell; returns false after an interrupt.
+    fn add_found(
+        &self,
+        of_cell: Found,
+        tables: &[PublishedTable],
+        done: &(impl Fn() + Sync),
+        found: &mut Predictions,
+    ) -> Result<bool, Failure> {
+        match of_cell {
+            Found::Predicted(simulated) => self.add(*simulated, tables, done, found),
+            Found::Refused(why) => {
+                let script = &self.request.script;
+                let (name, unit) = (script.metric.name(), script.metric.unit());
+                let row = self.row(name, unit, None, Details::default(), tables);
+                let status = Status::NotModelled;
+                found.rows.push(Row { status, reason: Some(why), ..row });
+                Ok(true)
+            }
+        }
     }
 
     /// Returns the kind of the cell, on which its errors depend.
@@ -280,6 +336,7 @@ impl Cell<'_> {
         let mut details = detail(metric, &prediction, threads, work);
         let simulated = details.simulated.get_or_insert_default();
         identify(&request.machine, prediction.runs.len(), simulated);
+        simulated.notes.extend(refusal::note(&self.spec, &prediction));
         simulated.interval = interval.map(Range::from);
         simulated.evidence = Some(self.kind().evidence());
         if request.sensitivity {

@@ -100,7 +100,8 @@ pub(crate) unsafe fn acquired(thread: *mut Thread, lock: u64, site: u64, waits_s
             OWNER.store((*thread).number, Ordering::Relaxed);
             BEGAN.store(now, Ordering::Relaxed);
         }
-        if (*thread).burst != burst {
+        let is_first = (*thread).burst != burst;
+        if is_first {
             // A window begins where the thread holds nothing.
             if (*thread).held_count > 0 {
                 return;
@@ -110,8 +111,6 @@ pub(crate) unsafe fn acquired(thread: *mut Thread, lock: u64, site: u64, waits_s
             if !new_window(thread, now, false) {
                 return;
             }
-            ((*thread).read_cpu, (*thread).read_switches) = thread_usage();
-            (*thread).read_ticks = ticks();
             (*thread).event_ticks = now;
         }
         let wait = match waits_since {
@@ -119,6 +118,13 @@ pub(crate) unsafe fn acquired(thread: *mut Thread, lock: u64, site: u64, waits_s
             since => u32::try_from(now.saturating_sub(since)).unwrap_or(u32::MAX),
         };
         append(thread, Event { ticks: now, lock, site, wait, own: 0 });
+        if is_first {
+            // The calls are the recorder's, also if the thread loses its CPU at one of them, and
+            // so is the first touch of the window's memory. Otherwise the hold would be that long.
+            ((*thread).read_cpu, (*thread).read_switches) = thread_usage();
+            (*thread).read_ticks = ticks();
+            add_own(thread, (*thread).read_ticks.saturating_sub(now));
+        }
         (*thread).burst_count += 1;
         let is_full =
             (*thread).burst_count >= OF_OWNER && OWNER.load(Ordering::Relaxed) == (*thread).number;

@@ -230,8 +230,9 @@ fn details(
         if of.counts.condition_waits > 0 {
             let _ = write!(
                 line,
-                ", {} condition waits of {} in all",
+                ", {} condition wait{} of {} in all",
                 grouped(of.counts.condition_waits),
+                if of.counts.condition_waits == 1 { "" } else { "s" },
                 time(profile.ns(of.counts.condition_ticks))
             );
         }

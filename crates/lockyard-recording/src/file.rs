@@ -165,6 +165,9 @@ fn check_about(about: &About) -> Result<(), String> {
     if !about.costs.are_in_range() {
         return Err("a number of `costs` is out of range; allowed: 0 to 1e6 ns".to_owned());
     }
+    if about.cpu_time.is_some_and(|time| !time.is_valid()) {
+        return Err("a number of `cpu_time` is out of range; allowed: 0 s or more".to_owned());
+    }
     for (name, count) in [("locks", about.locks.len()), ("sites", about.sites.len())] {
         if count > MOST_NAMES {
             return Err(format!("{count} `{name}`; allowed: at most {MOST_NAMES}"));
@@ -311,7 +314,7 @@ fn check_order(windows: &[Window]) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recording::LockAbout;
+    use crate::recording::{CpuTime, LockAbout};
 
     fn small() -> Recording {
         let acquired = |after, lock, how| Event::Acquired { after, lock, site: 1, how, wait: 7 };
@@ -342,6 +345,7 @@ mod tests {
             cpus: 2,
             locks: vec![lock("first", 1), lock("second", 1)],
             sites: vec!["f".to_owned(), "g".to_owned()],
+            cpu_time: Some(CpuTime { ran: 1.25, waited: 0.5 }),
             ..About::default()
         };
         Recording { about, windows: vec![window(1, 0), window(2, 5), window(1, 1 << 41)] }
@@ -397,6 +401,9 @@ mod tests {
         let mut slow = small();
         slow.about.costs.hold = -1.0;
         assert!(wrong(&write(&slow)).contains("costs"));
+        let mut never = small();
+        never.about.cpu_time = Some(CpuTime { ran: -1.0, waited: 0.0 });
+        assert!(wrong(&write(&never)).contains("cpu_time"));
     }
 
     #[test]

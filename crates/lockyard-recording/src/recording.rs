@@ -30,6 +30,9 @@ pub struct About {
     /// Costs of the recording.
     #[serde(default)]
     pub costs: Costs,
+    /// CPU time that the program's threads had, and that they waited for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu_time: Option<CpuTime>,
     /// Machine file of the host, measured when the recording was made.
     #[serde(default)]
     pub host: Option<String>,
@@ -39,6 +42,23 @@ pub struct About {
     /// Notes of the writer, one line each.
     #[serde(default)]
     pub notes: Vec<String>,
+}
+
+/// CPU time of a program's threads, all together, in seconds. The system counts both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CpuTime {
+    /// Time on a CPU.
+    pub ran: f64,
+    /// Time in which a thread could run, and had no CPU.
+    pub waited: f64,
+}
+
+impl CpuTime {
+    /// Returns true if both times are times.
+    pub fn is_valid(self) -> bool {
+        [self.ran, self.waited].into_iter().all(|time| time.is_finite() && time >= 0.0)
+    }
 }
 
 /// Facts about a lock.

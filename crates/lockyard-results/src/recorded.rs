@@ -13,6 +13,12 @@ pub const SATURATED_SHARE: f64 = 0.9;
 pub struct RecordedProgram {
     /// True if the replay of the recorded run passed the gate.
     pub gated: bool,
+    /// Reason for which predictions are refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+    /// What to do then, in sentences.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub advice: Vec<String>,
     /// Where the threads' time goes, as recorded.
     pub today: Today,
     /// Use of each lock on each machine, in the simulation of the recorded program.
@@ -32,7 +38,7 @@ pub struct Today {
     pub share_outside: f64,
     /// Share of time asleep, outside of locks.
     pub share_asleep: f64,
-    /// Share of time outside of locks in which another thread had the CPU.
+    /// Share of time in which a thread could run, and another one had the CPU.
     pub share_without_cpu: f64,
     /// Share of time under locks, of all locks.
     pub share_held: f64,
@@ -126,10 +132,40 @@ impl RecordedProgram {
     pub fn sentences(&self) -> Vec<String> {
         let mut all = vec![self.today.sentence()];
         all.extend(self.machines().into_iter().map(|machine| self.saturated(machine)));
+        all.extend(self.several_saturated());
         all.extend(self.best_changes.iter().map(BestChange::sentence));
         let mark = self.mark();
         all.iter_mut().skip(1).for_each(|sentence| sentence.push_str(mark));
+        all.extend(self.refusal());
         all
+    }
+
+    /// Returns the reason for which there is no prediction, and what to do, if it is refused.
+    pub fn refusal(&self) -> Option<String> {
+        let none = self.saturation.is_empty() && self.best_changes.is_empty();
+        let why = self.refused.as_ref().filter(|_| none)?;
+        let advice: String = self.advice.iter().map(|advice| format!(" {advice}")).collect();
+        Some(format!("No prediction: {why}.{advice}"))
+    }
+
+    /// Returns a sentence on each machine on which several locks are saturated at its largest
+    /// number of threads: one of them alone is not the bottleneck.
+    pub fn several_saturated(&self) -> Vec<String> {
+        let of_machine = |machine: &str| {
+            let is_saturated = |of: &&LockSaturation| of.at_most.share_busy >= SATURATED_SHARE;
+            let all: Vec<_> = self.on(machine).map(|(_, of)| of).filter(is_saturated).collect();
+            let names: Vec<&str> = all.iter().map(|of| of.lock.as_str()).collect();
+            let threads = in_words(all.first()?.at_most.threads);
+            (all.len() > 1).then(|| {
+                format!(
+                    "On {machine} with {threads}, {} locks are saturated: {}; a change of one of \
+                     them alone gives little.",
+                    all.len(),
+                    names.join(", ")
+                )
+            })
+        };
+        self.machines().into_iter().filter_map(of_machine).collect()
     }
 
     /// Returns the machines, in their order.

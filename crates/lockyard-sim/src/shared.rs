@@ -86,6 +86,8 @@ pub(crate) struct Shared {
     failing_allocations: Cell<u64>,
     /// Cycles that a thread spends in calls that park it, that wake nobody, and that wake a thread.
     system_calls: Cell<[u64; 3]>,
+    /// Cycles that all threads have spent in such calls.
+    in_calls: Cell<u64>,
     /// Named bytes of the arena, for reports.
     names: RefCell<Vec<NamedBytes>>,
     /// Memory whose lines without a name are one entry of an attribution.
@@ -115,6 +117,7 @@ impl Shared {
             announcements: Cell::new(None),
             failing_allocations: Cell::new(0),
             system_calls: Cell::new([0; 3]),
+            in_calls: Cell::new(0),
             names: RefCell::default(),
             contents: RefCell::default(),
         }
@@ -180,6 +183,20 @@ impl Shared {
     /// Cycles that a thread spends in calls that park it, that wake nobody, and that wake a thread.
     pub(crate) fn system_calls(&self) -> [u64; 3] {
         self.system_calls.get()
+    }
+
+    /// Counts a call of this many cycles.
+    pub(crate) fn count_call(&self, cycles: u64) {
+        self.in_calls.set(self.in_calls.get() + cycles);
+    }
+
+    /// Cycles of calls since the start of the run, or since [`begin_calls`](Self::begin_calls).
+    pub(crate) fn in_calls(&self) -> u64 {
+        self.in_calls.get()
+    }
+
+    pub(crate) fn begin_calls(&self) {
+        self.in_calls.set(0);
     }
 
     pub(crate) fn set_system_calls(&self, cycles: [u64; 3]) {

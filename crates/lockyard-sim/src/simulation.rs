@@ -458,12 +458,14 @@ impl Simulation {
     /// now on.
     pub fn begin_attribution(&mut self) {
         self.engine.begin_attribution();
+        self.shared.begin_calls();
     }
 
     /// Account of the run's cycles by phase, region and line, since the run's start or since
     /// [`begin_attribution`](Self::begin_attribution).
     pub fn attribution(&mut self) -> CycleAttribution {
-        self.engine.attribution()
+        let system_calls = self.shared.in_calls();
+        CycleAttribution { system_calls, ..self.engine.attribution() }
     }
 
     /// Tells `observer` about changes of the run from now on, until the simulation is dropped. The

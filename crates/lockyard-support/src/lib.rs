@@ -12,7 +12,7 @@ pub use escape::{
 };
 pub use files::{open_regular, read_file, read_text};
 pub use range::Range;
-pub use text::{hint, line_of, nearest, threads};
+pub use text::{counted, hint, line_of, nearest, threads};
 
 /// Error in the input, in one line: what is wrong, where, and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]

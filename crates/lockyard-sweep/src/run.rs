@@ -158,6 +158,7 @@ fn figures(row: &Row, cell: &Cell) -> Value {
         "metric": row.key.metric,
         "unit": row.key.unit,
         "predicted": row.predicted,
+        "reason": row.reason,
         "published": published,
         "throughput": simulated.throughput,
         "range": simulated.range,

@@ -52,6 +52,9 @@ pub(crate) struct Predict {
     /// FILE.json for Chrome's format; an earlier trace is replaced
     #[arg(long, value_name = "FILE")]
     pub(crate) trace: Option<PathBuf>,
+    /// Machine of a recording's host, in place of the one that was measured with it
+    #[arg(long, value_name = "NAME|FILE")]
+    pub(crate) host_machine: Option<String>,
     /// Predict a recorded program even if the replay of its recorded run is wrong, or is not
     /// possible
     #[arg(long)]

@@ -17,16 +17,16 @@ pub(crate) struct Record {
     /// Replace the file if it exists
     #[arg(long)]
     pub(crate) force: bool,
-    /// Seconds to measure this host for, before the program is run, 1 to 3600
+    /// Measure this host after the program has run, for this many seconds, 1 to 3600; otherwise it
+    /// is measured for 10, once a day
     #[arg(
         long,
         value_name = "S",
-        default_value = "10",
         value_parser = crate::values::measuring,
         allow_hyphen_values = true,
         conflicts_with_all = ["host_machine", "no_host"]
     )]
-    pub(crate) host_seconds: Duration,
+    pub(crate) host_seconds: Option<Duration>,
     /// Machine file of this host, instead of measuring it
     #[arg(long, value_name = "FILE", conflicts_with = "no_host")]
     pub(crate) host_machine: Option<PathBuf>,

@@ -2,6 +2,8 @@
 //! record its locks.
 
 #[cfg(target_os = "linux")]
+mod cpu_time;
+#[cfg(target_os = "linux")]
 mod directories;
 #[cfg(target_os = "linux")]
 mod events;
@@ -10,11 +12,15 @@ mod files;
 #[cfg(target_os = "linux")]
 mod noticed;
 #[cfg(target_os = "linux")]
+mod host_cache;
+#[cfg(target_os = "linux")]
 mod preloaded;
 #[cfg(target_os = "linux")]
 mod program;
 #[cfg(target_os = "linux")]
 mod record;
+#[cfg(target_os = "linux")]
+mod recorded_host;
 #[cfg(target_os = "linux")]
 mod removal;
 #[cfg(target_os = "linux")]

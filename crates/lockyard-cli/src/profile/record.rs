@@ -1,16 +1,17 @@
 //! `lockyard record`: a run of a program whose events become a recording.
 
+use super::cpu_time::Watch;
 use super::directories::{self, Library};
 use super::events;
 use super::files::{Files, files};
 use super::noticed::{self, Noticed};
 use super::preloaded::{self, Ran, check_program, code, end, full_line, measured};
+use super::recorded_host::{self, Host};
 use super::sleeps::sleeps;
 use crate::arguments::Record as Options;
 use crate::errors::{Failure, complain};
 use crate::new_file::NewFile;
-use crate::progress;
-use lockyard_lab::calibrate_host;
+use lockyard_predict::recorded::LEAST_CPU;
 use lockyard_profile::clock::{self, Clock};
 use lockyard_profile::records::Records;
 use lockyard_recording::file;
@@ -18,9 +19,7 @@ use lockyard_recording::model::Model;
 use lockyard_recording::recording::{About, Costs, Recording};
 use lockyard_records::{EVENTS, EVERY, WINDOW_EVENTS, Window, event};
 use lockyard_results::statistics::median;
-use lockyard_sim::Machine;
-use lockyard_sim::machine::MAX_FILE_BYTES;
-use lockyard_support::{jobs, read_text};
+use lockyard_support::jobs;
 use std::process::ExitCode;
 
 /// Mean number of acquisitions for each one that may begin a burst.
@@ -34,13 +33,13 @@ pub(crate) fn record(options: &Options) -> Result<ExitCode, Failure> {
     let failed = |message: String| Failure::Run(format!("record: {message}"));
     check_program(&options.command).map_err(input)?;
     let out = NewFile::at("--out", &options.out, options.force)?;
+    let given = recorded_host::given(options)?;
     let library = Library::prepare().map_err(failed)?;
     let directory = directories::records().map_err(failed)?;
-    let host = host(options)?;
     let clock = Clock::start();
     let per_us = (clock.ticks_per_ns() * 1000.0).round().max(1.0) as u64;
-    let costs = costs(&library, per_us);
     let variables = [(EVERY, BETWEEN), (EVENTS, per_us)];
+    let watch = Watch::begin();
     let Ran { ended, seconds, ticks_per_ns, .. } =
         preloaded::run("record", &options.command, &library, &directory, &variables)?;
     let running = noticed::running(directory.path());
@@ -56,20 +55,20 @@ pub(crate) fn record(options: &Options) -> Result<ExitCode, Failure> {
         complain(&format!("lockyard: record: {why}; the program's end: {}", end(ended.status)));
         return Ok(ExitCode::from(code(ended.status)));
     };
+    // The program has ended, and with it a signal that was its own.
+    jobs::clear_interrupt();
     let shown = options.command.iter().map(|word| word.to_string_lossy().into_owned());
     let mut about = About {
         writer: WRITER.to_owned(),
         command: shown.collect(),
         seconds,
         cpus: std::thread::available_parallelism().map_or(1, usize::from),
-        costs: in_ns(&costs, ticks_per_ns),
-        host: host.file,
-        no_host: host.none,
-        notes: host.notes,
+        costs: in_ns(&costs(&library, per_us), ticks_per_ns),
+        cpu_time: watch.end(records.header.pid),
         ..About::default()
     };
     if !ended.status.success() {
-        about.notes.push(format!("the program ended with {}", end(ended.status)));
+        about.notes.push(ended_as(&end(ended.status)));
     }
     about.notes.extend(wrong);
     if records.header.full != 0 {
@@ -80,12 +79,45 @@ pub(crate) fn record(options: &Options) -> Result<ExitCode, Failure> {
         let note = "the processor's time-stamp counter is not steady here, so times may be wrong";
         about.notes.push(note.to_owned());
     }
-    let recording = events::recording(&records, about, ticks_per_ns);
+    let mut recording = events::recording(&records, about, ticks_per_ns);
     drop((library, directory));
-    let bytes = file::write(&recording);
-    out.write(&bytes)?;
+    let useless = || {
+        let why = Model::of(&recording).err()?;
+        Some(Host::without_file(format!("the host was not measured: {why}")))
+    };
+    let bytes = match given.or_else(useless).or_else(|| recorded_host::kept(options)) {
+        Some(host) => {
+            let bytes = with_host(&mut recording, host);
+            out.write(&bytes)?;
+            bytes
+        }
+        None => {
+            // A second signal ends the command while it measures. The recording is there then.
+            let why = "the measurement of the host was not completed";
+            out.write(with_host(&mut recording.clone(), Host::without_file(why.to_owned())))?;
+            let bytes = with_host(&mut recording, recorded_host::measured(options));
+            NewFile::at("--out", &options.out, true)?.write(&bytes)?;
+            bytes
+        }
+    };
     describe(&recording, bytes.len());
     Ok(ExitCode::from(code(ended.status)))
+}
+
+/// Adds the host to a recording. Returns the bytes of its file.
+fn with_host(recording: &mut Recording, host: Host) -> Vec<u8> {
+    let about = &mut recording.about;
+    (about.host, about.no_host) = (host.file, host.none);
+    about.notes.splice(0..0, host.notes);
+    file::write(recording)
+}
+
+/// Returns the note on a program that did not end well.
+fn ended_as(end: &str) -> String {
+    match end.strip_prefix("killed") {
+        Some(_) => format!("the program was {end}"),
+        None => format!("the program ended with {end}"),
+    }
 }
 
 /// Returns the records of the process that took the most locks.
@@ -119,19 +151,31 @@ fn describe(recording: &Recording, bytes: usize) {
     let about = &recording.about;
     let acquired: u64 = recording.windows.iter().map(|window| window.acquired()).sum();
     complain(&format!(
-        "lockyard record: {} of {} at {}, {bytes} bytes ({:.1} an acquisition)",
+        "lockyard record: {} of {} at {} recorded in detail, {bytes} bytes ({:.1} an acquisition)",
         count(acquired, "acquisition"),
         count(about.locks.len() as u64, "lock"),
         count(about.sites.len() as u64, "call site"),
         bytes as f64 / acquired.max(1) as f64
     ));
     match Model::of(recording) {
-        Ok(model) => complain(&format!(
-            "lockyard record: {:.1} threads, {:.0} acquisitions/s in {:.0} % of the run",
-            model.threads,
-            model.rate,
-            model.shares.replayed * 100.0
-        )),
+        Ok(model) => {
+            complain(&format!(
+                "lockyard record: {:.1} thread{}, {:.0} acquisitions/s in {:.0} % of the run",
+                model.threads,
+                if (model.threads - 1.0).abs() < 0.05 { "" } else { "s" },
+                model.rate,
+                model.shares.replayed * 100.0
+            ));
+            if model.shares.cpu < LEAST_CPU {
+                complain(&format!(
+                    "lockyard record: the program had {:.0} % of the CPU time that it could use, \
+                     so predictions will be refused (below {:.0} %): record it again on a quieter \
+                     host",
+                    model.shares.cpu * 100.0,
+                    LEAST_CPU * 100.0
+                ));
+            }
+        }
         Err(why) => {
             complain(&format!("lockyard record: this recording cannot be predicted: {why}"))
         }
@@ -142,57 +186,6 @@ fn describe(recording: &Recording, bytes: usize) {
     for note in &about.notes {
         complain(&format!("lockyard record: {note}"));
     }
-}
-
-/// The host of a recording.
-#[derive(Debug, Default)]
-struct Host {
-    /// Text of its machine file.
-    file: Option<String>,
-    /// Reason for which there is no file.
-    none: Option<String>,
-    /// Doubts about the file, for users of predictions.
-    notes: Vec<String>,
-}
-
-impl Host {
-    fn without_file(why: String) -> Host {
-        Host { none: Some(why), ..Host::default() }
-    }
-}
-
-/// Makes the machine file of this host, unless the user has one or wants none.
-///
-/// The hand-over of a virtual machine often has two values: its CPUs are siblings of a core only
-/// some of the time. The file then has the median, and the recording a note. The gate decides
-/// whether that is good enough for the program.
-fn host(options: &Options) -> Result<Host, Failure> {
-    if options.no_host {
-        return Ok(Host::without_file("the host was not measured (--no-host)".to_owned()));
-    }
-    if let Some(path) = &options.host_machine {
-        let shown = lockyard_support::shown(path);
-        let refuse = |error: String| Failure::Input(format!("--host-machine: {error}"));
-        // The recording has the text alone, without a family's file beside it.
-        let text = read_text(path, MAX_FILE_BYTES, "a machine file is TOML").map_err(refuse)?;
-        Machine::parse(&shown, &text).map_err(|error| refuse(error.to_string()))?;
-        return Ok(Host { file: Some(text), ..Host::default() });
-    }
-    let seconds = options.host_seconds.as_secs_f64();
-    let bar = progress::bar(seconds.ceil() as usize, "s of measuring this host");
-    let measured = calibrate_host::measure(seconds, &mut |now| bar.set_position(now as u64));
-    bar.finish_and_clear();
-    if jobs::interrupted() {
-        return Err(Failure::Interrupted("the program was not started".to_owned()));
-    }
-    let calibrated = measured.and_then(|measurements| {
-        let unsteady = calibrate_host::steadiness(&measurements).refused;
-        let note = unsteady.map(|what| format!("the host's {what}; its file has the median"));
-        let calibrated = calibrate_host::calibrate(&measurements, Some("recorded-host"))?;
-        Ok(Host { file: Some(calibrated.file), none: None, notes: note.into_iter().collect() })
-    });
-    Ok(calibrated
-        .unwrap_or_else(|why| Host::without_file(format!("no machine file of this host: {why}"))))
 }
 
 /// Costs of the recording in ticks.
@@ -254,4 +247,16 @@ fn of_events(windows: &[Window]) -> [f64; 2] {
         }
     }
     [holds, thinks].map(|times| median(&times).unwrap_or(0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_program_is_a_sentence() {
+        let killed = ended_as("killed by signal 2 (SIGINT)");
+        assert_eq!(killed, "the program was killed by signal 2 (SIGINT)");
+        assert_eq!(ended_as("exit code 3"), "the program ended with exit code 3");
+    }
 }

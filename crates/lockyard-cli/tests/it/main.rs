@@ -13,6 +13,7 @@ mod detect;
 mod faults;
 mod formats;
 mod help;
+mod impossible;
 mod interrupted;
 mod lock_files;
 mod lock_free;

@@ -13,7 +13,8 @@ use lockyard_sim::{CyclePhase, LineCounts, LineDistance};
 ///    its busy time, the cause is *critical section*. It is *late holder* if the holders had no CPU
 ///    for at least half of the held time. Otherwise the cause is the hand-over: rules 4 to 6 for
 ///    the lock's lines.
-/// 2. *Local work*: the threads' own work takes at least 60 %.
+/// 2. *Local work*: the threads' own work takes at least 60 %; or, with the kernel's calls, it does
+///    so, and is the larger part. If the calls are: *system calls*.
 /// 3. Otherwise the largest share of the rest decides. *Waiting for answers*: threads wait for
 ///    other processors to answer. *Draining stores*: operations wait for the store buffer.
 /// 4. *Waiting*, with more time in pauses than on any line. The cause is *failed compare-exchanges*
@@ -30,6 +31,8 @@ use lockyard_sim::{CyclePhase, LineCounts, LineDistance};
 pub enum Cause {
     /// The threads' own work.
     LocalWork,
+    /// Threads put each other to sleep, and wake each other.
+    SystemCalls,
     /// Operations wait until the store buffer is empty.
     StoreBuffer,
     /// Threads wait for other processors that answer late, or that were not running.
@@ -59,6 +62,7 @@ impl Cause {
     pub fn name(self) -> &'static str {
         match self {
             Cause::LocalWork => "local work",
+            Cause::SystemCalls => "system calls",
             Cause::StoreBuffer => "store-buffer drain",
             Cause::Others => "waiting for answers",
             Cause::CriticalSection => "critical section",
@@ -114,7 +118,9 @@ impl Costs {
             return self.cause_of(name, lock);
         }
         if self.share_on_cpu(CyclePhase::Working) >= 0.6 {
-            return (Cause::LocalWork, None);
+            let (work, calls) = self.work_and_calls();
+            let cause = if work >= calls { Cause::LocalWork } else { Cause::SystemCalls };
+            return (cause, None);
         }
         let lost =
             [CyclePhase::Moving, CyclePhase::Draining, CyclePhase::Waiting, CyclePhase::Answers];

@@ -15,11 +15,16 @@ use std::collections::BTreeMap;
 /// Number of lines in the table.
 const SHOWN: usize = 6;
 
+/// Name of the share of the kernel's calls.
+const SYSTEM_CALLS: &str = "system calls";
+
 /// Cycles of a cell by phase, activity, line and lock, summed over all runs.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Costs {
     /// Nanoseconds of all threads by [`CyclePhase`].
     pub nanoseconds: [f64; PHASES],
+    /// Nanoseconds of all threads in the kernel's calls; a part of [`CyclePhase::Working`].
+    pub system_calls: f64,
     /// Nanoseconds on a CPU by activity. The threads' code declares its activity.
     pub doing: Vec<(Activity, f64)>,
     /// Counts of lines by name. The queue nodes of all threads are one entry.
@@ -56,6 +61,9 @@ impl Costs {
         for (sum, cycles) in self.nanoseconds.iter_mut().zip(spent.cycles) {
             *sum += machine.nanoseconds(cycles);
         }
+        // A call that goes on at the end of a window counts as a whole.
+        let working = spent.cycles[CyclePhase::Working as usize];
+        self.system_calls += machine.nanoseconds(spent.system_calls.min(working));
         for (index, (activity, cycles)) in spent.regions.iter().enumerate() {
             let off_cpu = cycles[CyclePhase::OffCpu as usize];
             let on_cpu = machine.nanoseconds(cycles.iter().sum::<u64>() - off_cpu);
@@ -86,6 +94,31 @@ impl Costs {
         if total > 0.0 { self.nanoseconds[phase as usize] / total } else { 0.0 }
     }
 
+    /// Returns the share of the threads' own work, and of the kernel's calls, from 0 to 1.
+    pub(super) fn work_and_calls(&self) -> (f64, f64) {
+        let working = self.nanoseconds[CyclePhase::Working as usize];
+        let share = self.share(CyclePhase::Working);
+        let calls = if working > 0.0 { share * self.system_calls / working } else { 0.0 };
+        (share - calls, calls)
+    }
+
+    /// Returns the shares of the cycles by name: those of the phases, with the kernel's calls, if
+    /// there are any, apart from the threads' own work.
+    fn shares(&self) -> Vec<(&'static str, f64)> {
+        let (work, calls) = self.work_and_calls();
+        let mut all = Vec::new();
+        for phase in self.phases() {
+            match phase {
+                CyclePhase::Working => {
+                    all.push((phase.name(), work));
+                    all.extend((calls > 0.0).then_some((SYSTEM_CALLS, calls)));
+                }
+                _ => all.push((phase.name(), self.share(phase))),
+            }
+        }
+        all
+    }
+
     /// Returns the share of a phase in the cycles in which threads had a CPU, from 0 to 1. If each
     /// thread has its own CPU, it equals [`share`](Self::share).
     pub fn share_on_cpu(&self, phase: CyclePhase) -> f64 {
@@ -109,13 +142,13 @@ impl Costs {
 
     /// Returns the details of a row.
     pub fn detail(&self) -> CostsDetail {
-        let share = |phase: CyclePhase| (phase.name().replace(' ', "_"), self.share(phase));
+        let shares = self.shares().into_iter();
         let gain = |bound: Bound| GainDetail {
             operations_per_s: bound.throughput,
             gain_share: bound.gain,
         };
         CostsDetail {
-            share: self.phases().map(share).collect(),
+            share: shares.map(|(name, share)| (name.replace(' ', "_"), share)).collect(),
             share_lock_held: self.all_held_share(),
             dominating_cost: self.cause().0.name().to_owned(),
             bottleneck_lock: self.bottleneck().map(|(lock, _)| lock.to_owned()),
@@ -246,10 +279,9 @@ impl Costs {
 
     /// Returns tables for display: a line of shares, the locks, the worst lines, the sentences.
     pub fn table_on(&self, heading: &str, screen: &Screen) -> String {
-        let shares: Vec<String> = self
-            .phases()
-            .map(|phase| format!("{} {:.1} %", phase.name(), self.share(phase) * 100.0))
-            .collect();
+        let shares = self.shares().into_iter();
+        let shares: Vec<String> =
+            shares.map(|(name, share)| format!("{name} {:.1} %", share * 100.0)).collect();
         let shares = prose(&format!("cycles of all threads: {}", shares.join(", ")));
         let mut text = format!("{heading}\n{shares}\n");
         for table in self.locks_table().into_iter().chain([self.lines_table()]) {

@@ -41,6 +41,12 @@ impl Costs {
         text + &self.of_ideal(cause)
     }
 
+    /// Returns the part of the threads' work that is not in the kernel.
+    fn own_part(&self) -> f64 {
+        let (work, calls) = self.work_and_calls();
+        if calls > 0.0 { work / (work + calls) } else { 1.0 }
+    }
+
     /// Returns a sentence about the dominating cost.
     fn of_cause(&self, cause: Cause, name: Option<&str>) -> String {
         let line = name.and_then(|name| self.lines.get(name)).copied().unwrap_or_default();
@@ -55,7 +61,12 @@ impl Costs {
         match cause {
             Cause::LocalWork => format!(
                 "Local work dominates: threads spend {} of their cycles on their own work.",
-                percent(self.share_on_cpu(CyclePhase::Working))
+                percent(self.share_on_cpu(CyclePhase::Working) * self.own_part())
+            ),
+            Cause::SystemCalls => format!(
+                "System calls dominate: threads spend {} of their cycles in the kernel, which puts \
+                 waiters to sleep and wakes them.",
+                percent(self.share_on_cpu(CyclePhase::Working) * (1.0 - self.own_part()))
             ),
             Cause::StoreBuffer => format!(
                 "Store-buffer drain dominates: {} of all cycles are spent waiting for earlier \

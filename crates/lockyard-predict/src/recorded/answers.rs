@@ -26,6 +26,8 @@ pub(super) fn of(model: &Model, script: &Script, rows: &[Row], gated: bool) -> R
     let on = || machines.iter().copied();
     RecordedProgram {
         gated,
+        refused: None,
+        advice: Vec::new(),
         today: today(model, &groups),
         saturation: on().flat_map(|machine| saturation(machine, &rows, &groups)).collect(),
         best_changes: on().filter_map(|machine| best_change(script, machine, &rows)).collect(),

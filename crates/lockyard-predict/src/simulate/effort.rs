@@ -98,6 +98,26 @@ impl SimulationEffort {
         }
     }
 
+    /// Returns the effort for threads of one program that share CPUs, `of_cpu` on each: every
+    /// thread has its turn before the window, and within it. In a shorter run those that begin
+    /// would be all that run. Runs that are compared with each other stay as short as they are.
+    pub(super) fn for_crowd(self, machine: &Machine, of_cpu: usize) -> SimulationEffort {
+        if of_cpu < 2 || !self.is_absolute {
+            return self;
+        }
+        let number = |name: &str| machine.parameter(name).and_then(|of| of.value.number());
+        // In microseconds; without a group of the file, as the scheduler's.
+        let period = number("scheduler.period").unwrap_or(24_000.0);
+        let granularity = number("scheduler.granularity").unwrap_or(3_000.0);
+        let round = period.max(granularity * of_cpu as f64) * 1e3;
+        SimulationEffort {
+            warm_up_ns: self.warm_up_ns.max(round),
+            window_ns: self.window_ns.max(round),
+            seeds: self.seeds.min(2),
+            ..self
+        }
+    }
+
     /// Returns the effort for tables that are not in the caches at first. Tables are filled anew
     /// for each run, so there is only one run. It is longer, because the caches must first reach
     /// their steady state.

@@ -22,6 +22,13 @@ pub struct CellSpec<'a> {
     pub local_work: f64,
 }
 
+impl CellSpec<'_> {
+    /// Returns the largest number of a guest's tasks on one place.
+    pub(crate) fn of_place(&self) -> usize {
+        self.threads.div_ceil(self.placement.room(self.machine).max(1))
+    }
+}
+
 #[cfg(test)]
 impl<'a> CellSpec<'a> {
     /// Returns the cell of a script's first variant without local work, at home on socket 0.

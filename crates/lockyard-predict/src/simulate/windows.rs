@@ -53,7 +53,9 @@ pub(super) fn simulate(
     fallen: bool,
 ) -> Result<Prediction, SimulationError> {
     let guests = cell.variant.guests.unwrap_or(1);
-    let effort = effort.for_guests(guests).for_tables(cell.variant);
+    let of_cpu = if guests == 1 { cell.of_place() } else { 1 };
+    let effort = effort.for_guests(guests).for_crowd(cell.machine, of_cpu);
+    let effort = effort.for_tables(cell.variant);
     // In a real run of seconds, interrupts have shuffled the tasks, so the first order does not
     // matter.
     let starts = if fallen { Starts::Random } else { cell.variant.starts };

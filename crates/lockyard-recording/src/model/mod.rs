@@ -63,7 +63,7 @@ impl Model {
         let about = &recording.about;
         let runs = visits::runs(recording);
         let taken: usize = runs.iter().map(|run| run.visits.len()).sum();
-        let acquired: HashMap<u32, u64> = acquisitions(recording);
+        let acquired = Model::acquisitions(recording);
         if taken < LEAST_VISITS {
             too_short(&acquired)?;
         }
@@ -90,9 +90,9 @@ impl Model {
         if kept < LEAST_VISITS {
             too_short(&acquired)?;
             return Err(format!(
-                "only {kept} visits to locks are in the part of the run in which {} threads ran; \
+                "only {kept} visits to locks are in the part of the run in which {} ran; \
                  allowed: {LEAST_VISITS} or more",
-                threads.len()
+                lockyard_support::threads(threads.len())
             ));
         }
         visits::add_shares(&runs, &mut shares);
@@ -101,14 +101,29 @@ impl Model {
         shares.circular = groups::without_circles(&of_lock, &mut runs);
         data::add_costs(&mut groups, &runs);
         let classes = chain::classes(&runs, &mut shares);
-        let today = today::of(runs.iter().map(|run| &run.spent), &of_lock, groups.len());
         let (threads, rate) = (phase.threads, phase.rate * (1.0 - shares.read_write));
+        let of_threads = threads * phase.duration() / 1e9;
+        let whole = about.cpu_time.map(|cpu| today::WholeRun { cpu, of_threads });
+        let spent = runs.iter().map(|run| &run.spent);
+        let today = today::of(spent, &of_lock, groups.len(), whole);
+        shares.cpu = today.cpu_share(threads, about.cpus, about.cpu_time, about.seconds);
         Ok(Model { threads, rate, classes, groups, shares, today })
     }
 
     /// Returns the number of threads as a whole number, at least 1.
     pub fn whole_threads(&self) -> usize {
         (self.threads.round() as usize).max(1)
+    }
+
+    /// Returns the number of acquisitions of each thread, between its first window and its last.
+    pub fn acquisitions(recording: &Recording) -> HashMap<u32, u64> {
+        let mut ends: HashMap<u32, (u64, u64)> = HashMap::new();
+        for window in &recording.windows {
+            let end = window.acquisitions_at_end();
+            let entry = ends.entry(window.thread).or_insert((window.acquisitions, end));
+            *entry = (entry.0.min(window.acquisitions), entry.1.max(end));
+        }
+        ends.into_iter().map(|(thread, (first, last))| (thread, last - first)).collect()
     }
 }
 
@@ -123,15 +138,4 @@ fn too_short(acquired: &HashMap<u32, u64>) -> Result<(), String> {
         "threads come and go: {threads} threads took locks {all} times in all, and each is too \
          short to be replayed; allowed: {LEAST_OF_A_THREAD} times a thread or more"
     ))
-}
-
-/// Number of acquisitions of each thread.
-fn acquisitions(recording: &Recording) -> HashMap<u32, u64> {
-    let mut ends: HashMap<u32, (u64, u64)> = HashMap::new();
-    for window in &recording.windows {
-        let end = window.acquisitions_at_end();
-        let entry = ends.entry(window.thread).or_insert((window.acquisitions, end));
-        *entry = (entry.0.min(window.acquisitions), entry.1.max(end));
-    }
-    ends.into_iter().map(|(thread, (first, last))| (thread, last - first)).collect()
 }

@@ -13,6 +13,8 @@ pub struct Shares {
     pub slept: f64,
     /// Thread time without a CPU because another thread had it.
     pub preempted: f64,
+    /// Share of the CPU time that the threads could have used and had.
+    pub cpu: f64,
     /// Thread time in waits for locks.
     pub waited: f64,
     /// Releases in another order than that of the acquisitions.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::recording::{About, Costs, Event, How, Kind, LockAbout, Window};
+use crate::recording::{About, Costs, CpuTime, Event, How, Kind, LockAbout, Window};
 use crate::script::{self, Change, HostNumbers, Version};
 use lockyard_scenarios::{LockKind, ObjectKind, Step};
 
@@ -235,11 +235,14 @@ fn the_time_of_today_is_of_locks_waits_sleep_and_the_rest_without_the_cost_of_ev
     // acquisitions or two releases.
     let outside = (700.0 - 400.0 - 5.0) + (1_005.0 - 150.0 - 5.0) + (450.0 - 400.0 - 5.0);
     let slept = 150.0 + 400.0;
-    let held = [2.0 * (67.0 - 7.5) + 100.0 + 100.0, 200.0];
-    let all = outside + slept + held[0] + held[1] + 400.0;
+    // The time without a CPU is not the lock's, which was held then.
+    let (preempted, held) = (95.0, [2.0 * (67.0 - 7.5) + 5.0 + 100.0, 200.0]);
+    let all = outside + slept + preempted + held[0] + held[1] + 400.0;
     let near = |share: f64, time: f64| (share - time / all).abs() < 0.001;
     assert!(near(today.outside, outside) && near(today.slept, slept), "{today:?}");
-    assert_eq!(today.preempted, 0.0);
+    assert!(near(today.preempted, preempted), "{today:?}");
+    let on_cpu = outside + held[0] + held[1];
+    assert!((model.shares.cpu - on_cpu / (on_cpu + preempted)).abs() < 0.001, "{model:?}");
     let of = |name: &str| {
         let index = model.groups.iter().position(|group| group.name == name).expect("it is there");
         today.groups[index]
@@ -247,7 +250,61 @@ fn the_time_of_today_is_of_locks_waits_sleep_and_the_rest_without_the_cost_of_ev
     assert!(near(of("a").held, held[0]) && near(of("b").held, held[1]), "{today:?}");
     assert!(near(of("a").waited, 400.0) && of("b").waited == 0.0, "{today:?}");
     assert!((of("a").acquired - 0.75).abs() < 0.001, "{today:?}");
-    let sum =
-        today.outside + today.slept + today.groups.iter().map(|g| g.held + g.waited).sum::<f64>();
+    let locks = today.groups.iter().map(|group| group.held + group.waited).sum::<f64>();
+    let sum = today.outside + today.slept + today.preempted + locks;
     assert!((sum - 1.0).abs() < 1e-9, "{sum}");
+}
+
+/// Returns a thread's windows of 100 visits: 300 ns outside of the lock and 30 under it, with the
+/// cost of events. The first hold of each window takes `first` nanoseconds.
+fn windows(first: u64) -> Vec<Window> {
+    let visits = |number: u64| {
+        let hold = if number == 0 { first } else { 40 };
+        [enter(if number == 0 { 0 } else { 305 }, 0, 0), leave(hold, 0)]
+    };
+    let window = |number: u64| Window {
+        thread: 1,
+        begin: number * 100_000_000,
+        acquisitions: number * 200_000,
+        continues: false,
+        events: (0..100).flat_map(visits).collect(),
+    };
+    (0..10).map(window).collect()
+}
+
+#[test]
+fn a_hold_in_which_a_window_begins_is_no_time_of_the_program() {
+    // A thread often loses its CPU at the system calls with which a window begins.
+    let mut recording = recording(vec![lock("a", Kind::Mutex, 1)], Vec::new());
+    recording.windows = windows(40_000_000);
+    recording.about.seconds = 1.0;
+    let model = Model::of(&recording).expect("it has all");
+    assert!((model.today.groups[0].held - 30.0 / 330.0).abs() < 1e-3, "{:?}", model.today);
+    assert_eq!((model.today.preempted, model.shares.cpu), (0.0, 1.0));
+}
+
+#[test]
+fn the_system_s_times_say_how_much_of_a_cpu_the_program_had() {
+    let mut recording = recording(vec![lock("a", Kind::Mutex, 1)], Vec::new());
+    recording.windows = windows(40);
+    recording.about.seconds = 1.0;
+    let mut with = |ran, waited| {
+        recording.about.cpu_time = Some(CpuTime { ran, waited });
+        Model::of(&recording).expect("it has all")
+    };
+    // One thread had a CPU for 9 % of the time.
+    let model = with(0.09, 0.91);
+    assert!((model.shares.cpu - 0.09).abs() < 1e-9, "{:?}", model.shares);
+    assert!((model.today.preempted - 0.91).abs() < 1e-9, "{:?}", model.today);
+    assert!((model.today.groups[0].held - 0.09 * 30.0 / 330.0).abs() < 1e-3, "{:?}", model.today);
+    // Eight threads on two CPUs that were all theirs: they cannot have more.
+    let model = with(2.0, 6.0);
+    assert_eq!(model.shares.cpu, 1.0);
+    assert!((model.today.preempted - 0.75).abs() < 1e-9, "{:?}", model.today);
+    assert_eq!(with(0.0, 0.0).shares.cpu, 1.0, "it slept");
+    // The windows show no sleep: they are from its busy times.
+    let model = with(0.09, 0.0);
+    assert!((model.today.slept - 0.9).abs() < 0.01, "{:?}", model.today);
+    assert!((model.today.outside - 0.1 * 300.0 / 330.0).abs() < 0.01, "{:?}", model.today);
+    assert_eq!((model.today.preempted, model.shares.cpu), (0.0, 1.0));
 }

@@ -1,8 +1,14 @@
 //! Where the time of the recorded threads goes: outside of locks, asleep, under each lock, in
 //! waits for each lock. The cost of events is taken off.
+//!
+//! Time in which another thread had the CPU is never a lock's, although the lock may be held then:
+//! it says how busy the host was, and nothing about the program. Sleep under a lock is the lock's.
 
-use crate::recording::Costs;
+use crate::recording::{Costs, CpuTime};
 use std::collections::{BTreeMap, HashMap};
+
+/// Least mean number of wanted CPUs from which a program says how busy its host was.
+const LEAST_WANTED: f64 = 0.01;
 
 /// Shares of the threads' time. Together they are 1.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -11,7 +17,7 @@ pub struct Today {
     pub outside: f64,
     /// Sleep outside of locks: in waits for conditions and for reader-writer locks, in I/O.
     pub slept: f64,
-    /// Time outside of locks in which another thread had the CPU.
+    /// Time in which a thread could run, and another one had the CPU.
     pub preempted: f64,
     /// Time of each group of locks, in the order of the model's groups.
     pub groups: Vec<GroupTime>,
@@ -29,11 +35,39 @@ pub struct GroupTime {
     pub acquired: f64,
 }
 
+impl Today {
+    /// Returns the time on a CPU, with sleep under locks.
+    fn on_cpu(&self) -> f64 {
+        self.outside + self.groups.iter().map(|group| group.held).sum::<f64>()
+    }
+
+    /// Returns the share of the CPU time that `threads` threads could have used on `cpus` CPUs and
+    /// had. More threads than CPUs cannot use more than these. `cpu_time` is that of the whole run,
+    /// which took `seconds`.
+    pub(super) fn cpu_share(
+        &self,
+        threads: f64,
+        cpus: usize,
+        cpu_time: Option<CpuTime>,
+        seconds: f64,
+    ) -> f64 {
+        let (had, wanted) = match cpu_time {
+            Some(CpuTime { ran, waited }) => (ran / seconds, (ran + waited) / seconds),
+            None => (self.on_cpu() * threads, (self.on_cpu() + self.preempted) * threads),
+        };
+        let could = wanted.min(cpus.max(1) as f64);
+        // A program that hardly wants a CPU says nothing about its host.
+        if could.is_finite() && could > LEAST_WANTED { (had / could).min(1.0) } else { 1.0 }
+    }
+}
+
 /// Times of a run, in nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Spent {
     outside: f64,
     slept: f64,
+    /// Sleep under locks, which counts for these.
+    slept_under_locks: f64,
     preempted: f64,
     locks: BTreeMap<u32, OfLock>,
     /// True if the event before was an acquisition.
@@ -84,14 +118,15 @@ impl Spent {
         self.is_after_acquisition = acquires;
         match holds {
             Some(lock) => {
-                self.locks.entry(lock).or_default().held += busy - cost + slept + preempted;
+                self.locks.entry(lock).or_default().held += busy - cost + slept;
+                self.slept_under_locks += slept;
             }
             None => {
                 self.outside += busy - cost;
                 self.slept += slept;
-                self.preempted += preempted;
             }
         }
+        self.preempted += preempted;
         if let Some(lock) = enters {
             let of = self.locks.entry(lock).or_default();
             of.waited += waited;
@@ -100,14 +135,27 @@ impl Spent {
     }
 }
 
+/// CPU time of the whole run, and the time of all replayed threads in it, in seconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WholeRun {
+    pub(super) cpu: CpuTime,
+    pub(super) of_threads: f64,
+}
+
 /// Returns the shares of the time that runs spent. `of_lock` has the group of each lock.
+///
+/// The runs of events are a small part of the program's run, and are from busy times. With `whole`,
+/// the time without a CPU is that of the whole run. What is left of the threads' time is sleep.
 pub(super) fn of<'a>(
     runs: impl Iterator<Item = &'a Spent>,
     of_lock: &HashMap<u32, u32>,
     groups: usize,
+    whole: Option<WholeRun>,
 ) -> Today {
     let mut today = Today { groups: vec![GroupTime::default(); groups], ..Today::default() };
+    let mut under_locks = 0.0;
     for spent in runs {
+        under_locks += spent.slept_under_locks;
         today.outside += spent.outside;
         today.slept += spent.slept;
         today.preempted += spent.preempted;
@@ -122,6 +170,13 @@ pub(super) fn of<'a>(
     }
     today.outside = today.outside.max(0.0);
     today.groups.iter_mut().for_each(|group| group.held = group.held.max(0.0));
+    if let Some(WholeRun { cpu, of_threads }) = whole.filter(|whole| whole.cpu.ran > 0.0) {
+        let on_cpu = today.on_cpu() - under_locks;
+        today.preempted = on_cpu * cpu.waited / cpu.ran;
+        let waited: f64 = today.groups.iter().map(|group| group.waited).sum();
+        let known = on_cpu + under_locks + today.preempted + waited;
+        today.slept = today.slept.max(on_cpu * of_threads / cpu.ran - known);
+    }
     let of_groups = |of: fn(&GroupTime) -> f64| today.groups.iter().map(of).sum::<f64>();
     let all = today.outside + today.slept + today.preempted;
     let all = (all + of_groups(|group| group.held + group.waited)).max(f64::MIN_POSITIVE);

@@ -194,13 +194,17 @@ impl Reader {
             holds: self.held.iter().rev().find(|(_, replayed)| *replayed).map(|(lock, _)| *lock),
             enters: replayed,
         };
-        let sums = &mut self.run.sums;
-        sums.time += after;
-        sums.slept += passed.slept;
-        sums.preempted += passed.preempted;
         self.segment.busy += passed.busy;
         self.segment.slept += passed.slept;
-        self.run.spent.add(passed, costs);
+        // The first visit is no visit of the model. Its hold has the beginning of the recorder's
+        // window in it, with system calls at which the thread often loses its CPU.
+        if self.begun {
+            let sums = &mut self.run.sums;
+            sums.time += after;
+            sums.slept += passed.slept;
+            sums.preempted += passed.preempted;
+            self.run.spent.add(passed, costs);
+        }
     }
 
     fn acquired(&mut self, lock: u32, site: u32, is_replayed: bool) {

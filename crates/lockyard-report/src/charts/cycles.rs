@@ -10,8 +10,15 @@ use lockyard_results::row::Row;
 use std::collections::BTreeMap;
 
 /// Phases in the order of the bars. Other phases follow in alphabetical order.
-const ORDER: [&str; 6] =
-    ["working", "moving_lines", "draining_stores", "waiting", "waiting_for_answers", "off_the_cpu"];
+const ORDER: [&str; 7] = [
+    "working",
+    "moving_lines",
+    "draining_stores",
+    "waiting",
+    "waiting_for_answers",
+    "off_the_cpu",
+    "system_calls",
+];
 
 /// Returns the chart of a group; `None` if no row has costs.
 pub(crate) fn chart(group: &Group) -> Option<Chart> {

@@ -168,6 +168,8 @@ pub(crate) fn recorded() -> Document {
     };
     let recorded = RecordedProgram {
         gated: true,
+        refused: None,
+        advice: Vec::new(),
         today,
         saturation: vec![saturation(0), saturation(1)],
         best_changes: vec![best],

@@ -50,8 +50,9 @@ fn render(
 ) -> String {
     let today = &of.today;
     let title = format!(
-        "Where the time goes today: {:.1} threads, {} acquisitions/s",
+        "Where the time goes today: {:.1} thread{}, {} acquisitions/s",
         today.threads,
+        if (today.threads - 1.0).abs() < 0.05 { "" } else { "s" },
         si(today.acquisitions_per_s)
     );
     let mut text = format!("{}\n\n{}\n\n", heading(&title), lay_out(&of_today(today, name)));
@@ -67,10 +68,11 @@ fn render(
     text
 }
 
-/// Returns the sentences on the best changes.
+/// Returns the sentences on the best changes, or on the refusal.
 fn sentences(of: &RecordedProgram) -> String {
-    let each = of.best_changes.iter().map(|best| format!("{}{}\n", best.sentence(), of.mark()));
-    let text: String = each.collect();
+    let best = of.best_changes.iter().map(|best| format!("{}{}", best.sentence(), of.mark()));
+    let all = of.several_saturated().into_iter().chain(best).chain(of.refusal());
+    let text: String = all.map(|sentence| format!("{sentence}\n")).collect();
     if text.is_empty() { text } else { text + "\n" }
 }
 
@@ -177,6 +179,8 @@ mod tests {
         let machines = ["cascade-lake-2s24c2t", "ice-lake-8375c-2s32c2t"];
         RecordedProgram {
             gated: false,
+            refused: Some("the replay is off by +30.0 %".to_owned()),
+            advice: vec!["Record it again.".to_owned()],
             today: Today {
                 threads: 2.0,
                 acquisitions_per_s: 386_000.0,
@@ -205,6 +209,30 @@ mod tests {
         assert!(text.contains("split-4") && text.contains("+25.0 %, beyond the"), "{text}");
         let gated = RecordedProgram { gated: true, ..of };
         assert!(!table(&gated, &Screen::default()).contains("not gated"));
+    }
+
+    #[test]
+    fn a_refusal_has_the_facts_of_the_run_and_what_to_do() {
+        // Figures that were asked for without the gate need no advice.
+        let said = answers().sentences().join("\n");
+        assert!(!said.contains("No prediction"), "{said}");
+        let of = RecordedProgram { saturation: Vec::new(), best_changes: Vec::new(), ..answers() };
+        let text = table(&of, &Screen::default());
+        assert!(text.contains("Where the time goes today") && text.contains("3 more"), "{text}");
+        let end = "No prediction: the replay is off by +30.0 %. Record it again.";
+        assert_eq!(text.trim_end().lines().last(), Some(end));
+        assert!(of.sentences().iter().any(|sentence| sentence == end));
+    }
+
+    #[test]
+    fn several_saturated_locks_are_named_together() {
+        let mut of = answers();
+        let said = of.sentences().join("\n");
+        assert!(said.contains("on cascade-lake-2s24c2t") || said.contains("8 locks are"), "{said}");
+        assert!(said.contains("a change of one of them alone gives little"), "{said}");
+        of.saturation.iter_mut().skip(1).for_each(|lock| lock.at_most.share_busy = 0.5);
+        of.saturation.retain(|lock| lock.machine == "cascade-lake-2s24c2t");
+        assert!(of.several_saturated().is_empty());
     }
 
     #[test]

@@ -243,7 +243,10 @@ fn missing(groups: &[Vec<&Row>], what: &str, reason: &str) -> String {
     };
     let rows: usize = groups.iter().map(count).sum();
     let families = families.join(", ");
-    format!("{} on {}: {families}: {rows} rows {what}: {reason}", key.experiment, key.machine)
+    let one = what.replacen("are ", "is ", 1).replacen("have ", "has ", 1);
+    let what = if rows == 1 { &one } else { what };
+    let rows = lockyard_support::counted(rows, "row", "rows");
+    format!("{} on {}: {families}: {rows} {what}: {reason}", key.experiment, key.machine)
 }
 
 /// Returns a predicate on the rows, and their common reason. Returns `None` if a row has a figure

@@ -106,6 +106,11 @@ impl LockKind {
         }
     }
 
+    /// Returns `true` if waiters are served in order of arrival, and spin until it is their turn.
+    pub fn spins_in_turn(self) -> bool {
+        self.is_fifo() && !matches!(self, LockKind::PvTicket | LockKind::PvTicketGuest)
+    }
+
     /// Returns `true` if a holder keeps one of its thread's queue nodes.
     pub(crate) fn keeps_a_node(self) -> bool {
         match self {

@@ -19,6 +19,7 @@ pub struct Simulated(());
 /// Spends the time of a system call.
 fn spend(cycles: u64) {
     if cycles > 0 {
+        Shared::with(|s| s.count_call(cycles));
         perform(Op::Work { cycles, in_order: true });
     }
 }

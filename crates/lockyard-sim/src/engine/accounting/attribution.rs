@@ -93,6 +93,9 @@ impl Add for LineCounts {
 pub struct CycleAttribution {
     /// Cycles of all threads, by [`CyclePhase`](crate::CyclePhase).
     pub cycles: [u64; PHASES],
+    /// Cycles of all threads in the kernel's calls, which are a part of
+    /// [`Working`](crate::CyclePhase::Working).
+    pub system_calls: u64,
     /// Cycles by [`CyclePhase`](crate::CyclePhase) for each region of the threads' code, followed
     /// by those for the regions' parts. Every cycle is in exactly one of these entries.
     pub regions: Vec<(Activity, [u64; PHASES])>,

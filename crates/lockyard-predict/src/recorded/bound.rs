@@ -1,0 +1,45 @@
+//! Time that a recorded thread needs for an operation: the bound of all predictions.
+
+use super::gate::GATE;
+use crate::limit::Limit;
+use lockyard_recording::model::Model;
+use lockyard_recording::recording::Recording;
+
+/// Factor by which figures may be above the bound where the gate does not vouch for them. The
+/// replay of a recorded run is off by more than the gate allows there, in most cases by less than
+/// this.
+const NOT_GATED: f64 = 1.5;
+
+/// Name of the variant whose most held locks are held half as long.
+const HOLD_HALVED: &str = "hold-halved";
+
+/// Returns the bound of a recording's predictions.
+pub(super) fn of(recording: &Recording, model: &Model, is_gated: bool) -> Limit {
+    let time = model.threads / model.rate.max(f64::MIN_POSITIVE) * 1e9;
+    let today = &model.today;
+    let waited: f64 = today.groups.iter().map(|group| group.waited).sum();
+    // The data that a lock brings from another thread costs one thread alone nothing.
+    let of_group = today.groups.iter().zip(&model.groups);
+    let data: f64 = of_group
+        .map(|(time, group)| time.acquired * group.handed_over * group.data.unwrap_or(0.0))
+        .sum();
+    // Another machine may need less for the lock's own instructions.
+    let calls = recording.about.costs.plain / 2.0;
+    let own = time * (1.0 - waited - today.preempted) - data - calls - recorder(recording);
+    let most_held = today.groups.iter().map(|group| group.held).fold(0.0, f64::max);
+    Limit {
+        nanoseconds: own.max(0.0),
+        of_variants: vec![(HOLD_HALVED.to_owned(), (own - time * most_held / 2.0).max(0.0))],
+        slack: if is_gated { 1.0 + GATE } else { NOT_GATED },
+    }
+}
+
+/// Returns the mean cost of recording an acquisition, in nanoseconds. Those in windows cost more.
+fn recorder(recording: &Recording) -> f64 {
+    let costs = recording.about.costs;
+    let in_windows: u64 = recording.windows.iter().map(|window| window.acquired()).sum();
+    let all: u64 = Model::acquisitions(recording).values().sum();
+    let share = (in_windows as f64 / all.max(1) as f64).min(1.0);
+    let of_events = (costs.hold + costs.think - costs.plain).max(0.0);
+    costs.counted * (1.0 - share) + of_events * share
+}
