@@ -41,4 +41,5 @@ mod start;
 mod system;
 mod table;
 mod thread;
+mod usage;
 mod watch;

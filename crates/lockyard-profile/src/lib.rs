@@ -13,18 +13,25 @@
 //! | [`modules`], [`symbols`] | files that a process had mapped, and names of addresses in them |
 //! | [`process`] | what is known of each lock of a process |
 //! | [`order`] | locks that are taken in contradicting orders |
-//! | [`profile`] | a whole run, as JSON |
+//! | [`groups`] | locks of one kind together |
+//! | [`profile`] | a whole run |
+//! | [`reasons`] | what the figures say |
+//! | [`json`] | a whole run, as JSON |
 //! | [`screen`] | a whole run, as text |
 
 pub mod clock;
 pub mod cpus;
+pub mod groups;
+pub mod json;
 pub mod modules;
 pub mod order;
 pub mod preload;
 pub mod process;
 pub mod profile;
 pub mod program;
+pub mod reasons;
 pub mod records;
 pub mod screen;
 pub mod symbols;
 pub mod times;
+mod words;

@@ -1,10 +1,14 @@
-//! Tools for all other crates of the workspace: small text files, misspelt names, errors in the
-//! input, and independent work on several threads that can be interrupted.
+//! Tools for all other crates of the workspace: small text files, misspelt names, shares, errors in
+//! the input, and independent work on several threads that can be interrupted.
 
 pub mod jobs;
+mod numbers;
+mod pipe;
 mod range;
 mod text;
 
+pub use numbers::{count, share};
+pub use pipe::read_pipe;
 pub use range::Range;
 pub use text::{
     escaped, escaped_json, hint, line_of, nearest, printable, read_file, read_text, shown, threads,

@@ -225,7 +225,6 @@ fn a_path_that_is_not_a_file_is_refused_without_waiting_for_it() {
     {
         let pipe = format!("{directory}/pipe-{}.toml", std::process::id());
         if Command::new("mkfifo").arg(&pipe).status().is_ok_and(|s| s.success()) {
-            assert!(refusal(&predict(&pipe, CLX, "1")).ends_with(": is not a file"));
             assert!(refusal(&predict("fstat2", &pipe, "1")).ends_with(": is not a file"));
             std::fs::remove_file(&pipe).expect("it was made above");
         }
@@ -257,7 +256,6 @@ fn bad_usage_is_refused_in_one_line_that_says_where_and_what_is_allowed() {
     let commands = "reproduce, predict, sweep, merge, measure, fit, measure-tables, syscalls, \
                     lock-call-path, profile, record, compare, machines, scenarios, completions, \
                     man, help";
-    let threads = "--threads <LIST>: thread counts, e.g. 1-4,8,16-96:16";
     let machine = "<NAME|FILE>: machine name or path of a machine file";
     for (arguments, answer) in [
         (&["zzz"][..], format!("`lockyard` has no command `zzz`; there are: {commands}")),
@@ -273,12 +271,11 @@ fn bad_usage_is_refused_in_one_line_that_says_where_and_what_is_allowed() {
             "`lockyard` has no option `--format`; there are: --color, --quiet, --help, --version"
                 .to_owned(),
         ),
-        (&["predict", "fstat2", "--machine", CLX], format!("`predict` needs {threads}")),
         (
             &["predict"],
             format!(
                 "`predict` needs --machine <NAME|FILE>: machine names or paths of machine \
-                 files; host is that of a recording; {threads}; <SCENARIO>: scenario name \
+                 files; host is that of a recording; <SCENARIO>: scenario name \
                  (open3, fstat2, page-ref, ...), path of a script or of a recording; - reads a \
                  script from standard input"
             ),

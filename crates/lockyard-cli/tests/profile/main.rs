@@ -7,6 +7,7 @@
 
 mod counts;
 mod ends;
+mod groups;
 mod others;
 mod record;
 mod refused;
