@@ -39,7 +39,7 @@ pub(crate) fn named(process: &Process, groups: &Groups, address: u64) -> String 
 /// Returns the name of a group for a sentence.
 fn title(group: &Group) -> String {
     let of = &group.all;
-    group.name().map_or_else(|| format!("the {} at {:#x}", of.kind, of.address), |name| name)
+    group.name().unwrap_or_else(|| format!("the {} at {:#x}", of.kind, of.address))
 }
 
 /// Returns the sentences on a process's locks that matter most.

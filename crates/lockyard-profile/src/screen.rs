@@ -17,7 +17,7 @@ const MOST_SITES: usize = 4;
 /// Maximum number of locks of a group that are printed.
 const MOST_MEMBERS: usize = 3;
 
-/// Part of a share of held time from which its error is printed beside it.
+/// Part of a share of held time from which its error is not small.
 const IN_DOUBT: f64 = 0.1;
 
 /// Maximum number of contradicting orders that are printed.
@@ -138,7 +138,7 @@ fn process(text: &mut String, profile: &Profile, process: &Process, layout: Layo
     }
     text.push('\n');
     let (shown, rest) = groups.list.split_at(layout.top.min(groups.list.len()));
-    text.push_str(&table(profile, process, shown, layout));
+    text.push_str(&table(profile, process, shown));
     if !rest.is_empty() {
         let count: u64 = rest.iter().map(|group| group.all.counts.acquisitions).sum();
         let waited: u64 = rest.iter().map(|group| group.all.counts.waits.total).sum();
@@ -170,7 +170,7 @@ fn process(text: &mut String, profile: &Profile, process: &Process, layout: Layo
 const COLUMNS: [&str; 9] =
     ["lock", "acquired", "contended", "waited", "wait p99", "held", "hold p50", "hold p99", "run"];
 
-fn table(profile: &Profile, process: &Process, shown: &[Group], layout: Layout) -> String {
+fn table(profile: &Profile, process: &Process, shown: &[Group]) -> String {
     let dash = || "-".to_owned();
     let at = |ticks: Option<f64>| ticks.map_or_else(dash, |of| time(of / profile.ticks_per_ns));
     let row = |(index, group): (usize, &Group)| {
@@ -185,7 +185,7 @@ fn table(profile: &Profile, process: &Process, shown: &[Group], layout: Layout) 
             share(counts.contended_share()),
             time(profile.ns(counts.waits.total)),
             at(counts.waits.quantile(0.99)),
-            group.held(profile, process).map_or_else(dash, |of| held(of, layout)),
+            group.held(profile, process).map_or_else(dash, held),
             at(counts.holds.quantile(0.5)),
             at(counts.holds.quantile(0.99)),
             si(u64::from(group.all.longest_run)),
@@ -216,14 +216,11 @@ fn table(profile: &Profile, process: &Process, shown: &[Group], layout: Layout) 
     text
 }
 
-/// Formats a share of held time, with its error if that is not small.
-fn held(held: HeldShare, layout: Layout) -> String {
+/// Formats a share of held time, with a mark if its error is not small.
+fn held(held: HeldShare) -> String {
     match held.error {
-        Some(error) if error >= IN_DOUBT * held.share && share(error) != share(0.0) => {
-            let error = share(error);
-            format!("{} {}{error}", share(held.share).trim_end_matches(" %"), layout.sign())
-        }
-        _ => share(held.share),
+        Some(error) if error < IN_DOUBT * held.share || error == 0.0 => share(held.share),
+        _ => format!("~{}", share(held.share)),
     }
 }
 

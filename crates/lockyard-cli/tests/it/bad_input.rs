@@ -154,7 +154,9 @@ fn a_broken_machine_file_is_refused_with_its_line() {
         refusal(&["machines", "show", binary.path()]),
         format!("lockyard: {}:2: not UTF-8 text; a machine file is TOML", binary.path())
     );
-    assert!(refusal(&["machines", "show", "none.toml"]).contains("none.toml: cannot be read"));
+    assert!(
+        refusal(&["machines", "show", "none.toml"]).contains("none.toml: there is no such file")
+    );
 }
 
 #[test]
@@ -273,12 +275,11 @@ fn bad_usage_is_refused_in_one_line_that_says_where_and_what_is_allowed() {
         ),
         (
             &["predict"],
-            format!(
-                "`predict` needs --machine <NAME|FILE>: machine names or paths of machine \
-                 files; host is that of a recording; <SCENARIO>: scenario name \
-                 (open3, fstat2, page-ref, ...), path of a script or of a recording; - reads a \
-                 script from standard input"
-            ),
+            "`predict` needs --machine <NAME|FILE>: machine names or paths of machine \
+             files; host is that of a recording; <SCENARIO>: scenario name \
+             (open3, fstat2, page-ref, ...), path of a script or of a recording; - reads a \
+             script from standard input"
+                .to_owned(),
         ),
         (&["machines", "show"], format!("`machines show` needs {machine}")),
         (
@@ -331,7 +332,9 @@ fn bad_values_of_options_are_refused_in_one_line() {
         ),
         (
             &["measure", "fstat2", "--threads"],
-            "--threads has no value; allowed: thread counts, e.g. 1-4,8".to_owned(),
+            "--threads has no value; allowed: thread counts, e.g. 1-4,8 [default: 1, 2, 4, ... up \
+             to the number of CPUs]"
+                .to_owned(),
         ),
         (&["measure", "--fit=3"], "--fit takes no value, and `3` was given".to_owned()),
         (
