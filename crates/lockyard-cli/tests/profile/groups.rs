@@ -66,11 +66,11 @@ fn time_without_a_processor_is_apart_from_the_held_time() {
         let lock = lock(process(&profile), "busy");
         let hold = |name: &str| lock["hold"][name].as_f64().unwrap_or_else(|| panic!("{lock:#}"));
         let (held, lost) = (hold("total_ns"), hold("without_cpu_ns"));
-        let share = lock["held_share"].as_f64().expect("it is a mutex");
-        // The two threads get a half each, or less on a loaded host.
-        assert!((0.01..0.7).contains(&share), "1 in {every}: {share}, {lock:#}");
+        // The thread has half a second of a processor, and holds the lock for nearly all of it.
+        assert!((0.1e9..0.9e9).contains(&held), "1 in {every}: {lock:#}");
         match every {
             "1" => {
+                // The other thread gets as much, or more on a loaded host.
                 assert!(lost > 0.25 * held, "{held} held, {lost} without a processor");
                 assert_eq!(lock["held_share_error"], 0.0, "{lock:#}");
             }

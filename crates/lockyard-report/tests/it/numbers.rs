@@ -158,5 +158,5 @@ fn a_place_where_all_variants_are_tied_is_nobody_s() {
     // Three hold times by two numbers of threads.
     assert_eq!(map.matches(">=</text>").count(), 2, "{map}");
     assert!(map.contains("A a (2)"), "{map}");
-    assert_eq!(map.matches("<rect class=\"bg\"").count(), 2, "{map}");
+    assert_eq!(map.matches("<rect class=\"fill bg\"").count(), 2, "{map}");
 }
