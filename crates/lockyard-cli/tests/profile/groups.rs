@@ -1,6 +1,6 @@
 //! Locks of one kind are one line, and what is said of held time is what threads did.
 
-use crate::support::{build, fresh, json_of, json_with, lock, process, profile};
+use crate::support::{build, fresh, json_of, lock, process, profile};
 use std::path::PathBuf;
 
 fn shards() -> Option<PathBuf> {
@@ -56,27 +56,23 @@ fn the_text_and_the_page_have_the_group_once() {
     let _ = std::fs::remove_file(program);
 }
 
-/// A thread that holds a lock for nearly all of its own time shares a processor with another
-/// thread: half of the time the lock is held by a thread that does not run.
+/// A thread that holds a lock shares a processor with another thread: half of the time, or more on a
+/// loaded host, the lock is held by a thread that does not run.
 #[test]
 fn time_without_a_processor_is_apart_from_the_held_time() {
     let Some(program) = shards() else { return };
-    for every in ["1", "16"] {
-        let (_, profile) = json_with(&["--every", every], &program, &["shared-cpu"]);
-        let lock = lock(process(&profile), "busy");
-        let hold = |name: &str| lock["hold"][name].as_f64().unwrap_or_else(|| panic!("{lock:#}"));
-        let (held, lost) = (hold("total_ns"), hold("without_cpu_ns"));
-        // The thread has half a second of a processor, and holds the lock for nearly all of it.
-        assert!((0.1e9..0.9e9).contains(&held), "1 in {every}: {lock:#}");
-        match every {
-            "1" => {
-                // The other thread gets as much, or more on a loaded host.
-                assert!(lost > 0.25 * held, "{held} held, {lost} without a processor");
-                assert_eq!(lock["held_share_error"], 0.0, "{lock:#}");
-            }
-            _ => assert!(lock["held_share_error"].as_f64() > Some(0.0), "{lock:#}"),
-        }
-    }
+    let (output, profile) = json_of(&program, &["shared-cpu"]);
+    let without = String::from_utf8_lossy(&output.stdout).trim().parse::<f64>();
+    let without = 1e9 * without.expect("it says how long it had no processor");
+    let lock = lock(process(&profile), "busy");
+    let hold = |name: &str| lock["hold"][name].as_f64().unwrap_or_else(|| panic!("{lock:#}"));
+    let (held, lost) = (hold("total_ns"), hold("without_cpu_ns"));
+    // Half a second of a processor, and what the clocks differ by.
+    assert!((0.45e9..0.65e9).contains(&held), "{without}: {lock:#}");
+    assert!((0.75 * without..1.05 * without + 1e7).contains(&lost), "{without}: {lock:#}");
+    assert!(without > 0.1e9, "{without}: {lock:#}");
+    // The longest hold is as the other threads saw it.
+    assert!(hold("max_ns") > (held + lost) / 5.0 * 0.99, "{without}: {lock:#}");
     let _ = std::fs::remove_file(program);
 }
 

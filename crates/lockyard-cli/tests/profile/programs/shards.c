@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <time.h>
 
@@ -38,22 +39,27 @@ static void work(int steps)
         number = number * 5 + 1;
 }
 
-static double cpu_seconds(void)
+static double seconds(clockid_t clock)
 {
     struct timespec time;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    clock_gettime(clock, &time);
     return time.tv_sec + time.tv_nsec / 1e9;
 }
 
-/* Holds the lock for nearly all of its time, in short holds, until it has had enough of the CPU. */
+/* Holds the lock five times, each time for a tenth of a second of a CPU. Prints the seconds for
+   which it had none. */
 static void *hold(void *unused)
 {
     (void)unused;
-    for (int i = 1; i % 64 || cpu_seconds() < 0.5; i++) {
+    double begin = seconds(CLOCK_MONOTONIC) - seconds(CLOCK_THREAD_CPUTIME_ID);
+    for (int i = 0; i < 5; i++) {
         pthread_mutex_lock(&busy);
-        work(2000);
+        double until = seconds(CLOCK_THREAD_CPUTIME_ID) + 0.1;
+        while (seconds(CLOCK_THREAD_CPUTIME_ID) < until)
+            work(10000);
         pthread_mutex_unlock(&busy);
     }
+    printf("%f\n", seconds(CLOCK_MONOTONIC) - seconds(CLOCK_THREAD_CPUTIME_ID) - begin);
     stop = 1;
     return NULL;
 }
