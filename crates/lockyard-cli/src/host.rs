@@ -30,6 +30,23 @@ pub(crate) fn warn() {
     }
 }
 
+/// Warns on standard error about more threads than CPUs. Call this before the measurement.
+pub(crate) fn warn_of_sharing(threads: usize, cpus: usize) {
+    if threads > cpus && cpus > 0 && !screen().quiet {
+        complain(&sharing(threads, cpus));
+    }
+}
+
+/// Returns what to expect of more threads than CPUs.
+fn sharing(threads: usize, cpus: usize) -> String {
+    let cpus = lockyard_support::count(cpus, "CPU");
+    format!(
+        "warning: {threads} threads share {cpus}: a lock that spins then waits for threads that do \
+         not run, for milliseconds each time, and in the order of arrival for most of the time; \
+         rounds may be far longer than asked for (--stalled-after S ends one without progress)"
+    )
+}
+
 /// Returns a note with the known facts of an environment.
 pub(crate) fn note<N: AsRef<str>>(environment: &[(N, String)]) -> String {
     format!("Environment: {}.", known(environment, "; "))
@@ -41,4 +58,13 @@ pub(crate) fn known<N: AsRef<str>>(environment: &[(N, String)], between: &str) -
     let each: Vec<String> =
         known.map(|(name, value)| format!("{} {value}", name.as_ref())).collect();
     each.join(between)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn more_threads_than_cpus_are_announced_with_their_effect() {
+        let line = super::sharing(1000, 1);
+        assert!(line.starts_with("warning: 1000 threads share 1 CPU: a lock that spins"), "{line}");
+    }
 }

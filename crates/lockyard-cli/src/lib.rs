@@ -102,11 +102,11 @@ pub fn main_with(own: &[OwnLock]) -> ExitCode {
             code
         }
         Err(Failure::Input(message)) => {
-            complain(&format!("lockyard: {message}"));
+            complain(&screen::wrapped(&format!("lockyard: {message}")));
             ExitCode::from(2)
         }
         Err(Failure::Run(message)) => {
-            complain(&format!("lockyard: {message}"));
+            complain(&screen::wrapped(&format!("lockyard: {message}")));
             ExitCode::FAILURE
         }
         Err(Failure::Interrupted(message)) => {

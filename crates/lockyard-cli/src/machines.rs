@@ -6,7 +6,7 @@ use crate::screen::screen;
 use crate::{calibrate, machines_new, output};
 use lockyard_measure::detect;
 use lockyard_predict::machine::known_figures;
-use lockyard_predict::machine::report::{list, show};
+use lockyard_predict::machine::report::{self, list, show};
 use lockyard_predict::names;
 use lockyard_results::render::Extent;
 use lockyard_sim::Machine;
@@ -14,6 +14,7 @@ use lockyard_sim::Machine;
 pub(crate) fn run(options: &Machines) -> Result<(), Failure> {
     let format = options.format.into();
     match &options.command {
+        None if options.names => output::write(&report::names()),
         None => output::write(&list(format, &screen())),
         Some(MachinesCommand::Show { machine }) => {
             output::write(&show(&names::machine(machine)?, format, &screen()))

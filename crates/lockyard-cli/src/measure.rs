@@ -8,6 +8,7 @@ use crate::values::{check_most, thread_list};
 use crate::{call_path, host, output, progress, standard};
 use lockyard_lab::measure;
 use lockyard_measure::cpus::{Cpus, MOST_THREADS, Placement};
+use lockyard_measure::measure_tables::usual_threads;
 use lockyard_measure::peers;
 use lockyard_measure::scenario::rounds::Effort;
 use lockyard_predict::names;
@@ -21,14 +22,16 @@ pub(crate) fn run(options: &Measure, locks: &LockKinds) -> Result<(), Failure> {
     if let Some(seconds) = options.standard {
         return standard::run(options, seconds);
     }
-    let (Some(scenario), Some(threads)) = (&options.scenario, &options.threads) else {
-        unreachable!("the arguments need both")
-    };
+    let Some(scenario) = &options.scenario else { unreachable!("the arguments need it") };
     call_path::no_scenario(scenario)?;
     let mut script = names::scenario(scenario, locks)?;
     let list = options.peers.as_deref();
     let variants = peers::choose(&mut script, &options.variants, list, &options.locks)?;
-    let threads = thread_list(threads)?;
+    let cpus = Cpus::allowed().all().len();
+    let threads = match &options.threads {
+        Some(list) => thread_list(list)?,
+        None => usual_threads(cpus.max(1)),
+    };
     check_most("--threads", "threads", &threads, MOST_THREADS)?;
     if options.fit {
         scaling::check(&threads)?;
@@ -56,6 +59,7 @@ pub(crate) fn run(options: &Measure, locks: &LockKinds) -> Result<(), Failure> {
     baselines.check(|| measure::planned(&request))?;
     let reports = Reports::of_page(&options.report)?;
     host::warn();
+    host::warn_of_sharing(request.threads.iter().copied().max().unwrap_or(0), cpus);
     let rounds = measure::rounds(&request)?;
     progress::announce((effort.warm_up + effort.window).mul_f64(rounds as f64));
     let bar = progress::bar(rounds, "rounds");

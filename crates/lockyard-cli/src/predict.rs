@@ -10,6 +10,7 @@ use crate::trace::TraceFile;
 use crate::values::thread_list;
 use crate::{call_path, output, progress, trace};
 use lockyard_lab::predict::{self, PredictRequest, Predictions};
+use lockyard_measure::measure_tables::usual_threads;
 use lockyard_predict::placement::MachinePlacement;
 use lockyard_predict::recorded::Recorded;
 use lockyard_predict::simulate::Runs;
@@ -33,7 +34,14 @@ pub(crate) fn run(options: &Predict, locks: &LockKinds) -> Result<(), Failure> {
         None => names::scenario(&options.scenario, locks)?,
     };
     let machines = machines(&options.machines, recorded.as_ref())?;
-    let threads = thread_list(&options.threads)?;
+    let threads = match &options.threads {
+        Some(list) => thread_list(list)?,
+        // All machines can have these.
+        None => {
+            let least = machines.iter().map(Machine::hardware_threads).min();
+            usual_threads(least.unwrap_or(1))
+        }
+    };
     let reports = Reports::of_threads(&options.pages, &threads)?;
     if options.fit {
         scaling::check(&threads)?;

@@ -34,7 +34,8 @@ pub(crate) fn page(options: &Reproduce, report: &Reproduction, document: &Docume
     if summary_only {
         text.push_str(&screen.wrap(LEGEND));
         if measured > 0 {
-            let line = format!("{measured} cells were also measured on this host (`--cells`).\n");
+            let cells = lockyard_support::count(measured, "cell");
+            let line = format!("Also measured on this host (`--cells`): {cells}.\n");
             text.push_str(&screen.wrap(&line));
         }
     }

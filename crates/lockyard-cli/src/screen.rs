@@ -26,6 +26,25 @@ pub(crate) fn width() -> usize {
     look(ColourChoice::Never, false).width
 }
 
+/// Returns a line for standard error: wrapped between words if that is a terminal. For programs, an
+/// error stays one line.
+pub(crate) fn wrapped(line: &str) -> String {
+    let error = std::io::stderr();
+    let size = error.is_terminal().then(|| terminal_size::terminal_size_of(&error)).flatten();
+    match size.map(|(width, _)| usize::from(width.0)).filter(|width| *width >= LEAST_WIDTH) {
+        Some(width) => wrapped_in(line, width),
+        None => line.to_owned(),
+    }
+}
+
+fn wrapped_in(line: &str, width: usize) -> String {
+    let screen = Screen { width: width - INDENT.len(), ..Screen::default() };
+    screen.wrap(line).trim_end().replace('\n', &format!("\n{INDENT}"))
+}
+
+/// Beginning of the further lines of an error.
+const INDENT: &str = "    ";
+
 fn look(colour: ColourChoice, quiet: bool) -> Screen {
     let out = std::io::stdout();
     let terminal = out.is_terminal();
@@ -110,6 +129,17 @@ mod tests {
         for wrong in ["", "0", "wide", "-3", "100000"] {
             assert_eq!(of(false, None, &[("COLUMNS", wrong)]), 80, "{wrong}");
         }
+    }
+
+    #[test]
+    fn a_long_error_is_wrapped_between_words() {
+        let names: Vec<String> = (0..30).map(|number| format!("scenario-{number}")).collect();
+        let line = format!("lockyard: there is no scenario `x`; there are: {}", names.join(", "));
+        let wrapped = wrapped_in(&line, 70);
+        assert!(wrapped.lines().count() > 4 && wrapped.lines().all(|line| line.len() <= 70));
+        assert!(wrapped.lines().skip(1).all(|line| line.starts_with("    scenario-")), "{wrapped}");
+        assert_eq!(wrapped.split_whitespace().collect::<Vec<_>>().join(" "), line);
+        assert_eq!(wrapped_in("lockyard: short", 70), "lockyard: short");
     }
 
     #[test]

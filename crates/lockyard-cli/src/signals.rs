@@ -9,6 +9,7 @@
 //! | in a command that has no rows to keep ([`begin`]) | the process ends at once |
 //! | the first signal in long work | the work ends soon (by [`jobs`]), finished rows are printed |
 //! | a second signal | the process ends at once, with the code of the first one |
+//! | the program of `profile` or `record` has ended | its records are read and reported |
 //! | the work has not ended after [`PATIENCE`] | the same |
 
 use crate::errors::complain;
@@ -59,10 +60,11 @@ pub(crate) fn number() -> Option<i32> {
     Some(CAUGHT.load(Ordering::Relaxed)).filter(|signal| *signal != 0)
 }
 
-/// Records that the signal was meant for a program that has ended since. The command goes on, and
-/// its exit code is the program's.
+/// Records that a signal was meant for a program that has ended since. The command goes on until
+/// what the program left is reported, and its exit code is the program's.
 #[cfg(target_os = "linux")]
 pub(crate) fn passed_on() {
+    end_work();
     CAUGHT.store(0, Ordering::Relaxed);
 }
 
@@ -160,4 +162,17 @@ fn is_ignored(signal: i32) -> bool {
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
     mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    /// A program that got the signal may have ended before it was told of it, and its report may
+    /// take long. Nothing is lost then.
+    #[test]
+    fn the_report_of_a_program_that_has_ended_is_never_too_late() {
+        passed_on();
+        assert!(ENDED.load(Ordering::Relaxed) && caught().is_none());
+    }
 }

@@ -7,6 +7,7 @@ use crate::report::Reports;
 use crate::screen::screen;
 use crate::{output, progress};
 use lockyard_scenarios::LockKinds;
+use lockyard_support::count;
 use lockyard_sweep::merge::{self, Format, State};
 use lockyard_sweep::plan::Plan;
 use lockyard_sweep::run::Runner;
@@ -50,7 +51,9 @@ pub(crate) fn run(options: &Sweep, locks: &LockKinds) -> Result<(), Failure> {
 /// Returns the result of a sweep in words.
 fn in_words(swept: Swept) -> String {
     let Swept { cells, present, computed, failed } = swept;
-    let mut text = format!("{cells} cells: {computed} computed, {present} were there");
+    let were = if present == 1 { "was" } else { "were" };
+    let cells = count(cells as usize, "cell");
+    let mut text = format!("{cells}: {computed} computed, {present} {were} there");
     if failed > 0 {
         text.push_str(&format!(", {failed} failed (their rows have an `error`)"));
     }
@@ -111,10 +114,8 @@ pub(crate) fn merge(options: &Merge, locks: &LockKinds) -> Result<(), Failure> {
     let state = state.map_err(Failure::Run)?;
     output::write(&format!("{} of {} cells in {}\n", state.present, state.cells, out.shown()))?;
     if state.others > 0 {
-        let others = state.others;
-        complain(&format!(
-            "note: {others} files are of another plan or version; they are left out"
-        ));
+        let others = count(state.others as usize, "file");
+        complain(&format!("note: left out, of another plan or version: {others}"));
     }
     let page = if reports.is_empty() { Ok(()) } else { write_page(&reports, &plan, &store) };
     first([page, complete(&state)])
@@ -129,7 +130,8 @@ fn complete(state: &State) -> Result<(), Failure> {
     if state.damaged > 0 {
         let (damaged, named) = (state.damaged, state.damaged_named.join(", "));
         let more = if damaged > state.damaged_named.len() as u64 { ", ..." } else { "" };
-        lines.push(format!("{damaged} files are damaged: {named}{more}"));
+        let files = count(damaged as usize, "damaged file");
+        lines.push(format!("{files}: {named}{more}"));
     }
     if state.missing > 0 {
         let (missing, named) = (state.missing, state.missing_named.join(", "));

@@ -44,4 +44,5 @@ mod system;
 mod table;
 mod thread;
 mod unseen;
+mod usage;
 mod watch;

@@ -7,7 +7,7 @@
 use crate::memory::{allocate, at, count, header, offset_of};
 use crate::sample::{self, Chosen};
 use crate::system::{ticks, ticks_after_loads};
-use crate::{burst, table, watch};
+use crate::{burst, table, usage, watch};
 use lockyard_records::histogram::{BUCKETS, bucket};
 use lockyard_records::{
     BY_CHANCE, EVENT, Entry, FIRST_HOLDS, Held, Kind, MAX_HELD, MOST_EVENTS, Slot, Thread,
@@ -88,6 +88,7 @@ unsafe fn acquired_in_detail(
             (*entry).more_events += MOST_EVENTS;
         }
         if how.waits_since != 0 {
+            (*thread).waits += 1;
             let wait = ticks().saturating_sub(how.waits_since);
             waited(entry, wait, how.event == event::CONDITION);
         }
@@ -250,6 +251,7 @@ unsafe fn remove(thread: *mut Thread, index: usize) {
 /// A timed hold that has ended, before it is recorded.
 #[derive(Clone, Copy)]
 pub(crate) struct Ended {
+    thread: *mut Thread,
     entry: *mut Entry,
     ticks: u64,
     by_chance: bool,
@@ -283,7 +285,7 @@ pub(crate) unsafe fn ending(thread: *mut Thread, lock: u64) -> Option<Ended> {
             0 => None,
             since => {
                 let ticks = ticks().saturating_sub(since);
-                Some(Ended { entry: at(of.entry), ticks, by_chance: of.by_chance != 0 })
+                Some(Ended { thread, entry: at(of.entry), ticks, by_chance: of.by_chance != 0 })
             }
         };
         if burst::is_on() {
@@ -300,25 +302,30 @@ pub(crate) unsafe fn ending(thread: *mut Thread, lock: u64) -> Option<Ended> {
 /// As for [`ending`].
 #[cold]
 pub(crate) unsafe fn ended(of: Ended) {
-    let Ended { entry, ticks, by_chance } = of;
-    // SAFETY: the entry is this thread's.
+    let Ended { thread, entry, ticks, by_chance } = of;
+    // SAFETY: the entry and the records are this thread's.
     unsafe {
+        let lost = usage::lost(thread, ticks);
         let recorded = (*entry).early_count + (*entry).chance_count;
         (*entry).hold_max = (*entry).hold_max.max(ticks);
-        let (count, total, histogram) = match by_chance {
+        let ticks = ticks - lost;
+        let (count, total, all_lost, histogram) = match by_chance {
             false => (
                 &raw mut (*entry).early_count,
                 &raw mut (*entry).early_ticks,
+                &raw mut (*entry).early_lost,
                 (*entry).early_histogram,
             ),
             true => (
                 &raw mut (*entry).chance_count,
                 &raw mut (*entry).chance_ticks,
+                &raw mut (*entry).chance_lost,
                 (*entry).chance_histogram,
             ),
         };
         *count += 1;
         *total = (*total).wrapping_add(ticks);
+        *all_lost = (*all_lost).wrapping_add(lost);
         if histogram != 0 {
             add(histogram, ticks);
         } else if (recorded as usize) < FIRST_HOLDS {

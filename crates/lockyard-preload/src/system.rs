@@ -239,15 +239,35 @@ pub(crate) fn cpu() -> u32 {
 /// Returns the running thread's processor time in nanoseconds, and the number of times it has given
 /// up its processor by itself.
 pub(crate) fn thread_usage() -> (u64, u64) {
+    let (time, [by_itself, _]) = thread_switches();
+    (time, by_itself)
+}
+
+/// Returns the running thread's processor time in nanoseconds, and the numbers of times it has
+/// given up its processor by itself, and has lost it.
+pub(crate) fn thread_switches() -> (u64, [u64; 2]) {
     const THREAD_CPU_TIME: usize = 3;
     const OF_THREAD: usize = 1;
-    /// Place of the voluntary switches among the words of the kernel's `struct rusage`.
+    /// Place of the voluntary switches among the words of the kernel's `struct rusage`. The others
+    /// are next.
     const VOLUNTARY: usize = 16;
-    let mut time = [0u64; 2];
-    // SAFETY: the structure has two numbers.
-    let _ = unsafe { call(CLOCK_GETTIME, [THREAD_CPU_TIME, time.as_mut_ptr().addr(), 0, 0, 0, 0]) };
+    let time = clock(THREAD_CPU_TIME);
     let mut usage = [0u64; 18];
     // SAFETY: the structure has 144 bytes, which `usage` has room for.
     let _ = unsafe { call(GETRUSAGE, [OF_THREAD, usage.as_mut_ptr().addr(), 0, 0, 0, 0]) };
-    (time[0].wrapping_mul(1_000_000_000).wrapping_add(time[1]), usage[VOLUNTARY])
+    (time, [usage[VOLUNTARY], usage[VOLUNTARY + 1]])
+}
+
+/// Returns the time since the start of the system in nanoseconds.
+pub(crate) fn monotonic() -> u64 {
+    const MONOTONIC: usize = 1;
+    clock(MONOTONIC)
+}
+
+/// Returns a clock of the kernel in nanoseconds.
+fn clock(which: usize) -> u64 {
+    let mut time = [0u64; 2];
+    // SAFETY: the structure has two numbers.
+    let _ = unsafe { call(CLOCK_GETTIME, [which, time.as_mut_ptr().addr(), 0, 0, 0, 0]) };
+    time[0].wrapping_mul(1_000_000_000).wrapping_add(time[1])
 }

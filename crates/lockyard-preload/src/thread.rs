@@ -1,7 +1,7 @@
 //! Records of a thread: taken at its first lock, given to a later thread when it ends.
 
 use crate::memory::{allocate, at, base, header, link, offset_of};
-use crate::{local, process_file, sample, system, table};
+use crate::{local, process_file, sample, system, table, usage};
 use core::ffi::{c_int, c_uint, c_void};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use lockyard_records::Thread;
@@ -68,6 +68,7 @@ unsafe fn adopt() -> *mut Thread {
         (*thread).tid = system::thread();
         (*thread).held_count = 0;
         (*thread).burst = 0;
+        usage::begin(thread);
         (*local::local()).thread = thread;
         let key = KEY.load(Ordering::Relaxed);
         if key != 0 {

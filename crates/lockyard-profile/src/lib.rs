@@ -14,13 +14,18 @@
 //! | `image`, `lines`, `demangle` | such a file, its lines of sources, and its names as people write them |
 //! | [`process`] | what is known of each lock of a process |
 //! | [`order`] | locks that are taken in contradicting orders |
-//! | [`profile`] | a whole run, as JSON |
+//! | [`groups`] | locks of one kind together |
+//! | [`profile`] | a whole run |
+//! | [`reasons`] | what the figures say |
+//! | [`json`] | a whole run, as JSON |
 //! | [`screen`] | a whole run, as text |
 
 pub mod clock;
 pub mod cpus;
 mod demangle;
+pub mod groups;
 mod image;
+pub mod json;
 mod lines;
 pub mod modules;
 pub mod notes;
@@ -29,7 +34,9 @@ pub mod preload;
 pub mod process;
 pub mod profile;
 pub mod program;
+pub mod reasons;
 pub mod records;
 pub mod screen;
 pub mod symbols;
 pub mod times;
+mod words;

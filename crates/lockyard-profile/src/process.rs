@@ -58,7 +58,7 @@ impl Counts {
     }
 
     /// Adds other counts.
-    fn add(&mut self, other: &Counts) {
+    pub(crate) fn add(&mut self, other: &Counts) {
         self.acquisitions += other.acquisitions;
         self.contended += other.contended;
         self.reads += other.reads;
@@ -68,6 +68,11 @@ impl Counts {
         self.condition_ticks = self.condition_ticks.wrapping_add(other.condition_ticks);
         self.holds.add(&other.holds);
         self.waits.add(&other.waits);
+    }
+
+    /// Returns how hot a lock is, for comparisons: waits come first.
+    pub(crate) fn hotness(&self) -> (u64, u64, u64) {
+        (self.waits.total, self.contended, self.acquisitions)
     }
 
     /// Returns the share of acquisitions that had to wait.
@@ -203,11 +208,8 @@ impl Process {
             lock.variable = symbols.variable(&modules, lock.address);
         }
         note_lines(&mut locks);
-        let by_wait = |lock: &Lock| {
-            let counts = &lock.counts;
-            (counts.waits.total, counts.contended, counts.acquisitions)
-        };
-        locks.sort_by(|a, b| by_wait(b).cmp(&by_wait(a)).then(a.address.cmp(&b.address)));
+        let order = |a: &Lock, b: &Lock| b.counts.hotness().cmp(&a.counts.hotness());
+        locks.sort_by(|a, b| order(a, b).then(a.address.cmp(&b.address)));
         let header = &records.header;
         Process {
             pid: header.pid,

@@ -190,7 +190,8 @@ impl Bytes<'_> {
         (early.count, early.total) = (entry.early_count, entry.early_ticks);
         (by_chance.count, by_chance.total) = (entry.chance_count, entry.chance_ticks);
         early.max = entry.hold_max;
-        Holds { count, early_begun: entry.early_begun, early, by_chance }
+        let lost = entry.early_lost.saturating_add(entry.chance_lost);
+        Holds { count, early_begun: entry.early_begun, early, by_chance, lost }
     }
 
     fn waits(&self, entry: &Entry, room: &mut Room) -> Times {

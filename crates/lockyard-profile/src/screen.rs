@@ -1,30 +1,24 @@
-//! A whole run as text for a terminal: the hottest locks as a table, then each with its call sites
-//! and a reason.
+//! A whole run as text for a terminal: what matters most, the hottest locks as a table, then each
+//! with its call sites and a reason. Locks of one kind are one line.
 
+use crate::groups::{Group, Groups};
 use crate::order::Circle;
-use crate::process::{Lock, Process};
-use crate::profile::Profile;
+use crate::process::{Counts, Process};
+use crate::profile::{HeldShare, Profile};
+use crate::reasons::{named, reasons, verdict};
 use crate::symbols::Site;
-use lockyard_support::printable;
+use crate::words::{acquisitions, grouped, locks, si, threads, time};
+use lockyard_support::{printable, share};
 use std::fmt::Write;
-
-/// Minimum contended share of a lock that is called contended.
-const CONTENDED: f64 = 0.05;
-
-/// Average number of waiting threads from which a lock is no longer rarely contended.
-const WAITING: f64 = 0.1;
-
-/// Minimum share of the time for which a lock is held that is called saturated.
-const SATURATED: f64 = 0.7;
-
-/// Ratio of the 99th percentile to the median of holds from which a lock has rare long ones.
-const LONG_HOLDS: f64 = 20.0;
-
-/// Minimum number of acquisitions for a reason.
-const FEW: u64 = 1000;
 
 /// Maximum number of call sites of a lock that are printed.
 const MOST_SITES: usize = 4;
+
+/// Maximum number of locks of a group that are printed.
+const MOST_MEMBERS: usize = 3;
+
+/// Part of a share of held time from which its error is not small.
+const IN_DOUBT: f64 = 0.1;
 
 /// Maximum number of contradicting orders that are printed.
 const MOST_CIRCLES: usize = 5;
@@ -34,8 +28,17 @@ const MOST_CIRCLES: usize = 5;
 pub struct Layout {
     /// Width of a line in characters.
     pub width: usize,
-    /// Maximum number of locks.
+    /// Maximum number of lines in the table of locks.
     pub top: usize,
+    /// True for characters beyond ASCII.
+    pub unicode: bool,
+}
+
+impl Layout {
+    /// Returns the sign before an error.
+    fn sign(self) -> &'static str {
+        if self.unicode { "±" } else { "+-" }
+    }
 }
 
 /// Returns the run as text.
@@ -51,7 +54,7 @@ pub fn text(profile: &Profile, layout: Layout) -> String {
     push(&mut text, "", &line, layout.width);
     match processes.next() {
         Some(first) => process(&mut text, profile, first, layout),
-        None => text.push_str("\nNo lock was recorded.\n"),
+        None => nothing(&mut text, profile, layout.width),
     }
     let mut is_first = true;
     for other in processes {
@@ -69,8 +72,11 @@ pub fn text(profile: &Profile, layout: Layout) -> String {
         );
         push(&mut text, "  ", &line, layout.width);
     }
+    if profile.processes.is_empty() {
+        return text;
+    }
     text.push('\n');
-    if profile.every > 1 && !profile.processes.is_empty() {
+    if profile.every > 1 {
         let line = format!(
             "Counts and waits are of all acquisitions{}; holds and runs of a sample, 1 in {} \
              (--every).",
@@ -87,6 +93,18 @@ pub fn text(profile: &Profile, layout: Layout) -> String {
     lockyard_support::escaped_lines(&text)
 }
 
+/// Says that there is no lock, and why.
+fn nothing(text: &mut String, profile: &Profile, width: usize) {
+    text.push('\n');
+    match profile.warnings.as_slice() {
+        [] => push(text, "", "No lock was recorded.", width),
+        [why, more @ ..] => {
+            push(text, "", &format!("No lock was recorded: {why}"), width);
+            more.iter().for_each(|line| push(text, "", &format!("warning: {line}"), width));
+        }
+    }
+}
+
 fn cost(profile: &Profile) -> String {
     let lost = match profile.lost() {
         0 => "nothing was lost".to_owned(),
@@ -95,10 +113,9 @@ fn cost(profile: &Profile) -> String {
     match (profile.cost_ns, profile.overhead()) {
         (Some([near, far]), Some([least, most])) => format!(
             "Recording cost {near:.0} ns a pair of lock and unlock with its records in the nearest \
-             cache, {far:.0} ns with cold ones: {:.1} to {:.1} % of the program's CPU time; \
-             {lost}.",
-            least * 100.0,
-            most * 100.0
+             cache, {far:.0} ns with cold ones: {} to {} of the program's CPU time; {lost}.",
+            share(least),
+            share(most)
         ),
         _ => format!("The cost of recording is not known; {lost}."),
     }
@@ -117,31 +134,35 @@ fn process(text: &mut String, profile: &Profile, process: &Process, layout: Layo
         time(profile.ns(waited))
     );
     push(text, "", &line, layout.width);
+    let groups = Groups::of(process);
+    for sentence in verdict(profile, process, &groups) {
+        push(text, "", &sentence, layout.width);
+    }
     text.push('\n');
-    let shown = &process.locks[..layout.top.min(process.locks.len())];
+    let (shown, rest) = groups.list.split_at(layout.top.min(groups.list.len()));
     text.push_str(&table(profile, process, shown));
-    let rest = &process.locks[shown.len()..];
     if !rest.is_empty() {
-        let count: u64 = rest.iter().map(|lock| lock.counts.acquisitions).sum();
-        let waited: u64 = rest.iter().map(|lock| lock.counts.waits.total).sum();
+        let count: u64 = rest.iter().map(|group| group.all.counts.acquisitions).sum();
+        let waited: u64 = rest.iter().map(|group| group.all.counts.waits.total).sum();
         let line = format!(
             "and {} more: {}, {} waited (--top, --format json)",
-            locks(rest.len()),
+            locks(rest.iter().map(|group| group.members.len()).sum()),
             acquisitions(count),
             time(profile.ns(waited))
         );
         push(text, "", &line, layout.width);
     }
-    for (index, lock) in shown.iter().enumerate() {
+    let report = Report { profile, process, groups: &groups, layout };
+    for (index, group) in shown.iter().enumerate() {
         text.push('\n');
-        details(text, profile, process, lock, index, layout.width);
+        report.details(text, group, index);
     }
-    circles(text, process, layout.width);
+    report.circles(text);
     if !process.held.is_empty() {
         text.push('\n');
         let held = process.held.iter();
         let held: Vec<String> = held
-            .map(|(lock, thread)| format!("{} by thread {thread}", named(process, *lock)))
+            .map(|(lock, thread)| format!("{} by thread {thread}", named(process, &groups, *lock)))
             .collect();
         push(text, "", &format!("Held at the end: {}.", held.join(", ")), layout.width);
     }
@@ -151,26 +172,31 @@ fn process(text: &mut String, profile: &Profile, process: &Process, layout: Layo
 const COLUMNS: [&str; 9] =
     ["lock", "acquired", "contended", "waited", "wait p99", "held", "hold p50", "hold p99", "run"];
 
-fn table(profile: &Profile, process: &Process, shown: &[Lock]) -> String {
+fn table(profile: &Profile, process: &Process, shown: &[Group]) -> String {
     let dash = || "-".to_owned();
     let at = |ticks: Option<f64>| ticks.map_or_else(dash, |of| time(of / profile.ticks_per_ns));
-    let row = |(index, lock): (usize, &Lock)| {
-        let counts = &lock.counts;
+    let row = |(index, group): (usize, &Group)| {
+        let counts = &group.all.counts;
+        let many = match group.members.len() {
+            1 => String::new(),
+            many => format!(" x{}", grouped(many as u64)),
+        };
         [
-            format!("#{}", index + 1),
+            format!("#{}{many}", index + 1),
             si(counts.acquisitions),
             share(counts.contended_share()),
             time(profile.ns(counts.waits.total)),
             at(counts.waits.quantile(0.99)),
-            profile.held_share(process, lock).map_or_else(dash, share),
+            group.held(profile, process).map_or_else(dash, held),
             at(counts.holds.quantile(0.5)),
             at(counts.holds.quantile(0.99)),
-            si(u64::from(lock.longest_run)),
+            si(u64::from(group.all.longest_run)),
         ]
     };
     let mut rows = vec![COLUMNS.map(str::to_owned)];
     rows.extend(shown.iter().enumerate().map(row));
-    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
+    let width =
+        |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..COLUMNS.len()).map(width).collect();
     let mut text = String::new();
     for (index, row) in rows.iter().enumerate() {
@@ -185,68 +211,148 @@ fn table(profile: &Profile, process: &Process, shown: &[Lock]) -> String {
         text.push_str(line.trim_end());
         text.push('\n');
         if index == 0 {
-            text.push_str(&"-".repeat(line.trim_end().len()));
+            text.push_str(&"-".repeat(line.trim_end().chars().count()));
             text.push('\n');
         }
     }
     text
 }
 
-/// Returns the name of a lock: its number among those of the table, and its variable.
-fn named(process: &Process, address: u64) -> String {
-    let found = process.locks.iter().position(|lock| lock.address == address);
-    match found {
-        Some(index) => {
-            let name = process.locks[index].variable.name.as_deref();
-            let name = name.map(|name| format!(" {}", printable(name))).unwrap_or_default();
-            format!("#{}{name}", index + 1)
-        }
-        None => format!("{address:#x}"),
+/// Formats a share of held time, with a mark if its error is not small.
+fn held(held: HeldShare) -> String {
+    match held.error {
+        Some(error) if error < IN_DOUBT * held.share || error == 0.0 => share(held.share),
+        _ => format!("~{}", share(held.share)),
     }
 }
 
-fn details(
-    text: &mut String,
-    profile: &Profile,
-    process: &Process,
-    lock: &Lock,
-    index: usize,
-    width: usize,
-) {
-    let name = match (&lock.variable.name, lock.sites.first()) {
-        (Some(name), _) => printable(name).to_string(),
-        (None, Some(first)) => format!("{}, of {}", place(lock.variable.place), site(&first.site)),
-        (None, None) => place(lock.variable.place).to_owned(),
-    };
-    let line = format!("#{} {} {name}, {:#x}", index + 1, lock.kind, lock.address);
-    push(text, "", &line, width);
-    let all = lock.counts.acquisitions.max(1) as f64;
-    for of in lock.sites.iter().take(MOST_SITES) {
-        let mut line =
-            format!("{:>6}  {}", share(of.counts.acquisitions as f64 / all), site(&of.site));
-        if of.counts.contended > 0 {
-            let _ = write!(line, ", {} contended", share(of.counts.contended_share()));
-        }
-        if of.counts.condition_waits > 0 {
-            let _ = write!(
-                line,
-                ", {} condition wait{} of {} in all",
-                grouped(of.counts.condition_waits),
-                if of.counts.condition_waits == 1 { "" } else { "s" },
-                time(profile.ns(of.counts.condition_ticks))
-            );
-        }
-        push(text, "  ", &line, width);
-    }
-    if lock.sites.len() > MOST_SITES {
-        let more = match lock.sites.len() - MOST_SITES {
-            1 => "        and 1 more call site".to_owned(),
-            more => format!("        and {more} more call sites"),
+/// A process and what is needed to describe its locks.
+struct Report<'p> {
+    profile: &'p Profile,
+    process: &'p Process,
+    groups: &'p Groups,
+    layout: Layout,
+}
+
+impl Report<'_> {
+    fn details(&self, text: &mut String, group: &Group, index: usize) {
+        let lock = &group.all;
+        let name = match (group.name(), lock.sites.first()) {
+            (Some(name), _) => printable(&name).to_string(),
+            (None, Some(first)) => {
+                format!("{}, of {}", place(lock.variable.place), site(&first.site))
+            }
+            (None, None) => place(lock.variable.place).to_owned(),
         };
-        push(text, "  ", &more, width);
+        let line = match group.members.len() {
+            1 => format!("#{} {} {name}, {:#x}", index + 1, lock.kind, lock.address),
+            many => {
+                let many = grouped(many as u64);
+                format!("#{} {many} locks of kind {}: {name}", index + 1, lock.kind)
+            }
+        };
+        push(text, "", &line, self.layout.width);
+        self.members(text, group);
+        let all = lock.counts.acquisitions.max(1) as f64;
+        for of in lock.sites.iter().take(MOST_SITES) {
+            let part = share(of.counts.acquisitions as f64 / all);
+            let mut line = format!("{part:>6}  {}", site(&of.site));
+            if of.counts.contended > 0 {
+                let _ = write!(line, ", {} contended", share(of.counts.contended_share()));
+            }
+            if of.counts.condition_waits > 0 {
+                let waits = match of.counts.condition_waits {
+                    1 => "1 condition wait".to_owned(),
+                    many => format!("{} condition waits", grouped(many)),
+                };
+                let time = time(self.profile.ns(of.counts.condition_ticks));
+                let _ = write!(line, ", {waits} of {time} in all");
+            }
+            push(text, "  ", &line, self.layout.width);
+        }
+        if lock.sites.len() > MOST_SITES {
+            let more = match lock.sites.len() - MOST_SITES {
+                1 => "        and 1 more call site".to_owned(),
+                more => format!("        and {more} more call sites"),
+            };
+            push(text, "  ", &more, self.layout.width);
+        }
+        if let Some(line) = self.held_in_all(&lock.counts) {
+            push(text, "  ", &line, self.layout.width);
+        }
+        for reason in reasons(self.profile, self.process, self.groups, group) {
+            push(text, "  ", &reason, self.layout.width);
+        }
     }
-    for reason in reasons(profile, process, lock) {
-        push(text, "  ", &reason, width);
+
+    /// Describes the hottest locks of a group.
+    fn members(&self, text: &mut String, group: &Group) {
+        if group.members.len() == 1 {
+            return;
+        }
+        let waited = group.all.counts.waits.total.max(1) as f64;
+        let taken = group.all.counts.acquisitions.max(1) as f64;
+        for (number, index) in group.members.iter().take(MOST_MEMBERS).enumerate() {
+            let lock = &self.process.locks[*index];
+            let name = match &lock.variable.name {
+                Some(name) => format!("{}, {:#x}", printable(name), lock.address),
+                None => format!("{:#x}", lock.address),
+            };
+            let line = format!(
+                "{}: {name}: {} of the acquisitions, {} contended, {} of the waiting",
+                if number == 0 { "hottest" } else { "next" },
+                share(lock.counts.acquisitions as f64 / taken),
+                share(lock.counts.contended_share()),
+                share(lock.counts.waits.total as f64 / waited)
+            );
+            push(text, "  ", &line, self.layout.width);
+        }
+    }
+
+    /// Describes the time of all holds, the longest hold, and the time without a processor.
+    fn held_in_all(&self, counts: &Counts) -> Option<String> {
+        let (holds, ns) = (&counts.holds, self.profile.ticks_per_ns);
+        if holds.timed() == 0 {
+            return None;
+        }
+        let error = match holds.error() {
+            Some(0.0) => String::new(),
+            Some(error) => format!(" {}{}", self.layout.sign(), time(error / ns)),
+            None => " by one timed hold".to_owned(),
+        };
+        let mut line = format!(
+            "Held for {}{error} in all, {} at most.",
+            time(holds.total() / ns),
+            time(self.profile.ns(holds.max()))
+        );
+        if holds.lost > 0 {
+            let lost = time(self.profile.ns(holds.lost));
+            let _ = write!(line, " Its holders had lost their CPU for {lost} more while timed.");
+        }
+        Some(line)
+    }
+
+    fn circles(&self, text: &mut String) {
+        let circles = &self.process.circles;
+        if circles.is_empty() {
+            return;
+        }
+        text.push_str("\nLocks that are taken in contradicting orders, which may deadlock:\n");
+        for circle in circles.iter().take(MOST_CIRCLES) {
+            push(text, "  ", &self.described(circle), self.layout.width);
+        }
+        if let Some(more) = circles.len().checked_sub(MOST_CIRCLES).filter(|more| *more > 0) {
+            push(text, "  ", &format!("and {more} more (--format json)"), self.layout.width);
+        }
+    }
+
+    fn described(&self, circle: &Circle) -> String {
+        let named = |address| named(self.process, self.groups, address);
+        let arrow = |pair: &lockyard_records::Pair| {
+            let at = self.process.pair_sites.get(&pair.inner_site).map(site).unwrap_or_default();
+            format!("{} then {} at {at}", named(pair.outer), named(pair.inner))
+        };
+        circle.iter().map(arrow).collect::<Vec<_>>().join("; ")
     }
 }
 
@@ -260,94 +366,6 @@ fn place(place: &str) -> &'static str {
 
 fn site(site: &Site) -> String {
     printable(&site.text()).to_string()
-}
-
-/// Returns what the figures of a lock say, the most important first.
-fn reasons(profile: &Profile, process: &Process, lock: &Lock) -> Vec<String> {
-    let counts = &lock.counts;
-    let mut reasons = Vec::new();
-    let held = profile.held_share(process, lock);
-    let contended = counts.contended_share();
-    let waiting = profile.ns(counts.waits.total) / profile.duration_ns(process);
-    let p50 = counts.holds.quantile(0.5);
-    let p99 = counts.holds.quantile(0.99);
-    if counts.acquisitions < FEW {
-        reasons.push("Too few acquisitions for a reason.".to_owned());
-    } else if contended < CONTENDED && waiting >= WAITING {
-        reasons.push(format!(
-            "Few acquisitions wait ({}), but long: {waiting:.1} threads wait on average, and one \
-             thread takes the lock up to {} times in a row.",
-            share(contended),
-            grouped(u64::from(lock.longest_run))
-        ));
-    } else if contended < CONTENDED {
-        reasons.push(format!("Rarely contended: {} of its acquisitions waited.", share(contended)));
-    } else if held.is_some_and(|held| held >= SATURATED) {
-        reasons.push(format!(
-            "Saturated: held {} of the time. Hold it shorter, or split it.",
-            share(held.unwrap_or_default())
-        ));
-    } else if let (Some(p50), Some(p99)) = (p50, p99)
-        && p99 > p50 * LONG_HOLDS
-    {
-        reasons.push(format!(
-            "Rare long holds: one in a hundred takes {} or more, the median {}.",
-            time(p99 / profile.ticks_per_ns),
-            time(p50 / profile.ticks_per_ns)
-        ));
-    } else if let Some(held) = held {
-        reasons.push(format!(
-            "Contended though held only {} of the time: threads come for it together.",
-            share(held)
-        ));
-    } else {
-        reasons.push("Contended between readers and writers.".to_owned());
-    }
-    let handed: u64 = lock.hand_overs.iter().sum();
-    if contended >= CONTENDED && counts.acquisitions >= FEW && handed > 0 {
-        let far = lock.hand_overs[3] as f64 / handed as f64;
-        let far = if far > 0.0 {
-            format!(", {} of them beyond the last-level cache", share(far))
-        } else {
-            String::new()
-        };
-        reasons.push(format!(
-            "Handed to another thread at {} of acquisitions{far}; longest run of one thread: {}.",
-            share(handed as f64 / lock.followed.max(handed) as f64),
-            grouped(u64::from(lock.longest_run))
-        ));
-    }
-    if !lock.same_line.is_empty() {
-        let others: Vec<String> =
-            lock.same_line.iter().take(4).map(|other| named(process, *other)).collect();
-        let more = match lock.same_line.len().saturating_sub(4) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        reasons.push(format!("In the same cache line: {}{more}.", others.join(", ")));
-    }
-    reasons
-}
-
-fn circles(text: &mut String, process: &Process, width: usize) {
-    if process.circles.is_empty() {
-        return;
-    }
-    text.push_str("\nLocks that are taken in contradicting orders, which may deadlock:\n");
-    for circle in process.circles.iter().take(MOST_CIRCLES) {
-        push(text, "  ", &described(process, circle), width);
-    }
-    if let Some(more) = process.circles.len().checked_sub(MOST_CIRCLES).filter(|more| *more > 0) {
-        push(text, "  ", &format!("and {more} more (--format json)"), width);
-    }
-}
-
-fn described(process: &Process, circle: &Circle) -> String {
-    let arrow = |pair: &lockyard_records::Pair| {
-        let at = process.pair_sites.get(&pair.inner_site).map(site).unwrap_or_default();
-        format!("{} then {} at {at}", named(process, pair.outer), named(process, pair.inner))
-    };
-    circle.iter().map(arrow).collect::<Vec<_>>().join("; ")
 }
 
 /// Appends a line. What does not fit is wrapped, and indented deeper.
@@ -375,79 +393,9 @@ fn push(text: &mut String, indent: &str, line: &str, width: usize) {
     text.push('\n');
 }
 
-fn acquisitions(count: u64) -> String {
-    if count == 1 { "1 acquisition".to_owned() } else { format!("{} acquisitions", grouped(count)) }
-}
-
-fn locks(count: usize) -> String {
-    if count == 1 { "1 lock".to_owned() } else { format!("{} locks", grouped(count as u64)) }
-}
-
-fn threads(count: u64) -> String {
-    if count == 1 { "1 thread".to_owned() } else { format!("{} threads", grouped(count)) }
-}
-
-/// Formats a number with a comma between groups of three digits.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
-/// Formats a count in at most six characters.
-fn si(count: u64) -> String {
-    let value = count as f64;
-    match count {
-        0..100_000 => count.to_string(),
-        100_000..1_000_000 => format!("{:.0} k", value / 1e3),
-        1_000_000..1_000_000_000 => format!("{} M", three(value / 1e6)),
-        _ => format!("{} G", three(value / 1e9)),
-    }
-}
-
-fn three(value: f64) -> String {
-    match value {
-        value if value < 9.995 => format!("{value:.2}"),
-        value if value < 99.95 => format!("{value:.1}"),
-        value => format!("{value:.0}"),
-    }
-}
-
-fn share(share: f64) -> String {
-    match share * 100.0 {
-        per_cent if per_cent > 0.0 && per_cent < 0.05 => "<0.1 %".to_owned(),
-        per_cent => format!("{per_cent:.1} %"),
-    }
-}
-
-/// Formats nanoseconds with three digits and a unit.
-fn time(ns: f64) -> String {
-    match ns {
-        ns if ns < 999.5 => format!("{ns:.0} ns"),
-        ns if ns < 999_500.0 => format!("{} us", three(ns / 1e3)),
-        ns if ns < 999_500_000.0 => format!("{} ms", three(ns / 1e6)),
-        ns => format!("{} s", three(ns / 1e9)),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn numbers_are_short() {
-        assert_eq!([0, 99_999, 123_456, 1_234_567].map(si), ["0", "99999", "123 k", "1.23 M"]);
-        let times = [0.0, 999.0, 1234.0, 2e6, 12.3e9].map(time);
-        assert_eq!(times, ["0 ns", "999 ns", "1.23 us", "2.00 ms", "12.3 s"]);
-        assert_eq!([0.0, 0.0001, 0.5].map(share), ["0.0 %", "<0.1 %", "50.0 %"]);
-        assert_eq!([1, 1234, 1_234_567].map(grouped), ["1", "1,234", "1,234,567"]);
-    }
 
     #[test]
     fn long_lines_are_wrapped() {

@@ -6,6 +6,9 @@ use serde_json::{Value, json};
 /// Minimum number of times beyond a percentile. With fewer, it would rest on chance.
 const BEYOND: f64 = 10.0;
 
+/// Standard errors within which 95 % of normally distributed sums are.
+const OF_NORMAL: f64 = 1.96;
+
 /// Times in ticks.
 #[derive(Clone, Debug, Default)]
 pub struct Times {
@@ -44,6 +47,16 @@ impl Times {
         self.count += other.count;
         self.total = self.total.wrapping_add(other.total);
         self.max = self.max.max(other.max);
+    }
+
+    /// Returns the sum of the squares of the differences to the mean, as the buckets have them.
+    fn squares(&self) -> f64 {
+        let middle = |bucket: usize| (least(bucket) + least((bucket + 1).min(BUCKETS - 1))) as f64;
+        let times = self.buckets.iter().map(|&(bucket, count)| (middle(bucket) / 2.0, count));
+        let count: u64 = times.clone().map(|(_, count)| count).sum();
+        let sum: f64 = times.clone().map(|(time, count)| time * count as f64).sum();
+        let mean = sum / count.max(1) as f64;
+        times.map(|(time, count)| count as f64 * (time - mean).powi(2)).sum()
     }
 
     /// Returns the time in ticks below which a share of the times is: within 10 %, as the buckets
@@ -105,6 +118,9 @@ pub struct Holds {
     pub early: Times,
     /// Times of the others that were chosen by chance.
     pub by_chance: Times,
+    /// Ticks for which threads had lost their processor within the timed holds. All times but the
+    /// longest are without it.
+    pub lost: u64,
 }
 
 impl Holds {
@@ -114,6 +130,7 @@ impl Holds {
         self.early_begun += other.early_begun;
         self.early.add(&other.early);
         self.by_chance.add(&other.by_chance);
+        self.lost = self.lost.wrapping_add(other.lost);
     }
 
     /// Returns the number of timed holds.
@@ -139,6 +156,27 @@ impl Holds {
             (0, count) => early + rest * early / count as f64,
             _ => early + self.by_chance.total as f64 * self.weight(),
         }
+    }
+
+    /// Returns the error of the total in ticks that comes from the sample: 95 % of samples are
+    /// within it, if the holds that were not timed are as those that were. `None` if one timed hold
+    /// at most stands for others, since it does not tell how far they differ.
+    pub fn error(&self) -> Option<f64> {
+        let rest = self.count.saturating_sub(self.early_begun) as f64;
+        let sample = if self.by_chance.count > 0 { &self.by_chance } else { &self.early };
+        let (timed, unseen) = match self.by_chance.count {
+            0 => (self.early.count as f64, rest),
+            count => (count as f64, rest - count as f64),
+        };
+        if unseen <= 0.0 {
+            return Some(0.0);
+        }
+        if timed < 2.0 {
+            return None;
+        }
+        // Cochran, Sampling Techniques, 2.6: the variance of a total, with a finite population.
+        let variance = sample.squares() / (timed - 1.0);
+        Some(OF_NORMAL * (rest * unseen / timed * variance).sqrt())
     }
 
     /// Returns the longest timed hold in ticks.
@@ -168,6 +206,8 @@ impl Holds {
             "count": self.count,
             "timed": self.timed(),
             "total_ns": ns(self.total()),
+            "total_error_ns": self.error().map(ns),
+            "without_cpu_ns": ns(self.lost as f64),
             "p50_ns": self.quantile(0.5).map(ns),
             "p99_ns": self.quantile(0.99).map(ns),
             "max_ns": ns(self.max() as f64),
@@ -218,6 +258,7 @@ mod tests {
             early_begun: 100,
             early: times(100, 1000),
             by_chance: times(100, 10),
+            lost: 0,
         };
         assert_eq!((holds.timed(), holds.total(), holds.max()), (200, 200_000.0, 1000));
         assert!(holds.quantile(0.5).is_some_and(|median| median < 16.0));
@@ -228,5 +269,24 @@ mod tests {
         let early = Holds { count: 200, early_begun: 100, early: times(50, 8), ..holds };
         let early = Holds { by_chance: Times::default(), ..early };
         assert_eq!(early.total(), 400.0 + 100.0 * 8.0);
+    }
+
+    #[test]
+    fn the_error_is_that_of_the_sample() {
+        // 64 of 8,192 holds were timed, one of them far longer than the others.
+        let mut by_chance = times(63, 16);
+        by_chance.add(&times(1, 1 << 20));
+        let holds = Holds { count: 8192, by_chance, ..Holds::default() };
+        let (total, error) = (holds.total(), holds.error().expect("there are enough"));
+        // One of them is a sixty-fourth: the sum might as well be nothing, or three times this.
+        assert!((1.9..2.3).contains(&(error / total)), "{total} {error}");
+        // Equal holds leave no doubt.
+        let equal = Holds { count: 8192, by_chance: times(64, 1024), ..Holds::default() };
+        assert_eq!(equal.error(), Some(0.0));
+        // Nothing stands for others if all are timed, and one hold says nothing of others.
+        let all = Holds { count: 9, early_begun: 9, early: times(9, 10), ..Holds::default() };
+        assert_eq!(all.error(), Some(0.0));
+        let one = Holds { count: 9, by_chance: times(1, 10), ..Holds::default() };
+        assert_eq!(one.error(), None);
     }
 }

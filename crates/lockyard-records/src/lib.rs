@@ -247,6 +247,18 @@ pub struct Thread {
     pub read_cpu: u64,
     /// Number of times the thread had given up its processor by itself.
     pub read_switches: u64,
+    /// Time at which the thread's use of processors was last read for its holds; 0 if never.
+    pub usage_ticks: u64,
+    /// The processor time, in nanoseconds.
+    pub usage_cpu: u64,
+    /// Number of times the thread had given up its processor by itself, and had lost it.
+    pub usage_switches: [u64; 2],
+    /// Number of acquisitions that had waited.
+    pub usage_waits: u64,
+    /// Number of acquisitions that have waited until now.
+    pub waits: u64,
+    /// Time of the first reading in ticks, and in nanoseconds.
+    pub usage_begin: [u64; 2],
 }
 
 /// Number of events of a [`Window`].
@@ -368,7 +380,7 @@ pub enum Kind {
 }
 
 /// Number of hold times that an entry has room for without a histogram.
-pub const FIRST_HOLDS: usize = 16;
+pub const FIRST_HOLDS: usize = 12;
 
 /// Unit of the offsets of entries.
 pub const ENTRY_UNIT: u64 = 64;
@@ -404,10 +416,15 @@ pub struct Entry {
     pub chance_count: u64,
     /// Total of these holds.
     pub chance_ticks: u64,
-    /// Longest timed hold.
+    /// Longest timed hold, with the time for which its thread had lost its processor.
     pub hold_max: u64,
     /// First timed holds of both strata; those by chance have [`BY_CHANCE`] set.
     pub first_holds: [u32; FIRST_HOLDS],
+    /// Time for which a thread had lost its processor within the early holds. Totals, histograms
+    /// and `first_holds` are without it.
+    pub early_lost: u64,
+    /// The same for the holds by chance.
+    pub chance_lost: u64,
     /// Offset of the histogram of early holds; 0 while `first_holds` has all.
     pub early_histogram: u64,
     /// Offset of the histogram of holds by chance; 0 while `first_holds` has all.

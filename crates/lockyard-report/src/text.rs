@@ -27,10 +27,7 @@ pub(crate) fn percent(value: f64) -> String {
     format!("{:+.1} %", value * 100.0)
 }
 
-/// Formats a share in per cent.
-pub(crate) fn share(value: f64) -> String {
-    format!("{:.1} %", value * 100.0)
-}
+pub(crate) use lockyard_support::share;
 
 /// Formats nanoseconds with a unit that leaves one to three digits before the point.
 pub(crate) fn nanoseconds(ns: f64) -> String {

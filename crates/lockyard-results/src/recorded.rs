@@ -2,7 +2,7 @@
 //! which lock saturates at how many threads, which change gives most.
 
 use crate::details::Range;
-use lockyard_support::threads as in_words;
+use lockyard_support::{share, threads as in_words};
 use serde::Serialize;
 
 /// Share of the time from which a lock counts as saturated: it is held, or wanted and not held.
@@ -213,10 +213,10 @@ impl Today {
     }
 
     fn sentence(&self) -> String {
-        let parts = self.parts().map(|(name, share, _)| format!("{name} {:.1} %", share * 100.0));
+        let parts = self.parts().map(|(name, part, _)| format!("{name} {}", share(part)));
         let most = self.locks.first().map(|lock| {
-            let share = (lock.share_held + lock.share_waited) * 100.0;
-            format!(" The costliest lock is {}: {share:.1} % held or waited for.", lock.lock)
+            let share = share(lock.share_held + lock.share_waited);
+            format!(" The costliest lock is {}: {share} held or waited for.", lock.lock)
         });
         format!("Today, the threads' time: {}.{}", parts.join(", "), most.unwrap_or_default())
     }

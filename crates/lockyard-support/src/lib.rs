@@ -1,9 +1,11 @@
 //! Tools for all other crates of the workspace: files and names from outside, misspelt names,
-//! errors in the input, and independent work on several threads that can be interrupted.
+//! shares, errors in the input, and independent work on several threads that can be interrupted.
 
 mod escape;
 mod files;
 pub mod jobs;
+mod numbers;
+mod pipe;
 mod range;
 mod text;
 
@@ -11,6 +13,8 @@ pub use escape::{
     escaped, escaped_json, escaped_lines, markdown_name, markdown_text, printable, shown,
 };
 pub use files::{open_regular, read_file, read_text};
+pub use numbers::{count, share};
+pub use pipe::read_pipe;
 pub use range::Range;
 pub use text::{counted, hint, line_of, nearest, threads};
 

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  lockyard machines\n  lockyard machines show zen4-7840u")]
+#[command(
+    after_help = "Examples:\n  lockyard machines\n  lockyard machines --names\n  lockyard machines show zen4-7840u"
+)]
 pub(crate) struct Machines {
     /// Output: table, json, csv, markdown
     #[arg(
@@ -19,6 +21,9 @@ pub(crate) struct Machines {
         global = true
     )]
     pub(crate) format: Format,
+    /// Print the names only, one a line
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) names: bool,
     #[command(subcommand)]
     pub(crate) command: Option<MachinesCommand>,
 }

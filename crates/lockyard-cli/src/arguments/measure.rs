@@ -16,13 +16,12 @@ pub(crate) struct Measure {
     /// Scenario name (fstat2, page-ref, spin-loop/same-node/embedded, ...) or path of a script
     #[arg(required_unless_present = "standard", conflicts_with = "standard")]
     pub(crate) scenario: Option<String>,
-    /// Thread counts, e.g. 1-4,8
+    /// Thread counts, e.g. 1-4,8 [default: 1, 2, 4, ... up to the number of CPUs]
     #[arg(
         short,
         long,
         value_name = "LIST",
         allow_hyphen_values = true,
-        required_unless_present = "standard",
         conflicts_with = "standard"
     )]
     pub(crate) threads: Option<String>,

@@ -23,9 +23,9 @@ pub(crate) struct Predict {
         required = true
     )]
     pub(crate) machines: Vec<String>,
-    /// Thread counts, e.g. 1-4,8,16-96:16
+    /// Thread counts, e.g. 1-4,8,16-96:16 [default: 1, 2, 4, ... up to all of the machine]
     #[arg(short, long, value_name = "LIST", allow_hyphen_values = true)]
-    pub(crate) threads: String,
+    pub(crate) threads: Option<String>,
     /// Variant to run; repeatable [default: all]
     #[arg(short, long = "variant", value_name = "NAME")]
     pub(crate) variants: Vec<String>,

@@ -27,7 +27,7 @@ pub(crate) struct Profile {
         hide_possible_values = true
     )]
     pub(crate) format: ProfileFormat,
-    /// Maximum number of locks in a table
+    /// Maximum number of locks, or groups of locks, in a table
     #[arg(long, value_name = "N", default_value_t = 10)]
     pub(crate) top: usize,
     /// Time one hold in N on average, after each thread's first 1,024; 1 times all
@@ -42,7 +42,7 @@ pub(crate) struct Profile {
     #[command(flatten)]
     pub(crate) report: ReportFile,
     /// Program to run, with its arguments
-    #[arg(last = true, required = true, value_name = "CMD")]
+    #[arg(trailing_var_arg = true, required = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,
 }
 

@@ -34,6 +34,6 @@ pub(crate) struct Record {
     #[arg(long)]
     pub(crate) no_host: bool,
     /// Program to run, with its arguments
-    #[arg(last = true, required = true, value_name = "CMD")]
+    #[arg(trailing_var_arg = true, required = true, value_name = "CMD")]
     pub(crate) command: Vec<OsString>,
 }

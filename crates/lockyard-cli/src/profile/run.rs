@@ -129,7 +129,9 @@ fn write(
         // Numbers, texts and lists cannot fail.
         lockyard_support::escaped_json(&text.unwrap_or_default()) + "\n"
     };
-    let text = || text(profile, Layout { width: screen().width, top: options.top });
+    let text = || {
+        text(profile, Layout { width: screen().width, top: options.top, unicode: screen().unicode })
+    };
     let written = match (out, options.format) {
         (Some(out), ProfileFormat::Table) => out.write(text()),
         (Some(out), ProfileFormat::Json) => out.write(pretty()),

@@ -154,7 +154,9 @@ fn a_broken_machine_file_is_refused_with_its_line() {
         refusal(&["machines", "show", binary.path()]),
         format!("lockyard: {}:2: not UTF-8 text; a machine file is TOML", binary.path())
     );
-    assert!(refusal(&["machines", "show", "none.toml"]).contains("none.toml: cannot be read"));
+    assert!(
+        refusal(&["machines", "show", "none.toml"]).contains("none.toml: there is no such file")
+    );
 }
 
 #[test]
@@ -225,7 +227,6 @@ fn a_path_that_is_not_a_file_is_refused_without_waiting_for_it() {
     {
         let pipe = format!("{directory}/pipe-{}.toml", std::process::id());
         if Command::new("mkfifo").arg(&pipe).status().is_ok_and(|s| s.success()) {
-            assert!(refusal(&predict(&pipe, CLX, "1")).ends_with(": is not a file"));
             assert!(refusal(&predict("fstat2", &pipe, "1")).ends_with(": is not a file"));
             std::fs::remove_file(&pipe).expect("it was made above");
         }
@@ -257,7 +258,6 @@ fn bad_usage_is_refused_in_one_line_that_says_where_and_what_is_allowed() {
     let commands = "reproduce, predict, sweep, merge, measure, fit, measure-tables, syscalls, \
                     lock-call-path, profile, record, compare, machines, scenarios, completions, \
                     man, help";
-    let threads = "--threads <LIST>: thread counts, e.g. 1-4,8,16-96:16";
     let machine = "<NAME|FILE>: machine name or path of a machine file";
     for (arguments, answer) in [
         (&["zzz"][..], format!("`lockyard` has no command `zzz`; there are: {commands}")),
@@ -273,15 +273,13 @@ fn bad_usage_is_refused_in_one_line_that_says_where_and_what_is_allowed() {
             "`lockyard` has no option `--format`; there are: --color, --quiet, --help, --version"
                 .to_owned(),
         ),
-        (&["predict", "fstat2", "--machine", CLX], format!("`predict` needs {threads}")),
         (
             &["predict"],
-            format!(
-                "`predict` needs --machine <NAME|FILE>: machine names or paths of machine \
-                 files; host is that of a recording; {threads}; <SCENARIO>: scenario name \
-                 (open3, fstat2, page-ref, ...), path of a script or of a recording; - reads a \
-                 script from standard input"
-            ),
+            "`predict` needs --machine <NAME|FILE>: machine names or paths of machine \
+             files; host is that of a recording; <SCENARIO>: scenario name \
+             (open3, fstat2, page-ref, ...), path of a script or of a recording; - reads a \
+             script from standard input"
+                .to_owned(),
         ),
         (&["machines", "show"], format!("`machines show` needs {machine}")),
         (
@@ -334,7 +332,9 @@ fn bad_values_of_options_are_refused_in_one_line() {
         ),
         (
             &["measure", "fstat2", "--threads"],
-            "--threads has no value; allowed: thread counts, e.g. 1-4,8".to_owned(),
+            "--threads has no value; allowed: thread counts, e.g. 1-4,8 [default: 1, 2, 4, ... up \
+             to the number of CPUs]"
+                .to_owned(),
         ),
         (&["measure", "--fit=3"], "--fit takes no value, and `3` was given".to_owned()),
         (

@@ -20,6 +20,7 @@ mod lock_free;
 mod looked;
 mod measure;
 mod measure_tables;
+mod names;
 mod own_scenario;
 mod peers;
 mod predictions;

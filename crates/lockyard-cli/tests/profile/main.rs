@@ -7,6 +7,7 @@
 
 mod counts;
 mod ends;
+mod groups;
 mod hostile;
 mod names;
 mod others;

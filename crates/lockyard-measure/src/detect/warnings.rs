@@ -133,7 +133,9 @@ fn steal(host: &Description) -> Found {
     let now = host.load.steal_now;
     let since_boot = host.load.steal_since_boot;
     let share = now.into_iter().chain(since_boot).fold(0.0, f64::max);
-    let percent = |share: Option<f64>, when| share.map(|s| format!("{:.1} % {when}", s * 100.0));
+    let percent = |share: Option<f64>, when| {
+        share.map(|part| format!("{} {when}", lockyard_support::share(part)))
+    };
     let said: Vec<String> = [percent(now, "just now"), percent(since_boot, "since it was started")]
         .into_iter()
         .flatten()

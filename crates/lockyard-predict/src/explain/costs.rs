@@ -10,6 +10,7 @@ use lockyard_results::details::{
 use lockyard_results::render::{Screen, new_table};
 use lockyard_scenarios::{Activity, Region};
 use lockyard_sim::{CycleAttribution, CyclePhase, LineCounts, LineDistance, Machine, PHASES};
+use lockyard_support::share;
 use std::collections::BTreeMap;
 
 /// Number of lines in the table.
@@ -234,7 +235,7 @@ impl Costs {
             let (held, handed) = (self.held_share(lock), self.handed_over_share(lock));
             let mut cells = vec![short(name)];
             let shares = [held, handed, (1.0 - held - handed).max(0.0)];
-            cells.extend(shares.map(|share| format!("{:.1} %", share * 100.0)));
+            cells.extend(shares.map(share));
             let times = [lock.held, lock.handed_over(), lock.waited];
             cells.extend(times.map(|cycles| format!("{:.0}", self.each_time(lock, cycles))));
             table.add_row(cells);
@@ -281,7 +282,7 @@ impl Costs {
     pub fn table_on(&self, heading: &str, screen: &Screen) -> String {
         let shares = self.shares().into_iter();
         let shares: Vec<String> =
-            shares.map(|(name, share)| format!("{name} {:.1} %", share * 100.0)).collect();
+            shares.map(|(name, part)| format!("{name} {}", share(part))).collect();
         let shares = prose(&format!("cycles of all threads: {}", shares.join(", ")));
         let mut text = format!("{heading}\n{shares}\n");
         for table in self.locks_table().into_iter().chain([self.lines_table()]) {

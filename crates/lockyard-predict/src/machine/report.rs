@@ -48,6 +48,11 @@ fn for_programs(format: Format, columns: &[&str], rows: &[Vec<Value>], about: Va
     String::from_utf8(writer.into_inner().unwrap_or_default()).unwrap_or_default()
 }
 
+/// Returns the names of the shipped machines, a line each.
+pub fn names() -> String {
+    Machine::names().map(|name| format!("{name}\n")).collect()
+}
+
 /// Lists the shipped machines. A table for display fits the screen.
 pub fn list(format: Format, screen: &Screen) -> String {
     let machines = || Machine::names().filter_map(Machine::shipped);

@@ -89,6 +89,7 @@ fn line(
     let axis = &set.axes[axis].name;
     for ((value, point), place) in knots.into_iter().zip(places) {
         let at = match axis.as_str() {
+            THREADS if value == 1.0 => "1 thread".to_owned(),
             THREADS => format!("{value} threads"),
             name => format!("{name} = {value}"),
         };

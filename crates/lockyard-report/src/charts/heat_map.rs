@@ -56,6 +56,16 @@ impl Spot<'_> {
     fn is_tied(&self, point: &Point) -> bool {
         (point.figure() / self.points[0].figure() - 1.0).abs() <= TIE
     }
+
+    /// Returns the number of variants that are as good as the best one.
+    fn ties(&self) -> usize {
+        self.points.iter().filter(|point| self.is_tied(point)).count()
+    }
+
+    /// Tells if all variants are as good as each other, so that none is the best.
+    fn is_any(&self) -> bool {
+        self.points.len() > 1 && self.ties() == self.points.len()
+    }
 }
 
 fn places(set: &Set, axes: [usize; 2]) -> Vec<Spot<'_>> {
@@ -82,10 +92,12 @@ fn places(set: &Set, axes: [usize; 2]) -> Vec<Spot<'_>> {
     spots
 }
 
-/// Returns the map of the best variants. Each has a colour and a letter. Ties are lighter.
+/// Returns the map of the best variants. Each has a colour and a letter. Ties are lighter; a place
+/// where all variants are tied has no colour, and counts for none.
 fn best(set: &Set, axes: [usize; 2], spots: &[Spot]) -> Chart {
     let wins = |variant: &str| {
-        spots.iter().filter(|s| s.points.first().is_some_and(|p| p.variant == variant)).count()
+        let is_first = |spot: &&Spot| spot.points.first().is_some_and(|p| p.variant == variant);
+        spots.iter().filter(is_first).filter(|spot| !spot.is_any()).count()
     };
     let mut winners: Vec<(&str, usize)> =
         set.variants().into_iter().map(|v| (v, wins(v))).filter(|(_, wins)| *wins > 0).collect();
@@ -101,28 +113,33 @@ fn best(set: &Set, axes: [usize; 2], spots: &[Spot]) -> Chart {
     };
     let entries: Vec<Entry> = winners.iter().enumerate().map(entry).collect();
     let under = 40.0 + legend::draw(&mut svg, &entries, [12.0, 40.0]) + 14.0;
-    let ties = "light: the next variant is within 1 %; =: all variants are";
+    let ties = "light: the next variant is within 1 %; = and no colour: all variants are";
     svg.text("n", [16.0, under], Anchor::Start, ties);
     let frame = Frame::new(&mut svg, set, axes, under + 32.0);
     for spot in spots {
         let Some(first) = spot.points.first() else { continue };
         let index = winners.iter().position(|(variant, _)| *variant == first.variant);
-        let index = index.unwrap_or_default();
         let next = spot.points.get(1).map(|next| {
             let ratio = first.figure() / next.figure();
             format!("; next {}, behind by a factor of {:.2}", next.variant, ratio.max(1.0 / ratio))
         });
         let tip = format!("{}{}", frame.tip(set, spot, first), next.unwrap_or_default());
         let shown = Shown { facts: first.facts.clone(), tip };
-        let ties = spot.points.iter().filter(|point| spot.is_tied(point)).count();
-        let is_any = ties == spot.points.len() && ties > 1;
-        let opacity = if ties > 1 { 0.2 } else { 0.55 };
-        frame.square(&mut svg, spot.at, &style::series(index), opacity, &shown);
-        frame.label(&mut svg, spot.at, &if is_any { "=".to_owned() } else { letter(index) });
+        match index.filter(|_| !spot.is_any()) {
+            Some(index) => {
+                let opacity = if spot.ties() > 1 { 0.2 } else { 0.55 };
+                frame.square(&mut svg, spot.at, &style::series(index), opacity, &shown);
+                frame.label(&mut svg, spot.at, &letter(index));
+            }
+            None => {
+                frame.square(&mut svg, spot.at, "bg", 0.0, &shown);
+                frame.label(&mut svg, spot.at, "=");
+            }
+        }
     }
     let description = format!(
         "{title}: the variant with the best {} at each of {} places, lighter where the next one is \
-         within 1 %. The table below has every figure.",
+         within 1 %, without a colour where all are. The table below has every figure.",
         set.metric,
         spots.len()
     );

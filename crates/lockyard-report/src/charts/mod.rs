@@ -8,6 +8,7 @@ pub(crate) mod differences;
 pub(crate) mod handover;
 pub(crate) mod heat_map;
 pub(crate) mod machine;
+pub(crate) mod profile;
 pub(crate) mod recorded;
 pub(crate) mod residuals;
 pub(crate) mod waits;

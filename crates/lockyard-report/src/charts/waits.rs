@@ -161,9 +161,9 @@ fn draw(svg: &mut Svg, line: &Line, of: &str, series: usize, x: &Scale, y: f64, 
         let height = (bucket.count as f64 / most * 25.0).max(1.0);
         let at = format!("detail/measured/wait_histogram_ns/{index}/2");
         let tip = format!(
-            "{of}{}: {} waits from {} to {}",
+            "{of}{}: {} from {} to {}",
             line.name,
-            bucket.count,
+            lockyard_support::count(bucket.count as usize, "wait"),
             nanoseconds(bucket.from as f64),
             nanoseconds(bucket.to as f64)
         );

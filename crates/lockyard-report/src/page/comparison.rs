@@ -96,7 +96,7 @@ fn summary(comparison: &Comparison) -> String {
     let (only_a, only_b) = comparison.only;
     if only_a + only_b > 0 {
         text.push_str(&format!(
-            "<li>{} figures are only in A, {} only in B.</li>\n",
+            "<li>Figures only in A: {}; only in B: {}.</li>\n",
             shown("/only_a", only_a as f64, &only_a.to_string()),
             shown("/only_b", only_b as f64, &only_b.to_string())
         ));

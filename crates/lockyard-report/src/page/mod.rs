@@ -4,6 +4,7 @@ mod comparison;
 mod document;
 mod frame;
 mod profile;
+mod profile_tables;
 mod recorded;
 mod sweep;
 mod tables;

@@ -1,9 +1,11 @@
-//! The page of a profile: each process with its locks, call sites, and contradicting orders. All of
-//! it comes from the part of the profile's JSON document that the page embeds: a program may have
-//! thousands of locks, and a page of them would be too large to be read or sent.
+//! The page of a profile: what matters most, a chart, the reasons, then the figures of each process's
+//! locks and call sites. All of it comes from the part of the profile's JSON document that the page
+//! embeds: a program may have thousands of locks, and a page of them would be too large to be read
+//! or sent.
 
-use super::frame::{Frame, contents, framed, pairs, sentences};
-use super::tables::{Cell, Table};
+use super::frame::{Frame, charts, contents, framed, pairs, sentences};
+use super::profile_tables::{call_sites, holds, list, name, text, waits};
+use crate::charts::profile::chart;
 use crate::text::{escape, nanoseconds, share};
 use serde_json::{Value, json};
 
@@ -12,6 +14,9 @@ const MOST_BYTES: usize = 1 << 20;
 
 /// Maximum number of processes on a page.
 const MOST_PROCESSES: usize = 16;
+
+/// Maximum number of locks of a process whose reasons are on a page.
+const EXPLAINED: usize = 8;
 
 /// Numbers of locks of a process, and of call sites of a lock, that a page may have. The first one
 /// with which the page is small enough is taken.
@@ -50,6 +55,16 @@ fn excerpt(profile: &Value, most_locks: usize, most_sites: usize) -> Value {
         }
         cut(&mut process["orders"], most_locks, 3);
         cut(&mut process["held_at_the_end"], most_locks, 5);
+        // Groups have the same locks and sites again, which are counted above.
+        let again = |value: &mut Value, most: usize| {
+            value.as_array_mut().into_iter().for_each(|list| list.truncate(most));
+        };
+        again(&mut process["groups"], most_locks);
+        for group in process["groups"].as_array_mut().into_iter().flatten() {
+            again(&mut group["sites"], most_sites);
+            again(&mut group["same_line"], 8);
+            again(&mut group["members"], 8);
+        }
     }
     let [processes, locks, sites, orders, neighbours, holds] = left_out;
     part["left_out"] = json!({
@@ -62,16 +77,16 @@ fn excerpt(profile: &Value, most_locks: usize, most_sites: usize) -> Value {
 /// Returns the sentence on what a page leaves out, if there is something.
 fn left_out(part: &Value) -> Vec<String> {
     let names = [
-        ("processes", "processes"),
-        ("locks", "locks"),
-        ("sites", "call sites"),
-        ("orders", "orders of locks"),
-        ("same_line", "neighbours of locks"),
-        ("held_at_the_end", "holds at the end"),
+        ("processes", ["process", "processes"]),
+        ("locks", ["lock", "locks"]),
+        ("sites", ["call site", "call sites"]),
+        ("orders", ["order of locks", "orders of locks"]),
+        ("same_line", ["neighbour of a lock", "neighbours of locks"]),
+        ("held_at_the_end", ["hold at the end", "holds at the end"]),
     ];
-    let left = names.iter().filter_map(|(key, name)| {
+    let left = names.iter().filter_map(|(key, [one, many])| {
         let count = part["left_out"][key].as_u64().filter(|count| *count > 0)?;
-        Some(format!("{count} {name}"))
+        Some(format!("{count} {}", if count == 1 { one } else { many }))
     });
     let left: Vec<String> = left.collect();
     if left.is_empty() {
@@ -84,19 +99,27 @@ fn left_out(part: &Value) -> Vec<String> {
 fn page_of(profile: &Value) -> String {
     let command = list(&profile["command"]).iter().map(text).collect::<Vec<_>>().join(" ");
     let mut sections = Vec::new();
-    let mut body = sentences(&left_out(profile));
-    for (index, process) in list(&profile["processes"]).iter().enumerate() {
-        let id = format!("p{}", index + 1);
+    let mut body = String::new();
+    let mut id = 0;
+    let processes = list(&profile["processes"]);
+    if processes.is_empty() {
+        let why = texts(&profile["warnings"]);
+        body.push_str("<p>No lock was recorded.</p>\n");
+        body.push_str(&sentences(&why));
+    }
+    for (index, process) in processes.iter().enumerate() {
+        let section = format!("p{}", index + 1);
         let name = process["name"]
             .as_str()
             .unwrap_or_else(|| base(process["program"].as_str().unwrap_or_default()));
         let title = format!("{name} (process {})", process["pid"]);
-        body.push_str(&format!("<h2 id=\"{id}\">{}</h2>\n", escape(&title)));
-        body.push_str(&of_process(process, &format!("/processes/{index}")));
-        sections.push((id, title));
+        body.push_str(&format!("<h2 id=\"{section}\">{}</h2>\n", escape(&title)));
+        body.push_str(&of_process(process, &format!("/processes/{index}"), &mut id));
+        sections.push((section, title));
     }
     body.push_str("<h2 id=\"recording\">Recording</h2>\n");
     sections.push(("recording".to_owned(), "Recording".to_owned()));
+    body.push_str(&sentences(&left_out(profile)));
     let number = |value: &Value| value.as_f64();
     let range = |from: &str, to: &str, shown: fn(f64) -> String| {
         let ends = [from, to].map(|name| number(&profile["recording"][name]).map(shown));
@@ -110,8 +133,9 @@ fn page_of(profile: &Value) -> String {
         ("records lost", profile["recording"]["lost"].to_string()),
     ];
     body.push_str(&pairs(facts.iter().map(|(name, value)| (*name, value.as_str()))));
-    let warnings: Vec<String> = list(&profile["warnings"]).iter().map(text).collect();
-    body.push_str(&sentences(&warnings));
+    if !processes.is_empty() {
+        body.push_str(&sentences(&texts(&profile["warnings"])));
+    }
     framed(&Frame {
         title: "Locks of a program",
         by: format!("lockyard profile -- {command}"),
@@ -122,134 +146,56 @@ fn page_of(profile: &Value) -> String {
     })
 }
 
-fn list(value: &Value) -> &[Value] {
-    value.as_array().map(Vec::as_slice).unwrap_or_default()
-}
-
-fn text(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
+fn texts(value: &Value) -> Vec<String> {
+    list(value).iter().map(text).collect()
 }
 
 fn base(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-fn count(value: &Value, of: &'static str) -> Cell {
-    Cell::of(value.as_u64().map(|count| count.to_string()), of)
+/// Returns the answers first, then a chart, the reasons, and the figures.
+fn of_process(process: &Value, at: &str, id: &mut usize) -> String {
+    let groups = list(&process["groups"]);
+    let mut html = sentences(&texts(&process["verdict"]));
+    html.push_str(&charts(&chart(groups, at).into_iter().collect::<Vec<_>>(), id));
+    let of_locks = [waits(groups, at), holds(groups, at)];
+    html.push_str(&reasons(groups));
+    html.push_str(&of_locks.map(|table| table.without_empty_columns().html()).concat());
+    html.push_str(&circles(process));
+    html.push_str(&call_sites(groups, at).without_empty_columns().html());
+    html
 }
 
-fn time(value: &Value, of: &'static str) -> Cell {
-    Cell::of(value.as_f64().map(nanoseconds), of)
-}
-
-fn part(value: &Value, of: &'static str) -> Cell {
-    Cell::of(value.as_f64().map(share), of)
-}
-
-/// Returns the name of a lock: its variable, or its memory.
-fn name(lock: &Value) -> String {
-    let name = lock["name"].as_str().map(str::to_owned);
-    name.unwrap_or_else(|| format!("{} in {}", text(&lock["address"]), text(&lock["memory"])))
-}
-
-fn of_process(process: &Value, at: &str) -> String {
-    let locks = list(&process["locks"]);
-    let mut html = locks_table(locks, at).html();
-    html.push_str(&sites_table(locks, at).html());
-    let circles = list(&process["contradicting_orders"]);
-    if !circles.is_empty() {
-        html.push_str("<h3>Locks taken in contradicting orders, which may deadlock</h3>\n");
-        let named = |address: &Value| {
-            locks
-                .iter()
-                .find(|lock| lock["address"] == *address)
-                .map_or_else(|| text(address), name)
-        };
-        let arrow = |pair: &Value| {
-            let site = text(&pair["inner_site"]);
-            format!("{} then {} at {site}", named(&pair["outer"]), named(&pair["inner"]))
-        };
-        let line = |circle: &Value| list(circle).iter().map(arrow).collect::<Vec<_>>().join("; ");
-        html.push_str(&sentences(&circles.iter().map(line).collect::<Vec<_>>()));
+/// Returns the reasons and the advice for each lock or group.
+fn reasons(groups: &[Value]) -> String {
+    let mut html = String::new();
+    for (index, group) in groups.iter().enumerate().take(EXPLAINED) {
+        let title = format!("{}: {}", name(index, group), text(&group["kind"]));
+        html.push_str(&format!("<h3>{}</h3>\n", escape(&title)));
+        html.push_str(&sentences(&texts(&group["reasons"])));
     }
     html
 }
 
-fn locks_table(locks: &[Value], at: &str) -> Table {
-    let mut table = Table {
-        caption: "Locks, those for which threads waited longest first".to_owned(),
-        columns: vec![
-            ("lock", false),
-            ("kind", false),
-            ("acquisitions", true),
-            ("contended", true),
-            ("waited", true),
-            ("wait p50", true),
-            ("wait p99", true),
-            ("longest wait", true),
-            ("held", true),
-            ("hold p50", true),
-            ("hold p99", true),
-            ("longest hold", true),
-            ("longest run", true),
-            ("condition waits", true),
-        ],
-        fits: true,
-        lines: Vec::new(),
-    };
-    for (index, lock) in locks.iter().enumerate() {
-        let (hold, wait) = (&lock["hold"], &lock["wait"]);
-        let cells = vec![
-            Cell::Text(name(lock)),
-            Cell::Text(text(&lock["kind"])),
-            count(&lock["acquisitions"], "acquisitions"),
-            part(&lock["contended_share"], "contended_share"),
-            time(&wait["total_ns"], "wait/total_ns"),
-            time(&wait["p50_ns"], "wait/p50_ns"),
-            time(&wait["p99_ns"], "wait/p99_ns"),
-            time(&wait["max_ns"], "wait/max_ns"),
-            part(&lock["held_share"], "held_share"),
-            time(&hold["p50_ns"], "hold/p50_ns"),
-            time(&hold["p99_ns"], "hold/p99_ns"),
-            time(&hold["max_ns"], "hold/max_ns"),
-            count(&lock["longest_run"], "longest_run"),
-            count(&lock["condition_waits"], "condition_waits"),
-        ];
-        table.lines.push((format!("{at}/locks/{index}"), cells));
+fn circles(process: &Value) -> String {
+    let circles = list(&process["contradicting_orders"]);
+    if circles.is_empty() {
+        return String::new();
     }
-    table
-}
-
-fn sites_table(locks: &[Value], at: &str) -> Table {
-    let mut table = Table {
-        caption: "Call sites".to_owned(),
-        columns: vec![
-            ("call site", false),
-            ("lock", false),
-            ("acquisitions", true),
-            ("contended", true),
-            ("waited", true),
-            ("hold p50", true),
-            ("condition waits", true),
-        ],
-        fits: true,
-        lines: Vec::new(),
+    let locks = list(&process["locks"]);
+    let named = |address: &Value| {
+        let found = locks.iter().find(|lock| lock["address"] == *address);
+        found.and_then(|lock| lock["name"].as_str()).map_or_else(|| text(address), str::to_owned)
     };
-    for (index, lock) in locks.iter().enumerate() {
-        for (number, site) in list(&lock["sites"]).iter().enumerate() {
-            let cells = vec![
-                Cell::Text(text(&site["text"])),
-                Cell::Text(name(lock)),
-                count(&site["acquisitions"], "acquisitions"),
-                part(&site["contended_share"], "contended_share"),
-                time(&site["wait"]["total_ns"], "wait/total_ns"),
-                time(&site["hold"]["p50_ns"], "hold/p50_ns"),
-                count(&site["condition_waits"], "condition_waits"),
-            ];
-            table.lines.push((format!("{at}/locks/{index}/sites/{number}"), cells));
-        }
-    }
-    table
+    let arrow = |pair: &Value| {
+        let site = text(&pair["inner_site"]);
+        format!("{} then {} at {site}", named(&pair["outer"]), named(&pair["inner"]))
+    };
+    let line = |circle: &Value| list(circle).iter().map(arrow).collect::<Vec<_>>().join("; ");
+    let lines: Vec<String> = circles.iter().map(line).collect();
+    let title = "<h3>Locks taken in contradicting orders, which may deadlock</h3>\n";
+    format!("{title}{}", sentences(&lines))
 }
 
 #[cfg(test)]
@@ -258,36 +204,69 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_page_has_the_figures_of_its_document() {
+    fn a_page_has_the_answers_first_and_then_the_figures_of_its_document() {
         let document = json!({
             "command": ["app", "<b>"],
             "end": "exit code 0",
             "processes": [{
                 "pid": 7, "program": "/bin/app",
-                "locks": [{
-                    "address": "0x10", "name": "table_lock", "kind": "mutex", "acquisitions": 1234,
-                    "contended_share": 0.25, "hold": { "p50_ns": 1500.0 }, "wait": {},
+                "verdict": ["#1 table_lock has 97.0 % of all waiting for locks."],
+                "groups": [{
+                    "name": "table_lock", "kind": "mutex", "locks": 1, "acquisitions": 1_234_567,
+                    "contended_share": 0.000_25, "share_of_waiting": 0.97, "held_share": 0.4,
+                    "held_share_of_hottest": 0.4, "held_share_error": 0.02,
+                    "hold": { "p50_ns": 1500.0, "total_ns": 3e9, "max_ns": 2e6 },
+                    "wait": { "total_ns": 2e9 }, "reasons": ["Saturated.", "Give it a line."],
                     "sites": [{ "text": "work (app.c:7)", "acquisitions": 1234 }],
                 }],
+                "locks": [{ "address": "0x10", "name": "table_lock" }],
                 "contradicting_orders":
                     [[{ "outer": "0x10", "inner": "0x20", "inner_site": "f (a.c:1)" }]],
             }],
         });
         let page = profile(&document);
         assert!(crate::page::is_page(&page));
-        for wanted in [
-            "table_lock",
-            "<td data-of=\"acquisitions\" data-name=\"acquisitions\">1234</td>",
-            "25.0 %",
+        let at = |wanted: &str| page.find(wanted).unwrap_or_else(|| panic!("{wanted}: {page}"));
+        let order = [
+            "<li>#1 table_lock has 97.0 % of all waiting for locks.</li>",
+            "<svg class=\"chart\"",
+            "<li>Saturated.</li>",
+            "<li>Give it a line.</li>",
+            "<caption>Who waits",
+            "<td data-of=\"acquisitions\" data-name=\"acquisitions\">1 234 567</td>",
+            "&lt;0.1 %",
+            "<caption>How long locks are held",
+            "<td data-of=\"hold/total_ns\" data-name=\"held in all\">3 s</td>",
             "1.5 µs",
-            "work (app.c:7)",
+            "<td data-of=\"hold/max_ns\" data-name=\"longest hold\">2 ms</td>",
             "table_lock then 0x20 at f (a.c:1)",
-            "data-at=\"/processes/0/locks/0/sites/0\"",
-        ] {
-            assert!(page.contains(wanted), "{wanted}: {page}");
+            "data-at=\"/processes/0/groups/0/sites/0\"",
+            "work (app.c:7)",
+        ];
+        for (before, after) in order.iter().zip(&order[1..]) {
+            assert!(at(before) < at(after), "{before} is not before {after}: {page}");
         }
+        assert!(page.contains("data-at=\"/processes/0/groups/0/share_of_waiting\""), "{page}");
         assert!(!page.contains("<b>"), "{page}");
         assert!(!page.contains("Not on this page"), "{page}");
+        // Nothing is known of these.
+        for empty in [
+            "wait p99",
+            "condition waits",
+            "without a CPU",
+            "longest run",
+            "<th scope=\"col\" class=\"r\">locks",
+        ] {
+            assert!(!page.contains(empty), "{empty}: {page}");
+        }
+    }
+
+    #[test]
+    fn a_page_without_locks_says_why() {
+        let why = "the program took no lock of POSIX threads";
+        let page = profile(&json!({ "processes": [], "warnings": [why] }));
+        assert_eq!(page.matches(&format!("<li>{why}</li>")).count(), 1, "{page}");
+        assert!(page.find(why) < page.find("<h2 id=\"recording\""), "{page}");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::charts::{by_parameter, heat_map};
 use crate::points::Set;
 use crate::text::{escape, nanoseconds, slug};
 use lockyard_results::render::figure;
+use lockyard_support::count;
 use serde_json::Value;
 
 /// Maximum number of pairs of scenario and machine with charts.
@@ -46,7 +47,11 @@ pub fn sweep(document: &Value) -> String {
     let why = |count: u64| format!("{count} of {} cells are missing.", document["count"]);
     framed(&Frame {
         title,
-        by: format!("{} cells, simulated by lockyard {}", cells.len(), text(&document["program"])),
+        by: format!(
+            "{}, simulated by lockyard {}",
+            count(cells.len(), "cell"),
+            text(&document["program"])
+        ),
         partial: (missing > 0).then(|| why(missing)),
         content: format!("{}{body}", contents(&sections)),
         data: document,
@@ -83,7 +88,7 @@ fn errors(cells: &[Value]) -> Vec<String> {
 /// Returns the inputs of a cell in words, without its variant.
 fn of(inputs: &Value) -> String {
     let mut words = vec![text(&inputs["scenario"]), text(&inputs["machine"])];
-    words.push(format!("{} threads", inputs["threads"]));
+    words.push(count(inputs["threads"].as_u64().unwrap_or_default() as usize, "thread"));
     if !inputs["seed"].is_null() {
         words.push(format!("seed {}", inputs["seed"]));
     }

@@ -38,6 +38,21 @@ pub(super) struct Table {
 }
 
 impl Table {
+    /// Returns the table without columns in which nothing is known.
+    pub(super) fn without_empty_columns(mut self) -> Table {
+        let is_empty = |cell: &Cell| matches!(cell, Cell::Text(text) if text.is_empty());
+        let has = |column: usize| self.lines.iter().any(|(_, cells)| !is_empty(&cells[column]));
+        let kept: Vec<bool> =
+            (0..self.columns.len()).map(|column| column == 0 || has(column)).collect();
+        let mut next = kept.iter();
+        self.columns.retain(|_| next.next() == Some(&true));
+        for (_, cells) in &mut self.lines {
+            let mut next = kept.iter();
+            cells.retain(|_| next.next() == Some(&true));
+        }
+        self
+    }
+
     /// Returns the table in a region that scrolls horizontally.
     pub(super) fn html(&self) -> String {
         let caption = escape(&self.caption);

@@ -148,3 +148,15 @@ fn a_percentile_of_few_waits_is_not_drawn() {
     }
     assert_eq!(draws(&document), 0);
 }
+
+/// At a hold time of 20, both variants give the same: neither is the best one, whatever the order.
+#[test]
+fn a_place_where_all_variants_are_tied_is_nobody_s() {
+    let page = page_of_sweep();
+    let map = page.split("<svg class=\"chart\"").nth(1).expect("a map");
+    assert!(map.contains("best variant"), "{map}");
+    // Three hold times by two numbers of threads.
+    assert_eq!(map.matches(">=</text>").count(), 2, "{map}");
+    assert!(map.contains("A a (2)"), "{map}");
+    assert_eq!(map.matches("<rect class=\"fill bg\"").count(), 2, "{map}");
+}

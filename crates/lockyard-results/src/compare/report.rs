@@ -131,7 +131,7 @@ fn summary(comparison: &Comparison) -> Vec<String> {
     ));
     let (only_a, only_b) = comparison.only;
     if only_a + only_b > 0 {
-        lines.push(format!("Not in both: {only_a} figures are only in A, {only_b} only in B."));
+        lines.push(format!("Not in both: figures only in A: {only_a}; only in B: {only_b}."));
     }
     lines.extend(explained(comparison));
     lines.extend(comparison.notes.iter().cloned());

@@ -34,5 +34,5 @@ pub fn figure(value: f64) -> String {
 
 /// Formats a share of one in per cent.
 pub(super) fn per_cent(value: f64) -> String {
-    format!("{:.1} %", value * 100.0)
+    lockyard_support::share(value)
 }

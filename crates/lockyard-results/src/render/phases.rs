@@ -1,6 +1,6 @@
 //! CPU time of measured rows by phase, as a table for readers.
 
-use super::cells::new_table;
+use super::cells::{new_table, per_cent};
 use crate::phase::Phase;
 use crate::row::Row;
 use comfy_table::{Table, TableStyle};
@@ -27,7 +27,7 @@ pub(super) fn table(rows: &[&Row], preset: &TableStyle) -> Option<Table> {
         cells.extend(shares);
         cells.push(format!("{:.2}", time.seconds));
         cells.push(time.samples.to_string());
-        cells.push(format!("{:.1} %", time.sampler_share * 100.0));
+        cells.push(per_cent(time.sampler_share));
         cells.push(time.cost_ratio.map(|ratio| format!("{ratio:.2}")).unwrap_or_default());
         table.add_row(cells);
     }

@@ -13,9 +13,15 @@ pub fn si(value: f64) -> String {
     format!("{}{prefix}", digits(scaled))
 }
 
-/// Formats an interval. A common prefix of both ends is written once.
+/// Formats an interval. A common prefix of both ends is written once. If only the upper end had one,
+/// it would seem to be the lower end's too, which therefore gets one.
 pub(super) fn si_interval(low: f64, high: f64) -> String {
     let ((a, first), (b, second)) = (scale(three_digits(low)), scale(three_digits(high)));
+    if first.is_empty() && !second.is_empty() && a != 0.0 {
+        let in_thousands = digits(a / 1e3);
+        let first = if second == " k" { "" } else { " k" };
+        return format!("{in_thousands}{first}..{}{second}", digits(b));
+    }
     if first == second {
         return format!("{}..{}{second}", digits(a), digits(b));
     }
@@ -72,6 +78,10 @@ mod tests {
             assert_eq!(si(value), text);
         }
         assert_eq!(si_interval(17_733_570.0, 35_375_222.0), "17.7..35.4 M");
-        assert_eq!(si_interval(900.0, 1_100.0), "900..1.10 k");
+        assert_eq!(si_interval(900.0, 1_100.0), "0.900..1.10 k");
+        assert_eq!(si_interval(13.0, 6_780_000.0), "0.01300 k..6.78 M");
+        assert_eq!(si_interval(778_000.0, 13e6), "778 k..13.0 M");
+        assert_eq!(si_interval(0.0, 5_000.0), "0..5.00 k");
+        assert_eq!(si_interval(1.5, 42.0), "1.50..42.0");
     }
 }

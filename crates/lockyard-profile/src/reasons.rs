@@ -1,0 +1,173 @@
+//! What the figures of locks say: a reason for each lock or group of locks, what to do about it, and
+//! the locks that matter most.
+
+use crate::groups::{Group, Groups};
+use crate::process::Process;
+use crate::profile::Profile;
+use crate::words::{grouped, time};
+use lockyard_support::{printable, share};
+
+/// Minimum contended share of a lock that is called contended.
+const CONTENDED: f64 = 0.05;
+
+/// Average number of waiting threads from which a lock is no longer rarely contended.
+const WAITING: f64 = 0.1;
+
+/// Minimum share of the time for which a lock is held that is called saturated.
+const SATURATED: f64 = 0.7;
+
+/// Ratio of the 99th percentile to the median of holds from which a lock has rare long ones.
+const LONG_HOLDS: f64 = 20.0;
+
+/// Minimum number of acquisitions for a reason.
+const FEW: u64 = 1000;
+
+/// Number of locks that the verdict names.
+const NAMED: usize = 3;
+
+/// Minimum share of all waiting of a lock that the verdict names after the first.
+const MATTERS: f64 = 0.1;
+
+/// Returns the name of a lock: the number of its group, and its variable.
+pub(crate) fn named(process: &Process, groups: &Groups, address: u64) -> String {
+    let Some((group, index)) = groups.place(address) else { return format!("{address:#x}") };
+    let name = process.locks[index].variable.name.as_deref();
+    let name = name.map(|name| format!(" {}", printable(name))).unwrap_or_default();
+    format!("#{}{name}", group + 1)
+}
+
+/// Returns the name of a group for a sentence.
+fn title(group: &Group) -> String {
+    let of = &group.all;
+    group.name().unwrap_or_else(|| format!("the {} at {:#x}", of.kind, of.address))
+}
+
+/// Returns the sentences on a process's locks that matter most.
+pub(crate) fn verdict(profile: &Profile, process: &Process, groups: &Groups) -> Vec<String> {
+    let waited = |group: &Group| group.all.counts.waits.total as f64;
+    let all: f64 = groups.list.iter().map(waited).sum();
+    if groups.list.is_empty() {
+        return Vec::new();
+    }
+    if all == 0.0 {
+        return vec!["No thread waited for a lock.".to_owned()];
+    }
+    let waiting = all / profile.ticks_per_ns / profile.duration_ns(process);
+    let is_contended = |group: &Group| group.all.counts.contended_share() >= CONTENDED;
+    if waiting < WAITING && !groups.list.iter().any(is_contended) {
+        return vec![format!(
+            "No lock keeps threads waiting: {} of the run's time of a thread was spent on it.",
+            share(waiting)
+        )];
+    }
+    let matters = |(index, group): &(usize, &Group)| *index == 0 || waited(group) / all >= MATTERS;
+    let hot = groups.list.iter().enumerate().take(NAMED).filter(matters);
+    let sentence = |(index, group): (usize, &Group)| {
+        let first = reasons(profile, process, groups, group).into_iter().next();
+        format!(
+            "#{} {} has {} of all waiting for locks. {}",
+            index + 1,
+            printable(&title(group)),
+            share(waited(group) / all),
+            first.unwrap_or_default()
+        )
+    };
+    hot.map(sentence).collect()
+}
+
+/// Returns what the figures of a group of locks say, the most important first.
+pub(crate) fn reasons(
+    profile: &Profile,
+    process: &Process,
+    groups: &Groups,
+    group: &Group,
+) -> Vec<String> {
+    let lock = &group.all;
+    let counts = &lock.counts;
+    let mut reasons = vec![main_reason(profile, process, group)];
+    let handed: u64 = lock.hand_overs.iter().sum();
+    if counts.contended_share() >= CONTENDED && counts.acquisitions >= FEW && handed > 0 {
+        let far = lock.hand_overs[3] as f64 / handed as f64;
+        let far = if far > 0.0 {
+            format!(", {} of them beyond the last-level cache", share(far))
+        } else {
+            String::new()
+        };
+        reasons.push(format!(
+            "Handed to another thread at {} of acquisitions{far}; longest run of one thread: {}.",
+            share(handed as f64 / lock.followed.max(handed) as f64),
+            grouped(u64::from(lock.longest_run))
+        ));
+    }
+    match group.side_by_side {
+        0 => {}
+        count => reasons.push(format!(
+            "{} of these locks share a cache line with another one of them: give each a line of \
+             its own.",
+            grouped(count as u64)
+        )),
+    }
+    if !lock.same_line.is_empty() {
+        let others: Vec<String> =
+            lock.same_line.iter().take(4).map(|other| named(process, groups, *other)).collect();
+        let more = match lock.same_line.len().saturating_sub(4) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        reasons.push(format!(
+            "In the same cache line: {}{more}. Give each lock a line of its own.",
+            others.join(", ")
+        ));
+    }
+    reasons
+}
+
+/// Returns why threads wait, and what to do about it.
+fn main_reason(profile: &Profile, process: &Process, group: &Group) -> String {
+    let counts = &group.all.counts;
+    let contended = counts.contended_share();
+    let waiting = profile.ns(counts.waits.total) / profile.duration_ns(process);
+    let held = group.held_most(profile, process);
+    // A share that the sample leaves in doubt is no reason.
+    let surely = held.map(|held| held.share - held.error.unwrap_or(held.share));
+    let [p50, p99] = [0.5, 0.99].map(|part| counts.holds.quantile(part));
+    if counts.acquisitions < FEW {
+        return "Too few acquisitions for a reason.".to_owned();
+    }
+    if contended < CONTENDED && waiting >= WAITING {
+        return format!(
+            "Few acquisitions wait ({}), but long: {waiting:.1} threads wait on average, and one \
+             thread takes the lock up to {} in a row. Make critical sections fewer and larger, or \
+             use a fair lock.",
+            share(contended),
+            match group.all.longest_run {
+                1 => "once".to_owned(),
+                run => format!("{} times", grouped(u64::from(run))),
+            }
+        );
+    }
+    if contended < CONTENDED {
+        return format!("Rarely contended: {} of its acquisitions waited.", share(contended));
+    }
+    if surely.is_some_and(|held| held >= SATURATED) {
+        let which = if group.members.len() > 1 { "its hottest lock is held" } else { "held" };
+        return format!(
+            "Saturated: {which} {} of the time. Hold it shorter, or split it.",
+            share(held.map_or(0.0, |held| held.share))
+        );
+    }
+    match (p50, p99, held) {
+        (Some(p50), Some(p99), _) if p99 > p50 * LONG_HOLDS => format!(
+            "Rare long holds: one in a hundred takes {} or more, the median {}. Look for \
+             allocation, I/O or a system call under the lock.",
+            time(p99 / profile.ticks_per_ns),
+            time(p50 / profile.ticks_per_ns)
+        ),
+        (_, _, Some(held)) => format!(
+            "Contended though held only {} of the time: threads come for it together. Spread \
+             them, or batch their work.",
+            share(held.share)
+        ),
+        _ => "Contended between readers and writers.".to_owned(),
+    }
+}
