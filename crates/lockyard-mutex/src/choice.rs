@@ -3,19 +3,28 @@
 
 use crate::system;
 use core::ffi::{CStr, c_char};
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 unsafe extern "C" {
     fn getenv(name: *const c_char) -> *const c_char;
 }
 
-/// State of this library: a [`Lock`]'s number, [`REAL`] or 0, and perhaps [`FORKED`].
-pub(crate) static STATE: AtomicU32 = AtomicU32::new(0);
+/// A page that the kernel clears in each child of a fork: see `fork.rs`.
+#[repr(C, align(4096))]
+pub(crate) struct Page {
+    /// State of this library: a [`Lock`]'s number, [`REAL`] or 0, and perhaps [`FORKED`].
+    pub(crate) state: AtomicU32,
+    /// Number of the thread that has noticed the fork; 0 before.
+    pub(crate) notices: AtomicUsize,
+}
 
-/// Bit of [`STATE`]: this process is the child of a fork. Objects may have waiters that do not
+/// The page.
+pub(crate) static PAGE: Page = Page { state: AtomicU32::new(0), notices: AtomicUsize::new(0) };
+
+/// Bit of the state: this process is the child of a fork. Objects may have waiters that do not
 /// exist here.
 pub(crate) const FORKED: u32 = 1 << 8;
-/// Value of [`STATE`]: everything is the C library's.
+/// Value of the state: everything is the C library's.
 pub(crate) const REAL: u32 = 7;
 
 /// Kind of lock.
@@ -28,7 +37,7 @@ pub(crate) enum Lock {
     PvQueued = 4,
 }
 
-/// Value of [`STATE`] for fast paths: mutexes, in a process that is no child of a fork.
+/// Value of the state for fast paths: mutexes, in a process that is no child of a fork.
 pub(crate) const PLAIN_MUTEX: u32 = Lock::Mutex as u32;
 
 impl Lock {
@@ -83,5 +92,5 @@ pub(crate) fn named() -> Lock {
 pub(crate) fn state() -> u32 {
     // Acquire: pairs with the release of `start.rs`, which found the C library's functions and
     // layout before.
-    STATE.load(Ordering::Acquire)
+    PAGE.state.load(Ordering::Acquire)
 }

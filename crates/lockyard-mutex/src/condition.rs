@@ -9,19 +9,14 @@ use crate::choice::Lock;
 use crate::layout::{Condition, Mutex};
 use crate::local::{Clock, local};
 use crate::mutex::How;
-use crate::slots::record;
-use crate::{deadline, fork, host, mutex, real, start, system};
+use crate::{cancel, deadline, fork, host, mutex, real, start, system};
 use core::ffi::c_int;
 use core::ptr::null;
-use core::sync::atomic::{AtomicBool, Ordering, fence};
+use core::sync::atomic::{AtomicBool, Ordering};
 use core::time::Duration;
 use libc::{EINVAL, ETIMEDOUT, timespec};
 use lockyard::on::Condvar;
-use lockyard::platform::{Host, Instant};
-
-unsafe extern "C-unwind" {
-    fn pthread_testcancel();
-}
+use lockyard::platform::Instant;
 
 /// Owner of the functions that serve a condition variable.
 enum Owner<'a> {
@@ -75,16 +70,6 @@ struct End {
 /// A deadline and its clock.
 type Limit<'a> = Option<(Clock, &'a timespec)>;
 
-/// Makes the running thread's cancellation visible from here on, to its wait.
-fn expect_cancellation() {
-    if let Some(slot) = host::Process::slot() {
-        record(slot).cancelled.store(0, Ordering::Relaxed);
-        // Sequentially consistent: pairs with the fence in `cancel.rs`. A thread that cancels this
-        // one sees the record, or this thread sees at once that it is cancelled.
-        fence(Ordering::SeqCst);
-    }
-}
-
 /// Releases the mutex, waits, and acquires the mutex again.
 ///
 /// # Safety
@@ -105,7 +90,11 @@ unsafe fn wait(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> End {
         let release = || {
             // SAFETY: the caller's promise; the thread's own data.
             unsafe {
+                mutex::count_wait(held, 1);
                 failed = mutex::unlock(held);
+                if failed != 0 {
+                    mutex::count_wait(held, 0u32.wrapping_sub(1));
+                }
                 (*me).stop = failed != 0;
                 match limit {
                     Some((_, time)) => (*me).until = time,
@@ -130,8 +119,28 @@ unsafe fn wait(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> End {
         return End { code: failed, looks: false };
     }
     let code = mutex::take(held, How::Notified);
+    mutex::count_wait(held, 0u32.wrapping_sub(1));
     let timed_out = if notified || stopped || limit.is_none() { 0 } else { ETIMEDOUT };
     End { code: if code == 0 { timed_out } else { code }, looks: stopped && !notified }
+}
+
+/// Waits with deferred cancellation, and then acts upon a request.
+///
+/// # Safety
+///
+/// The contract of `pthread_cond_timedwait`. No frame above has anything to drop.
+unsafe fn wait_deferred(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> c_int {
+    let is_asynchronous = cancel::defer();
+    // SAFETY: the caller's promise, here and below.
+    let end = unsafe { wait(condition, held, limit) };
+    unsafe {
+        if is_asynchronous {
+            cancel::undo_defer();
+        } else if end.looks {
+            cancel::act();
+        }
+    }
+    end.code
 }
 
 /// Complains, once, of a mutex that a condition variable of the C library cannot release. A program
@@ -214,7 +223,7 @@ pub(crate) unsafe extern "C" fn pthread_cond_destroy(condition: *mut Condition) 
             Owner::Ours(ours) => {
                 // Acquire: pairs with the releases of the users.
                 while ours.users.load(Ordering::Acquire) != 0 {
-                    system::yield_now();
+                    system::nap();
                 }
                 0
             }
@@ -270,13 +279,9 @@ pub(crate) unsafe extern "C-unwind" fn pthread_cond_wait(
         let Owner::Ours(ours) = owner(condition) else {
             return wait_by(Real::Wait, condition, mutex);
         };
-        expect_cancellation();
-        pthread_testcancel();
-        let end = wait(ours, &*mutex, None);
-        if end.looks {
-            pthread_testcancel();
-        }
-        end.code
+        cancel::expect();
+        cancel::act();
+        wait_deferred(ours, &*mutex, None)
     }
 }
 
@@ -300,13 +305,9 @@ pub(crate) unsafe extern "C-unwind" fn pthread_cond_timedwait(
         if !deadline::is_valid(&*until) {
             return EINVAL;
         }
-        expect_cancellation();
-        pthread_testcancel();
-        let end = wait(ours, &*mutex, Some((clock, &*until)));
-        if end.looks {
-            pthread_testcancel();
-        }
-        end.code
+        cancel::expect();
+        cancel::act();
+        wait_deferred(ours, &*mutex, Some((clock, &*until)))
     }
 }
 
@@ -330,12 +331,8 @@ pub(crate) unsafe extern "C-unwind" fn pthread_cond_clockwait(
         let Some(clock) = deadline::clock(number).filter(|_| deadline::is_valid(&*until)) else {
             return EINVAL;
         };
-        expect_cancellation();
-        pthread_testcancel();
-        let end = wait(ours, &*mutex, Some((clock, &*until)));
-        if end.looks {
-            pthread_testcancel();
-        }
-        end.code
+        cancel::expect();
+        cancel::act();
+        wait_deferred(ours, &*mutex, Some((clock, &*until)))
     }
 }

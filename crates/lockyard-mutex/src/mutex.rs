@@ -1,12 +1,13 @@
 //! Mutexes.
 
-use crate::choice::{Lock, PLAIN_MUTEX, STATE};
+use crate::choice::{Lock, PAGE, PLAIN_MUTEX};
 use crate::layout::{DESTROYED, Mutex, Other, PLAIN, Type, type_of};
-use crate::local::{Clock, me};
-use crate::word::{self, Kind};
-use crate::{deadline, fork, real, start};
+use crate::local::{Clock, local, me};
+use crate::word::{self, Kind, Until as Instant};
+use crate::{cancel, deadline, fork, layout, real, start};
 use core::ffi::c_int;
 use core::sync::atomic::Ordering;
+use core::time::Duration;
 use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT, timespec};
 
 /// The way to acquire a mutex.
@@ -33,7 +34,7 @@ struct Ours<'a> {
 fn is_plain(mutex: &Mutex) -> bool {
     // Relaxed: the program orders the initialisation of a mutex before its use. Acquire is not
     // needed, because the fast path uses nothing that the start of the library has found.
-    mutex.kind.load(Ordering::Relaxed) == PLAIN && STATE.load(Ordering::Relaxed) == PLAIN_MUTEX
+    mutex.kind.load(Ordering::Relaxed) == PLAIN && PAGE.state.load(Ordering::Relaxed) == PLAIN_MUTEX
 }
 
 /// Returns the mutex if it is ours, and makes it this process's.
@@ -46,6 +47,7 @@ fn ours(mutex: &Mutex) -> Result<Ours<'_>, Other> {
         // SAFETY: only threads of the parent have used the mutex, except that it may be held.
         unsafe { kind.forget_waiters(&mutex.word) };
         mutex.token.store(0, Ordering::Relaxed);
+        mutex.waits.store(0, Ordering::Relaxed);
     });
     Ok(Ours { mutex, kind, of })
 }
@@ -55,6 +57,16 @@ pub(crate) fn is_ours(mutex: &Mutex) -> bool {
     !matches!(ours(mutex), Err(Other::Real))
 }
 
+/// Counts a thread that waits for a condition with a mutex, or one less. The thread has the mutex.
+pub(crate) fn count_wait(mutex: &Mutex, change: u32) {
+    match ours(mutex) {
+        // Relaxed: the mutex orders it. Not only its holder comes here: a release may fail yet.
+        Ok(_) => _ = mutex.waits.fetch_add(change, Ordering::Relaxed),
+        Err(Other::Real) => layout::count_user(mutex, change),
+        Err(Other::Destroyed) => {}
+    }
+}
+
 fn address<T>(object: &T) -> usize {
     core::ptr::from_ref(object).expose_provenance()
 }
@@ -62,8 +74,7 @@ fn address<T>(object: &T) -> usize {
 /// Acquires a mutex.
 #[inline(always)]
 pub(crate) fn lock(mutex: &Mutex) -> c_int {
-    if is_plain(mutex) {
-        word::acquire_mutex(&mutex.word);
+    if is_plain(mutex) && word::try_acquire_mutex(&mutex.word) {
         return 0;
     }
     take(mutex, How::Wait)
@@ -77,42 +88,76 @@ pub(crate) fn take(mutex: &Mutex, how: How<'_>) -> c_int {
         Err(Other::Destroyed) => return EINVAL,
         Err(Other::Real) => return take_real(mutex, how),
     };
+    if matches!(how, How::Until(None, _)) {
+        return EINVAL;
+    }
     // Relaxed, all accesses of owner and count: only the holder changes them, and a thread finds
     // its own number there only if it is the holder.
     if ours.of != Type::Normal && mutex.owner.load(Ordering::Relaxed) == me() {
         return take_again(ours, how);
     }
-    let token = match how {
-        How::Wait => Ok(ours.kind.acquire(&mutex.word)),
-        How::Notified => Ok(ours.kind.acquire_notified(&mutex.word)),
-        How::Try => ours.kind.try_acquire(&mutex.word).ok_or(EBUSY),
-        How::Until(clock, time) => take_until(ours, clock, time),
+    let token = match (ours.kind.try_acquire(&mutex.word), how) {
+        (Some(token), _) => token,
+        (None, How::Try) => return EBUSY,
+        (None, How::Until(_, time)) if !deadline::is_valid(time) => return EINVAL,
+        (None, _) => return wait(ours, how),
     };
-    match token {
-        Ok(token) => {
-            // Relaxed: the holder's own.
-            mutex.token.store(token, Ordering::Relaxed);
-            if ours.of != Type::Normal {
-                mutex.owner.store(me(), Ordering::Relaxed);
-            }
-            0
+    took(ours, token)
+}
+
+/// Notes that the running thread has acquired a mutex.
+fn took(ours: Ours<'_>, token: u32) -> c_int {
+    // Relaxed, both: the holder's own.
+    ours.mutex.token.store(token, Ordering::Relaxed);
+    if ours.of != Type::Normal {
+        ours.mutex.owner.store(me(), Ordering::Relaxed);
+    }
+    0
+}
+
+/// Waits for a mutex. The thread cannot be unwound out of the wait. If its cancellation is
+/// asynchronous, a request ends the wait.
+#[cold]
+fn wait(ours: Ours<'_>, how: How<'_>) -> c_int {
+    let word = &ours.mutex.word;
+    loop {
+        // Before the type: a request that comes between the two acts at once.
+        cancel::expect();
+        let is_asynchronous = cancel::defer();
+        let token = match how {
+            How::Until(Some(clock), time) => deadline::by_clock(clock, || {
+                looking(is_asynchronous, || {
+                    ours.kind.acquire_until(word, deadline::until(clock, time))
+                })
+            }),
+            _ if is_asynchronous => looking(true, || {
+                ours.kind.acquire_until(word, Instant::now() + Duration::MAX)
+            }),
+            How::Notified => Some(ours.kind.acquire_notified(word)),
+            _ => Some(ours.kind.acquire(word)),
+        };
+        let code = token.map_or(ETIMEDOUT, |token| took(ours, token));
+        // SAFETY: the thread's own data.
+        let is_stopped = unsafe { core::mem::replace(&mut (*local()).stop, false) };
+        if is_asynchronous {
+            // SAFETY: nothing above is dropped.
+            unsafe { cancel::undo_defer() };
         }
-        Err(code) => code,
+        if code == 0 || !is_stopped {
+            return code;
+        }
+        // A handler has disabled the cancellation that ended the wait.
     }
 }
 
-fn take_until(ours: Ours<'_>, clock: Option<Clock>, time: &timespec) -> Result<u32, c_int> {
-    let clock = clock.ok_or(EINVAL)?;
-    if let Some(token) = ours.kind.try_acquire(&ours.mutex.word) {
-        return Ok(token);
-    }
-    if !deadline::is_valid(time) {
-        return Err(EINVAL);
-    }
-    deadline::by_clock(clock, || {
-        let until = deadline::until(clock, time);
-        ours.kind.acquire_until(&ours.mutex.word, until).ok_or(ETIMEDOUT)
-    })
+/// Runs a wait that ends when the thread is cancelled, if `looks` is true.
+fn looking<R>(looks: bool, wait: impl FnOnce() -> R) -> R {
+    // SAFETY: the thread's own data, both times.
+    let before = unsafe { core::mem::replace(&mut (*local()).looks, looks) };
+    let result = wait();
+    // SAFETY: as above.
+    unsafe { (*local()).looks = before };
+    result
 }
 
 /// Acquires a mutex that the running thread holds.
@@ -186,7 +231,7 @@ unsafe fn give(mutex: &Mutex) -> c_int {
         mutex.owner.store(0, Ordering::Relaxed);
     } else if ours.kind != Kind::Adaptive && !ours.kind.is_held(&mutex.word) {
         // POSIX leaves this undefined. Some programs do it, and these words would not survive it.
-        return EPERM;
+        return 0;
     }
     let token = mutex.token.load(Ordering::Relaxed);
     // SAFETY: the caller's promise.
@@ -230,6 +275,8 @@ pub(crate) unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut Mutex) -> c_in
     let mutex = unsafe { at(mutex) };
     match ours(mutex) {
         Ok(ours) if ours.kind.is_held(&mutex.word) => EBUSY,
+        // Acquire: pairs with the release of the mutex by the last thread that waited.
+        Ok(_) if mutex.waits.load(Ordering::Acquire) != 0 => EBUSY,
         Ok(_) => {
             mutex.kind.store(DESTROYED, Ordering::Relaxed);
             0
@@ -246,7 +293,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut Mutex) -> c_in
 ///
 /// As POSIX has it.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_mutex_lock(mutex: *mut Mutex) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_mutex_lock(mutex: *mut Mutex) -> c_int {
     // SAFETY: the program's mutex.
     lock(unsafe { at(mutex) })
 }
@@ -257,7 +304,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_lock(mutex: *mut Mutex) -> c_int {
 ///
 /// As POSIX has it.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_mutex_trylock(mutex: *mut Mutex) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_mutex_trylock(mutex: *mut Mutex) -> c_int {
     // SAFETY: the program's mutex.
     let mutex = unsafe { at(mutex) };
     if is_plain(mutex) {
@@ -272,7 +319,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_trylock(mutex: *mut Mutex) -> c_in
 ///
 /// As POSIX has it.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_mutex_timedlock(
+pub(crate) unsafe extern "C-unwind" fn pthread_mutex_timedlock(
     mutex: *mut Mutex,
     until: *const timespec,
 ) -> c_int {
@@ -286,7 +333,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_timedlock(
 ///
 /// As POSIX has it.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_mutex_clocklock(
+pub(crate) unsafe extern "C-unwind" fn pthread_mutex_clocklock(
     mutex: *mut Mutex,
     clock: c_int,
     until: *const timespec,
@@ -301,7 +348,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_clocklock(
 ///
 /// As POSIX has it.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut Mutex) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_mutex_unlock(mutex: *mut Mutex) -> c_int {
     // SAFETY: the program's mutex, which it holds.
     unsafe { unlock(at(mutex)) }
 }
@@ -315,7 +362,7 @@ macro_rules! second_names {
         ///
         /// As that.
         #[unsafe(no_mangle)]
-        pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
+        pub(crate) unsafe extern "C-unwind" fn $name($($argument: $type),*) -> c_int {
             // SAFETY: the caller's promise.
             unsafe { $function($($argument),*) }
         }

@@ -1,14 +1,20 @@
 //! System calls by instruction: no call of the C library, so that the program's `errno` stays.
 
 use crate::local::local;
-use core::ffi::c_int;
+use core::ffi::{CStr, c_int};
 use core::ptr::null;
+use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use core::time::Duration;
 use libc::timespec;
 use lockyard_interpose::call;
 
 /// Sleeps while the word has a value: for `timeout` at most, or until it is woken.
-pub(crate) fn sleep_for(word: *const u32, value: u32, timeout: Option<timespec>) {
+pub(crate) fn sleep_for(word: *const u32, value: u32, timeout: Option<Duration>) {
     const WAIT: usize = (libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG) as usize;
+    let timeout = timeout.map(|timeout| timespec {
+        tv_sec: timeout.as_secs().min(i32::MAX as u64) as libc::time_t,
+        tv_nsec: libc::c_long::from(timeout.subsec_nanos() as i32),
+    });
     let timeout = timeout.as_ref().map_or(null(), core::ptr::from_ref);
     // SAFETY: the word is live, and the time is null or live. Every result is allowed.
     unsafe {
@@ -26,44 +32,94 @@ pub(crate) fn sleep_until(word: *const u32, value: u32, until: *const timespec, 
     unsafe { call(libc::SYS_futex as usize, arguments) };
 }
 
-/// Wakes threads that sleep on a word. The memory of the word is not accessed.
-pub(crate) fn wake(word: *const u32, count: u32) {
+/// Wakes threads that sleep on a word. The memory of the word is not accessed. Returns their
+/// number.
+pub(crate) fn wake(word: *const u32, count: u32) -> usize {
     const WAKE: usize = (libc::FUTEX_WAKE | libc::FUTEX_PRIVATE_FLAG) as usize;
     let count = count.min(i32::MAX as u32) as usize;
-    if count != 0 {
-        // SAFETY: the call uses the address as a key only.
-        unsafe { call(libc::SYS_futex as usize, [word.addr(), WAKE, count, 0, 0, 0]) };
+    if count == 0 {
+        return 0;
     }
+    // SAFETY: the call uses the address as a key only.
+    let woken = unsafe { call(libc::SYS_futex as usize, [word.addr(), WAKE, count, 0, 0, 0]) };
+    usize::try_from(woken).unwrap_or(0)
+}
+
+/// Time of a nap.
+const NAP: Duration = Duration::from_micros(50);
+
+/// Sleeps for a moment, by a call that the C library's locks make too.
+pub(crate) fn nap() {
+    static NEVER_WOKEN: AtomicU32 = AtomicU32::new(0);
+    sleep_for(NEVER_WOKEN.as_ptr(), 0, Some(NAP));
+}
+
+/// True if threads may yield: see [`yield_now`].
+static MAY_YIELD: AtomicBool = AtomicBool::new(false);
+
+/// Allows threads to yield, or forbids it.
+pub(crate) fn allow_yields(are_allowed: bool) {
+    MAY_YIELD.store(are_allowed, Ordering::Relaxed);
 }
 
 /// Number of yields of a thread between two looks at its priority.
 const YIELDS: u8 = 16;
 
-/// Time for which a thread with a real-time priority sleeps instead of a yield.
-static REST: timespec = timespec { tv_sec: 0, tv_nsec: 50_000 };
-
 /// Gives the CPU to another thread. A thread with a real-time priority, which gives it only to
-/// threads of at least its priority, sleeps from time to time: it may wait for another one.
+/// threads of at least its priority, naps from time to time: it may wait for another one.
+///
+/// A filter of system calls may end a program that yields, since the C library's locks do not. So
+/// threads nap where there is a filter (`filter.rs`), and for the kind of lock that needs few
+/// yields.
 pub(crate) fn yield_now() {
+    if !MAY_YIELD.load(Ordering::Relaxed) {
+        return nap();
+    }
     let me = local();
-    // SAFETY: the thread's own data; the calls read the running thread's policy and a live time.
+    // SAFETY: the thread's own data; the calls have no arguments.
     unsafe {
         call(libc::SYS_sched_yield as usize, [0; 6]);
         let yields = (*me).yields.wrapping_add(1);
         (*me).yields = yields;
         if yields.is_multiple_of(YIELDS) && is_real_time(call(POLICY, [0; 6])) {
-            call(libc::SYS_nanosleep as usize, [(&raw const REST).addr(), 0, 0, 0, 0, 0]);
+            nap();
         }
     }
 }
 
 const POLICY: usize = libc::SYS_sched_getscheduler as usize;
 
-fn is_real_time(policy: isize) -> bool {
+/// Returns true if the number of a policy, or the result of the call, is that of a real-time one.
+pub(crate) fn is_real_time(policy: isize) -> bool {
     // The policy may have a flag for threads that are created.
     const FLAG: isize = libc::SCHED_RESET_ON_FORK as isize;
     let policy = c_int::try_from(policy & !FLAG);
     matches!(policy, Ok(libc::SCHED_FIFO | libc::SCHED_RR | libc::SCHED_DEADLINE))
+}
+
+/// Reads the beginning of a file of the kernel. Returns the bytes; none if that is impossible.
+/// `path` ends with a zero.
+pub(crate) fn read_file<'a>(path: &CStr, room: &'a mut [u8]) -> &'a [u8] {
+    const HERE: usize = libc::AT_FDCWD as usize;
+    let flags = (libc::O_RDONLY | libc::O_CLOEXEC) as usize;
+    // SAFETY: the path and the room are live memory.
+    let length = unsafe {
+        let open = libc::SYS_openat as usize;
+        let file = call(open, [HERE, path.as_ptr().addr(), flags, 0, 0, 0]);
+        let Ok(file) = usize::try_from(file) else { return &[] };
+        let (at, most) = (room.as_mut_ptr().expose_provenance(), room.len());
+        let length = call(libc::SYS_read as usize, [file, at, most, 0, 0, 0]);
+        call(libc::SYS_close as usize, [file, 0, 0, 0, 0, 0]);
+        length
+    };
+    room.get(..usize::try_from(length).unwrap_or(0)).unwrap_or(&[])
+}
+
+/// Asks the kernel to clear a page in the children of a fork. Returns false if it does not.
+pub(crate) fn clear_in_children(page: *const u8, size: usize) -> bool {
+    const ADVICE: usize = libc::MADV_WIPEONFORK as usize;
+    // SAFETY: the page is one that this library uses for what may be cleared in a child.
+    unsafe { call(libc::SYS_madvise as usize, [page.addr(), size, ADVICE, 0, 0, 0]) == 0 }
 }
 
 /// Writes a line to the standard error stream.
