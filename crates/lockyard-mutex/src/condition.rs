@@ -9,10 +9,10 @@ use crate::choice::Lock;
 use crate::layout::{Condition, Mutex};
 use crate::local::{Clock, local};
 use crate::mutex::How;
-use crate::{cancel, deadline, fork, host, mutex, real, start, system};
+use crate::{cancel, deadline, fork, host, mutex, real, shared, start, system};
 use core::ffi::c_int;
 use core::ptr::null;
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::sync::atomic::Ordering;
 use core::time::Duration;
 use libc::{EINVAL, ETIMEDOUT, timespec};
 use lockyard::on::Condvar;
@@ -143,53 +143,51 @@ unsafe fn wait_deferred(condition: &Condition, held: &Mutex, limit: Limit<'_>) -
     end.code
 }
 
-/// Complains, once, of a mutex that a condition variable of the C library cannot release. A program
-/// that waits in a loop may never look at the code.
-#[cold]
-fn complain() -> c_int {
-    static HAS_COMPLAINED: AtomicBool = AtomicBool::new(false);
-    if !HAS_COMPLAINED.swap(true, Ordering::Relaxed) {
-        system::complain(&[
-            b"a condition variable that is shared between processes is used with a mutex that is \
-              not",
-        ]);
-    }
-    EINVAL
-}
-
-/// Function of the C library that waits.
+/// Call of a function of the C library that waits.
 #[derive(Clone, Copy)]
-enum Real {
+pub(crate) enum Call {
     Wait,
     Timed(*const timespec),
     Clock(c_int, *const timespec),
 }
 
-/// Waits by the C library's function, if the mutex is the C library's too.
+impl Call {
+    /// Calls the function, with a mutex of the C library at an address.
+    ///
+    /// # Safety
+    ///
+    /// The contract of the function. No frame above has anything to drop.
+    pub(crate) unsafe fn call(self, condition: *mut Condition, mutex: usize) -> c_int {
+        let condition = condition.expose_provenance();
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self {
+                Call::Wait => real::two(&real::CONDITION_WAIT, condition, mutex),
+                Call::Timed(time) => {
+                    let time = time.expose_provenance();
+                    real::three(&real::CONDITION_TIMEDWAIT, condition, mutex, time)
+                }
+                Call::Clock(clock, time) => {
+                    let (clock, time) = (clock as usize, time.expose_provenance());
+                    real::four(&real::CONDITION_CLOCKWAIT, condition, mutex, clock, time)
+                }
+            }
+        }
+    }
+}
+
+/// Waits by the C library's function.
 ///
 /// # Safety
 ///
-/// The contract of the function.
-unsafe fn wait_by(real: Real, condition: *mut Condition, mutex: *mut Mutex) -> c_int {
-    // SAFETY: the program's mutex.
-    if Lock::of(start::state()).is_some() && mutex::is_ours(unsafe { &*mutex }) {
-        return complain();
-    }
-    let (condition, mutex) = (condition.expose_provenance(), mutex.expose_provenance());
-    // SAFETY: the program's arguments.
+/// The contract of the function. No frame above has anything to drop.
+unsafe fn wait_by(call: Call, condition: *mut Condition, mutex: *mut Mutex) -> c_int {
+    // SAFETY: the program's mutex, and the caller's promise.
     unsafe {
-        match real {
-            Real::Wait => real::two(&real::CONDITION_WAIT, condition, mutex),
-            Real::Timed(time) => {
-                real::three(&real::CONDITION_TIMEDWAIT, condition, mutex, time.expose_provenance())
-            }
-            Real::Clock(clock, time) => real::four(
-                &real::CONDITION_CLOCKWAIT,
-                condition,
-                mutex,
-                clock as usize,
-                time.expose_provenance(),
-            ),
+        if Lock::of(start::state()).is_some() && mutex::is_ours(&*mutex) {
+            shared::wait(call, condition, &*mutex)
+        } else {
+            call.call(condition, mutex.expose_provenance())
         }
     }
 }
@@ -243,7 +241,7 @@ pub(crate) unsafe extern "C" fn pthread_cond_signal(condition: *mut Condition) -
     unsafe {
         match owner(condition) {
             Owner::Ours(ours) => notify(ours, |waiters| _ = waiters.notify_one()),
-            Owner::Real => real::one(&real::CONDITION_SIGNAL, condition.expose_provenance()),
+            Owner::Real => shared::signal(&real::CONDITION_SIGNAL, condition),
         }
     }
 }
@@ -259,7 +257,7 @@ pub(crate) unsafe extern "C" fn pthread_cond_broadcast(condition: *mut Condition
     unsafe {
         match owner(condition) {
             Owner::Ours(ours) => notify(ours, |waiters| _ = waiters.notify_all()),
-            Owner::Real => real::one(&real::CONDITION_BROADCAST, condition.expose_provenance()),
+            Owner::Real => shared::signal(&real::CONDITION_BROADCAST, condition),
         }
     }
 }
@@ -277,7 +275,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_cond_wait(
     // SAFETY: the program's arguments. No frame has anything to drop when it is unwound.
     unsafe {
         let Owner::Ours(ours) = owner(condition) else {
-            return wait_by(Real::Wait, condition, mutex);
+            return wait_by(Call::Wait, condition, mutex);
         };
         cancel::expect();
         cancel::act();
@@ -299,7 +297,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_cond_timedwait(
     // SAFETY: as in `pthread_cond_wait`.
     unsafe {
         let Owner::Ours(ours) = owner(condition) else {
-            return wait_by(Real::Timed(until), condition, mutex);
+            return wait_by(Call::Timed(until), condition, mutex);
         };
         let clock = if ours.is_monotonic() { Clock::Monotonic } else { Clock::Realtime };
         if !deadline::is_valid(&*until) {
@@ -326,7 +324,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_cond_clockwait(
     // SAFETY: as in `pthread_cond_wait`.
     unsafe {
         let Owner::Ours(ours) = owner(condition) else {
-            return wait_by(Real::Clock(number, until), condition, mutex);
+            return wait_by(Call::Clock(number, until), condition, mutex);
         };
         let Some(clock) = deadline::clock(number).filter(|_| deadline::is_valid(&*until)) else {
             return EINVAL;

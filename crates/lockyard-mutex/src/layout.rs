@@ -29,7 +29,7 @@ pub(crate) struct Mutex {
     pub(crate) word: AtomicU32,
     /// Generation of the process that used it last: see `fork.rs`.
     pub(crate) generation: AtomicU32,
-    /// The thread that holds a recursive or an error-checking mutex; 0 for none.
+    /// The thread that holds it; 0 for none. Normal ones of the default kind have none.
     pub(crate) owner: AtomicUsize,
     /// The C library's kind.
     pub(crate) kind: AtomicU32,
@@ -39,7 +39,9 @@ pub(crate) struct Mutex {
     pub(crate) token: AtomicU32,
     /// Number of threads that wait for a condition with this mutex.
     pub(crate) waits: AtomicU32,
-    _unused: [u32; 2],
+    /// 1 if a thread waits for the release of this mutex, which it holds itself.
+    pub(crate) deadlocks: AtomicU32,
+    _unused: u32,
 }
 
 /// A condition variable.
@@ -179,7 +181,10 @@ fn initialised<const N: usize>(init: &real::Slot, attribute: *const c_void) -> O
 type Set<A> = unsafe extern "C" fn(*mut A, c_int) -> c_int;
 
 /// Returns the words of a mutex with an attribute, or `None` if the C library has no such mutex.
-fn mutex_with(set: Set<libc::pthread_mutexattr_t>, value: c_int) -> Option<Words<{ guard::WORDS }>> {
+fn mutex_with(
+    set: Set<libc::pthread_mutexattr_t>,
+    value: c_int,
+) -> Option<Words<{ guard::WORDS }>> {
     let mut attribute = MaybeUninit::<libc::pthread_mutexattr_t>::uninit();
     let at = attribute.as_mut_ptr();
     // SAFETY: the attribute is initialised first, and destroyed last.

@@ -4,7 +4,7 @@ use crate::choice::{Lock, PAGE, PLAIN_MUTEX};
 use crate::layout::{DESTROYED, Mutex, Other, PLAIN, Type, type_of};
 use crate::local::{Clock, local, me};
 use crate::word::{self, Kind, Until as Instant};
-use crate::{cancel, deadline, fork, layout, real, start};
+use crate::{cancel, deadline, fork, layout, real, start, system};
 use core::ffi::c_int;
 use core::sync::atomic::Ordering;
 use core::time::Duration;
@@ -48,6 +48,7 @@ fn ours(mutex: &Mutex) -> Result<Ours<'_>, Other> {
         unsafe { kind.forget_waiters(&mutex.word) };
         mutex.token.store(0, Ordering::Relaxed);
         mutex.waits.store(0, Ordering::Relaxed);
+        mutex.deadlocks.store(0, Ordering::Relaxed);
     });
     Ok(Ours { mutex, kind, of })
 }
@@ -93,8 +94,12 @@ pub(crate) fn take(mutex: &Mutex, how: How<'_>) -> c_int {
     }
     // Relaxed, all accesses of owner and count: only the holder changes them, and a thread finds
     // its own number there only if it is the holder.
-    if ours.of != Type::Normal && mutex.owner.load(Ordering::Relaxed) == me() {
-        return take_again(ours, how);
+    if has_owner(ours) && mutex.owner.load(Ordering::Relaxed) == me() {
+        match (ours.of, how) {
+            (Type::Normal, How::Wait) => wait_for_itself(mutex),
+            (Type::Normal, _) => {}
+            _ => return take_again(ours, how),
+        }
     }
     let token = match (ours.kind.try_acquire(&mutex.word), how) {
         (Some(token), _) => token,
@@ -109,10 +114,29 @@ pub(crate) fn take(mutex: &Mutex, how: How<'_>) -> c_int {
 fn took(ours: Ours<'_>, token: u32) -> c_int {
     // Relaxed, both: the holder's own.
     ours.mutex.token.store(token, Ordering::Relaxed);
-    if ours.of != Type::Normal {
+    if has_owner(ours) {
         ours.mutex.owner.store(me(), Ordering::Relaxed);
     }
     0
+}
+
+/// Returns true if the mutex knows its holder. The fast path of the default kind does not note it.
+fn has_owner(ours: Ours<'_>) -> bool {
+    ours.of != Type::Normal || ours.kind != Kind::Adaptive
+}
+
+/// Waits until another thread releases a normal mutex that this thread holds. It may wait for ever,
+/// and others may use the mutex's memory for something else meanwhile. So it is in no queue, and
+/// only the kernel looks at that memory.
+#[cold]
+fn wait_for_itself(mutex: &Mutex) {
+    mutex.deadlocks.store(1, Ordering::SeqCst);
+    // A release looks at the mark after it has removed the owner, without a fence. If it has not
+    // seen the mark, the change of the owner arrives here during the nap.
+    system::nap();
+    if mutex.owner.load(Ordering::SeqCst) == me() {
+        while system::sleep_for(mutex.deadlocks.as_ptr(), 1, None) == -(libc::EINTR as isize) {}
+    }
 }
 
 /// Waits for a mutex. The thread cannot be unwound out of the wait. If its cancellation is
@@ -130,9 +154,9 @@ fn wait(ours: Ours<'_>, how: How<'_>) -> c_int {
                     ours.kind.acquire_until(word, deadline::until(clock, time))
                 })
             }),
-            _ if is_asynchronous => looking(true, || {
-                ours.kind.acquire_until(word, Instant::now() + Duration::MAX)
-            }),
+            _ if is_asynchronous => {
+                looking(true, || ours.kind.acquire_until(word, Instant::now() + Duration::MAX))
+            }
             How::Notified => Some(ours.kind.acquire_notified(word)),
             _ => Some(ours.kind.acquire(word)),
         };
@@ -228,14 +252,24 @@ unsafe fn give(mutex: &Mutex) -> c_int {
             mutex.count.store(count - 1, Ordering::Relaxed);
             return 0;
         }
-        mutex.owner.store(0, Ordering::Relaxed);
     } else if ours.kind != Kind::Adaptive && !ours.kind.is_held(&mutex.word) {
         // POSIX leaves this undefined. Some programs do it, and these words would not survive it.
         return 0;
     }
     let token = mutex.token.load(Ordering::Relaxed);
+    let mut deadlocks = false;
+    if has_owner(ours) {
+        mutex.owner.store(0, Ordering::Relaxed);
+        deadlocks = mutex.deadlocks.load(Ordering::Relaxed) != 0;
+        if deadlocks {
+            mutex.deadlocks.store(0, Ordering::Relaxed);
+        }
+    }
     // SAFETY: the caller's promise.
     unsafe { ours.kind.release(&mutex.word, token) };
+    if deadlocks {
+        system::wake(mutex.deadlocks.as_ptr(), u32::MAX);
+    }
     0
 }
 

@@ -138,14 +138,7 @@ pub(crate) unsafe fn four(slot: &Slot, a: usize, b: usize, c: usize, d: usize) -
 /// # Safety
 ///
 /// The function has five arguments, and its contract is kept.
-pub(crate) unsafe fn five(
-    slot: &Slot,
-    a: usize,
-    b: usize,
-    c: usize,
-    d: usize,
-    e: usize,
-) -> c_int {
+pub(crate) unsafe fn five(slot: &Slot, a: usize, b: usize, c: usize, d: usize, e: usize) -> c_int {
     // SAFETY: the caller's promise.
     unsafe { transmute::<*mut c_void, Five>(address(slot))(a, b, c, d, e) }
 }

@@ -8,8 +8,9 @@ use core::time::Duration;
 use libc::timespec;
 use lockyard_interpose::call;
 
-/// Sleeps while the word has a value: for `timeout` at most, or until it is woken.
-pub(crate) fn sleep_for(word: *const u32, value: u32, timeout: Option<Duration>) {
+/// Sleeps while the word has a value: for `timeout` at most, or until it is woken. Returns the
+/// result of the system call.
+pub(crate) fn sleep_for(word: *const u32, value: u32, timeout: Option<Duration>) -> isize {
     const WAIT: usize = (libc::FUTEX_WAIT | libc::FUTEX_PRIVATE_FLAG) as usize;
     let timeout = timeout.map(|timeout| timespec {
         tv_sec: timeout.as_secs().min(i32::MAX as u64) as libc::time_t,
@@ -19,7 +20,7 @@ pub(crate) fn sleep_for(word: *const u32, value: u32, timeout: Option<Duration>)
     // SAFETY: the word is live, and the time is null or live. Every result is allowed.
     unsafe {
         call(libc::SYS_futex as usize, [word.addr(), WAIT, value as usize, timeout.addr(), 0, 0])
-    };
+    }
 }
 
 /// Sleeps while the word has a value: until a time on the clock at most, or until it is woken.
