@@ -12,7 +12,8 @@ unsafe extern "C" {
 /// A page that the kernel clears in each child of a fork: see `fork.rs`.
 #[repr(C, align(4096))]
 pub(crate) struct Page {
-    /// State of this library: a [`Lock`]'s number, [`REAL`] or 0, and perhaps [`FORKED`].
+    /// State of this library: a [`Lock`]'s number, [`REAL`] or 0, and perhaps [`FORKED`] and
+    /// [`REAL_TIME`].
     pub(crate) state: AtomicU32,
     /// Number of the thread that has noticed the fork; 0 before.
     pub(crate) notices: AtomicUsize,
@@ -24,6 +25,8 @@ pub(crate) static PAGE: Page = Page { state: AtomicU32::new(0), notices: AtomicU
 /// Bit of the state: this process is the child of a fork. Objects may have waiters that do not
 /// exist here.
 pub(crate) const FORKED: u32 = 1 << 8;
+/// Bit of the state: this process uses real-time priorities.
+pub(crate) const REAL_TIME: u32 = 1 << 9;
 /// Value of the state: everything is the C library's.
 pub(crate) const REAL: u32 = 7;
 
@@ -37,14 +40,14 @@ pub(crate) enum Lock {
     PvQueued = 4,
 }
 
-/// Value of the state for fast paths: mutexes, in a process that is no child of a fork.
+/// Value of the state for fast paths: mutexes, without these bits.
 pub(crate) const PLAIN_MUTEX: u32 = Lock::Mutex as u32;
 
 impl Lock {
     /// Returns the lock of a state; `None` if everything is the C library's.
     #[inline(always)]
     pub(crate) fn of(state: u32) -> Option<Lock> {
-        match state & !FORKED {
+        match state & !(FORKED | REAL_TIME) {
             1 => Some(Lock::Mutex),
             2 => Some(Lock::Queued),
             3 => Some(Lock::Ticket),

@@ -9,7 +9,7 @@ use crate::choice::Lock;
 use crate::layout::{Condition, Mutex};
 use crate::local::{Clock, local};
 use crate::mutex::How;
-use crate::{cancel, deadline, fork, host, mutex, real, shared, start, system};
+use crate::{cancel, deadline, fork, host, mutex, priority, real, shared, start, system};
 use core::ffi::c_int;
 use core::ptr::null;
 use core::sync::atomic::Ordering;
@@ -77,6 +77,7 @@ type Limit<'a> = Option<(Clock, &'a timespec)>;
 /// The contract of `pthread_cond_timedwait`.
 unsafe fn wait(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> End {
     let me = local();
+    let object = core::ptr::from_ref(condition).addr();
     condition.users.fetch_add(1, Ordering::Relaxed);
     let mut failed = 0;
     let notified = deadline::by_clock(limit.map_or(Clock::Monotonic, |(clock, _)| clock), || {
@@ -102,7 +103,14 @@ unsafe fn wait(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> End {
                 }
             }
         };
-        condition.waiters.wait_with(ANY_MUTEX, release, Some(until))
+        match priority::mine(start::state()) {
+            None => condition.waiters.wait_with(ANY_MUTEX, release, Some(until)),
+            Some(priority) => {
+                let take = || None::<()>;
+                let end = priority::wait(object, priority, true, Some(until), release, take);
+                matches!(end, priority::End::Served)
+            }
+        }
     });
     // SAFETY: the thread's own data.
     let stopped = unsafe {
@@ -111,7 +119,9 @@ unsafe fn wait(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> End {
     };
     if failed != 0 && notified {
         // This thread does not wait, so another one gets the notification.
-        condition.waiters.notify_one();
+        if !priority::serve(object) {
+            condition.waiters.notify_one();
+        }
     }
     // Release: pairs with the acquire of the destruction.
     condition.users.fetch_sub(1, Ordering::Release);
@@ -240,6 +250,7 @@ pub(crate) unsafe extern "C" fn pthread_cond_signal(condition: *mut Condition) -
     // SAFETY: the program's condition variable.
     unsafe {
         match owner(condition) {
+            Owner::Ours(_) if priority::serve(condition.addr()) => 0,
             Owner::Ours(ours) => notify(ours, |waiters| _ = waiters.notify_one()),
             Owner::Real => shared::signal(&real::CONDITION_SIGNAL, condition),
         }
@@ -256,7 +267,10 @@ pub(crate) unsafe extern "C" fn pthread_cond_broadcast(condition: *mut Condition
     // SAFETY: the program's condition variable.
     unsafe {
         match owner(condition) {
-            Owner::Ours(ours) => notify(ours, |waiters| _ = waiters.notify_all()),
+            Owner::Ours(ours) => {
+                priority::serve_all(condition.addr());
+                notify(ours, |waiters| _ = waiters.notify_all())
+            }
             Owner::Real => shared::signal(&real::CONDITION_BROADCAST, condition),
         }
     }

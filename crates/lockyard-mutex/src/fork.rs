@@ -15,7 +15,7 @@
 
 use crate::choice::{FORKED, PAGE, Page};
 use crate::local::{local, me};
-use crate::{real, shared, slots, system};
+use crate::{priority, real, shared, slots, system};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -124,6 +124,7 @@ unsafe fn become_child() {
         (*local()).looks = false;
         slots::forget_others();
         shared::free_all();
+        priority::forget_all();
     }
 }
 

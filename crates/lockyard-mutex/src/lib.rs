@@ -37,6 +37,7 @@ mod host;
 mod layout;
 mod local;
 mod mutex;
+mod priority;
 mod real;
 mod shared;
 mod sleep;

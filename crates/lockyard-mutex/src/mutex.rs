@@ -1,10 +1,10 @@
 //! Mutexes.
 
-use crate::choice::{Lock, PAGE, PLAIN_MUTEX};
+use crate::choice::{Lock, PAGE, PLAIN_MUTEX, REAL_TIME};
 use crate::layout::{DESTROYED, Mutex, Other, PLAIN, Type, type_of};
 use crate::local::{Clock, local, me};
 use crate::word::{self, Kind, Until as Instant};
-use crate::{cancel, deadline, fork, layout, real, start, system};
+use crate::{cancel, deadline, fork, layout, priority, real, start, system};
 use core::ffi::c_int;
 use core::sync::atomic::Ordering;
 use core::time::Duration;
@@ -27,6 +27,8 @@ struct Ours<'a> {
     mutex: &'a Mutex,
     kind: Kind,
     of: Type,
+    /// The library's state.
+    state: u32,
 }
 
 /// Returns true if the fast path may use the mutex.
@@ -50,7 +52,7 @@ fn ours(mutex: &Mutex) -> Result<Ours<'_>, Other> {
         mutex.waits.store(0, Ordering::Relaxed);
         mutex.deadlocks.store(0, Ordering::Relaxed);
     });
-    Ok(Ours { mutex, kind, of })
+    Ok(Ours { mutex, kind, of, state })
 }
 
 /// Returns true if this library replaces the mutex.
@@ -149,6 +151,9 @@ fn wait(ours: Ours<'_>, how: How<'_>) -> c_int {
         cancel::expect();
         let is_asynchronous = cancel::defer();
         let token = match how {
+            _ if let Some(priority) = priority::mine(ours.state) => {
+                wait_by_priority(ours, how, priority, is_asynchronous)
+            }
             How::Until(Some(clock), time) => deadline::by_clock(clock, || {
                 looking(is_asynchronous, || {
                     ours.kind.acquire_until(word, deadline::until(clock, time))
@@ -171,6 +176,26 @@ fn wait(ours: Ours<'_>, how: How<'_>) -> c_int {
             return code;
         }
         // A handler has disabled the cancellation that ended the wait.
+    }
+}
+
+/// Waits for a mutex in the order of real-time priorities.
+fn wait_by_priority(ours: Ours<'_>, how: How<'_>, priority: u32, looks: bool) -> Option<u32> {
+    let limit = if let How::Until(Some(clock), time) = how { Some((clock, time)) } else { None };
+    let end = deadline::by_clock(limit.map_or(Clock::Monotonic, |(clock, _)| clock), || {
+        let until = match limit {
+            Some((clock, time)) => deadline::until(clock, time),
+            None => Instant::now() + Duration::MAX,
+        };
+        let take = || ours.kind.try_acquire(&ours.mutex.word);
+        let object = address(ours.mutex);
+        looking(looks, || priority::wait(object, priority, false, Some(until), || (), take))
+    });
+    match end {
+        // The holder has left its token.
+        priority::End::Served => Some(ours.mutex.token.load(Ordering::Relaxed)),
+        priority::End::Took(token) => Some(token),
+        priority::End::Expired => None,
     }
 }
 
@@ -265,8 +290,14 @@ unsafe fn give(mutex: &Mutex) -> c_int {
             mutex.deadlocks.store(0, Ordering::Relaxed);
         }
     }
-    // SAFETY: the caller's promise.
-    unsafe { ours.kind.release(&mutex.word, token) };
+    let has_priorities = ours.state & REAL_TIME != 0;
+    if !has_priorities || !priority::serve(address(mutex)) {
+        // SAFETY: the caller's promise.
+        unsafe { ours.kind.release(&mutex.word, token) };
+        if has_priorities {
+            priority::call_after_release(address(mutex));
+        }
+    }
     if deadlocks {
         system::wake(mutex.deadlocks.as_ptr(), u32::MAX);
     }

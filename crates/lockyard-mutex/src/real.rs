@@ -78,6 +78,9 @@ functions! {
     CANCEL, "pthread_cancel", None;
     REGISTER_ATFORK, "__register_atfork", None;
     CONTROL, "prctl", None;
+    ATTRIBUTE_POLICY, "pthread_attr_setschedpolicy", None;
+    THREAD_POLICY, "pthread_setschedparam", None;
+    PROCESS_POLICY, "sched_setscheduler", None;
 }
 
 /// Stands for a function that this C library does not have.

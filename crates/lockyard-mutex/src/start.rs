@@ -3,7 +3,7 @@
 
 use crate::choice::{Lock, PAGE, REAL, named};
 use crate::local::me;
-use crate::{choice, filter, fork, layout, real, system};
+use crate::{choice, filter, fork, layout, priority, real, system};
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 /// Called by the loader before the program's own constructors.
@@ -55,7 +55,7 @@ fn first() -> u32 {
                 }
             };
             filter::find(lock);
-            fork::keep(state);
+            fork::keep(state | priority::at_start());
             // Release: publishes the functions and the layout.
             STARTER.store(STARTED, Ordering::Release);
         }
