@@ -2,8 +2,8 @@
 //!
 //! The C library does not know these waits, so it does not end them. `pthread_cancel` here cancels
 //! by the C library's one, and then wakes the thread if it sleeps. The thread finds that it is
-//! cancelled, and leaves the queue in which it waits. A wait for a condition then acquires the mutex
-//! again. Only then the thread acts upon the request.
+//! cancelled, and leaves the queue in which it waits. A wait for a condition then acquires the
+//! mutex again. Only then the thread acts upon the request.
 //!
 //! A thread whose cancellation is *asynchronous* could be unwound at any instruction of a wait, and
 //! its node would stay in the queue. So a wait makes the type deferred, and restores it at its end.
@@ -13,25 +13,19 @@
 //! something to drop may be above them.
 
 use crate::host::Process;
-use crate::slots::{self, CANCELLED, DECLINED, Record};
+use crate::local::local;
+use crate::slots::{self, CANCELLED};
 use crate::{real, start, system};
 use core::ffi::c_int;
 use core::sync::atomic::{Ordering, fence};
 use lockyard::platform::{Host, Slot};
-
-unsafe extern "C" {
-    fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int;
-}
 
 unsafe extern "C-unwind" {
     fn pthread_setcanceltype(of: c_int, old: *mut c_int) -> c_int;
     fn pthread_testcancel();
 }
 
-/// POSIX's `PTHREAD_CANCEL_ENABLE` and `PTHREAD_CANCEL_DISABLE`, by the C library's ABI.
-const ENABLE: c_int = 0;
-const DISABLE: c_int = 1;
-/// POSIX's `PTHREAD_CANCEL_DEFERRED` and `PTHREAD_CANCEL_ASYNCHRONOUS`, as above.
+/// POSIX's `PTHREAD_CANCEL_DEFERRED` and `PTHREAD_CANCEL_ASYNCHRONOUS`, by the C library's ABI.
 const DEFERRED: c_int = 0;
 const ASYNCHRONOUS: c_int = 1;
 
@@ -121,22 +115,30 @@ pub(crate) unsafe fn undo_defer() {
     }
 }
 
-/// Returns true if the thread with this record has been cancelled, and can be now.
-pub(crate) fn must_end(record: &Record) -> bool {
-    record.cancelled.load(Ordering::SeqCst) == CANCELLED && is_enabled(record)
-}
-
-#[cold]
-fn is_enabled(record: &Record) -> bool {
-    let mut state = ENABLE;
-    // SAFETY: the calls read and restore the running thread's state.
-    unsafe {
-        pthread_setcancelstate(DISABLE, &raw mut state);
-        let mut disabled = DISABLE;
-        pthread_setcancelstate(state, &raw mut disabled);
+/// Runs a wait for a lock, whose code is 0 if the thread has the lock at its end. The thread is not
+/// unwound out of it. If its cancellation is asynchronous, the wait is told so, and must have a
+/// deadline: a request makes it the present.
+pub(crate) fn in_wait(mut wait: impl FnMut(bool) -> c_int) -> c_int {
+    let me = local();
+    loop {
+        // Before the type: a request that comes between the two acts at once.
+        expect();
+        let is_asynchronous = defer();
+        // SAFETY: the thread's own data, here and below.
+        let before = unsafe { core::mem::replace(&mut (*me).looks, is_asynchronous) };
+        let code = wait(is_asynchronous);
+        // SAFETY: as above. Nothing above is dropped.
+        let is_stopped = unsafe {
+            (*me).looks = before;
+            let is_stopped = core::mem::replace(&mut (*me).stop, false);
+            if is_asynchronous {
+                undo_defer();
+            }
+            is_stopped
+        };
+        if code == 0 || !is_stopped {
+            return code;
+        }
+        // A handler has disabled the cancellation that ended the wait.
     }
-    if state != ENABLE {
-        record.cancelled.store(DECLINED, Ordering::SeqCst);
-    }
-    state == ENABLE
 }

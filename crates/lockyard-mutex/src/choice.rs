@@ -22,6 +22,31 @@ pub(crate) struct Page {
 /// The page.
 pub(crate) static PAGE: Page = Page { state: AtomicU32::new(0), notices: AtomicUsize::new(0) };
 
+/// The state, in a place that children keep; 0 before the start.
+static KEPT: AtomicU32 = AtomicU32::new(0);
+
+/// Adds bits to the state, before or after the start.
+pub(crate) fn add(bits: u32) {
+    // Sequentially consistent, all here and in `publish`: this thread sees that the library has
+    // started, or the other one sees the bits.
+    KEPT.fetch_or(bits, Ordering::SeqCst);
+    if PAGE.state.load(Ordering::SeqCst) != 0 {
+        PAGE.state.fetch_or(bits, Ordering::SeqCst);
+    }
+}
+
+/// Publishes what the caller has found, and the state with the bits that were added before.
+pub(crate) fn publish(bits: u32) {
+    let state = KEPT.fetch_or(bits, Ordering::SeqCst) | bits;
+    PAGE.state.store(state, Ordering::SeqCst);
+    PAGE.state.fetch_or(KEPT.load(Ordering::SeqCst), Ordering::SeqCst);
+}
+
+/// Returns the state that the process kept when its page was cleared.
+pub(crate) fn kept() -> u32 {
+    KEPT.load(Ordering::Relaxed)
+}
+
 /// Bit of the state: this process is the child of a fork. Objects may have waiters that do not
 /// exist here.
 pub(crate) const FORKED: u32 = 1 << 8;

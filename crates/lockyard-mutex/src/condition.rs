@@ -9,6 +9,7 @@ use crate::choice::Lock;
 use crate::layout::{Condition, Mutex};
 use crate::local::{Clock, local};
 use crate::mutex::How;
+use crate::shared::Call;
 use crate::{cancel, deadline, fork, host, mutex, priority, real, shared, start, system};
 use core::ffi::c_int;
 use core::ptr::null;
@@ -141,8 +142,9 @@ unsafe fn wait(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> End {
 /// The contract of `pthread_cond_timedwait`. No frame above has anything to drop.
 unsafe fn wait_deferred(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> c_int {
     let is_asynchronous = cancel::defer();
-    // SAFETY: the caller's promise, here and below.
+    // SAFETY: the caller's promise.
     let end = unsafe { wait(condition, held, limit) };
+    // SAFETY: as above.
     unsafe {
         if is_asynchronous {
             cancel::undo_defer();
@@ -151,39 +153,6 @@ unsafe fn wait_deferred(condition: &Condition, held: &Mutex, limit: Limit<'_>) -
         }
     }
     end.code
-}
-
-/// Call of a function of the C library that waits.
-#[derive(Clone, Copy)]
-pub(crate) enum Call {
-    Wait,
-    Timed(*const timespec),
-    Clock(c_int, *const timespec),
-}
-
-impl Call {
-    /// Calls the function, with a mutex of the C library at an address.
-    ///
-    /// # Safety
-    ///
-    /// The contract of the function. No frame above has anything to drop.
-    pub(crate) unsafe fn call(self, condition: *mut Condition, mutex: usize) -> c_int {
-        let condition = condition.expose_provenance();
-        // SAFETY: the caller's promise.
-        unsafe {
-            match self {
-                Call::Wait => real::two(&real::CONDITION_WAIT, condition, mutex),
-                Call::Timed(time) => {
-                    let time = time.expose_provenance();
-                    real::three(&real::CONDITION_TIMEDWAIT, condition, mutex, time)
-                }
-                Call::Clock(clock, time) => {
-                    let (clock, time) = (clock as usize, time.expose_provenance());
-                    real::four(&real::CONDITION_CLOCKWAIT, condition, mutex, clock, time)
-                }
-            }
-        }
-    }
 }
 
 /// Waits by the C library's function.

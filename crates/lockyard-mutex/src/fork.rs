@@ -15,7 +15,7 @@
 
 use crate::choice::{FORKED, PAGE, Page};
 use crate::local::{local, me};
-use crate::{priority, real, shared, slots, system};
+use crate::{choice, gate, priority, real, slots, system};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -27,9 +27,6 @@ static GENERATION: AtomicU32 = AtomicU32::new(0);
 
 /// 1 while a thread removes the waiters of an object.
 static REMOVING: AtomicU32 = AtomicU32::new(0);
-
-/// State of this library in the parent: what [`PAGE`] had before it was cleared.
-static KEPT: AtomicU32 = AtomicU32::new(0);
 
 /// True if the kernel clears the page in children.
 static IS_CLEARED: AtomicBool = AtomicBool::new(false);
@@ -61,24 +58,20 @@ pub(crate) fn register(
     unsafe { real::four(&real::REGISTER_ATFORK, handlers[0], handlers[1], handlers[2], library) }
 }
 
-/// Publishes the library's state, and prepares for its loss in children.
-pub(crate) fn keep(state: u32) {
-    KEPT.store(state, Ordering::Relaxed);
+/// Has the library's page cleared in children. It has no state yet: a fork of another thread must
+/// not keep it.
+pub(crate) fn prepare() {
     // SAFETY: the call has no preconditions.
     let size = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) });
     if size == Ok(size_of::<Page>()) {
         let page = (&raw const PAGE).cast();
-        // Before the state is there: a fork of another thread must not keep it.
         IS_CLEARED.store(system::clear_in_children(page, size_of::<Page>()), Ordering::Relaxed);
     }
-    // Release: publishes the functions and the layout that the caller has found.
-    PAGE.state.store(state, Ordering::Release);
 }
 
 /// Returns the state if the page was cleared, because this process is a new child of a fork.
 #[cold]
 pub(crate) fn notice() -> Option<u32> {
-    let kept = KEPT.load(Ordering::Relaxed);
     // Acquire: another thread may have started the library, or noticed, at this moment.
     if !IS_CLEARED.load(Ordering::Relaxed) || PAGE.state.load(Ordering::Acquire) != 0 {
         return None;
@@ -88,25 +81,18 @@ pub(crate) fn notice() -> Option<u32> {
         Ok(_) => {
             // SAFETY: it is the first thread of the child, and is not in a wait: all callers begin.
             unsafe { become_child() };
-            KEPT.store(kept | FORKED, Ordering::Relaxed);
-            PAGE.state.store(kept | FORKED, Ordering::Release);
+            choice::publish(FORKED);
         }
         // A handler of a signal has interrupted the thread that notices.
         Err(other) if other == me() => {}
         Err(_) => {
-            // Acquire: pairs with the release above.
+            // Acquire: pairs with the publication above.
             while PAGE.state.load(Ordering::Acquire) == 0 {
                 system::nap();
             }
         }
     }
-    Some(kept | FORKED)
-}
-
-/// Changes bits of the library's state.
-pub(crate) fn add_state(bits: u32) {
-    KEPT.fetch_or(bits, Ordering::Relaxed);
-    PAGE.state.fetch_or(bits, Ordering::Relaxed);
+    Some(choice::kept() | FORKED)
 }
 
 /// Makes this process a new one.
@@ -123,7 +109,7 @@ unsafe fn become_child() {
         (*local()).stop = false;
         (*local()).looks = false;
         slots::forget_others();
-        shared::free_all();
+        gate::free_all();
         priority::forget_all();
     }
 }
@@ -134,7 +120,7 @@ unsafe extern "C" fn forked() {
     if !IS_CLEARED.load(Ordering::Relaxed) {
         // SAFETY: there is one thread, which is in `fork`, and so waits for nothing.
         unsafe { become_child() };
-        add_state(FORKED);
+        choice::add(FORKED);
     } else if PAGE.state.load(Ordering::Relaxed) == 0 {
         notice();
     }

@@ -1,4 +1,5 @@
-//! Guard of a slot: a robust mutex of the C library, which the slot's thread locks and never unlocks.
+//! Guard of a slot: a robust mutex of the C library, which the slot's thread locks and never
+//! unlocks.
 //!
 //! When the thread ends, in whatever way, the kernel marks each robust mutex that it holds. So
 //! others can see that it has ended by one load. To lock it needs no allocation, no system call and

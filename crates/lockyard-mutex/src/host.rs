@@ -11,7 +11,7 @@ use core::time::Duration;
 use libc::timespec;
 use lockyard::platform::{
     Announcement, BudgetSpent, Host, HostWithSlots, NativeAtomics, NativeU32, Ordering as Order,
-    QueueNode, Slot, Word, spread,
+    QueueNode, Slot, Word, slot_is_idle, spread,
 };
 
 unsafe extern "C" {
@@ -30,7 +30,7 @@ const LONGEST_REALTIME: Duration = Duration::from_millis(50);
 
 #[cold]
 fn first_slot() -> Option<Slot> {
-    let slot = slots::take()?;
+    let slot = slots::take(slot_is_idle::<Process>)?;
     // SAFETY: the thread's own data, which a handler of a signal has not given a slot meanwhile.
     unsafe {
         if let Some(mine) = slots::mine() {

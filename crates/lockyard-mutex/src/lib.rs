@@ -32,6 +32,7 @@ mod condition;
 mod deadline;
 mod filter;
 mod fork;
+mod gate;
 mod guard;
 mod host;
 mod layout;

@@ -2,7 +2,7 @@
 
 use crate::choice::{Lock, PAGE, PLAIN_MUTEX, REAL_TIME};
 use crate::layout::{DESTROYED, Mutex, Other, PLAIN, Type, type_of};
-use crate::local::{Clock, local, me};
+use crate::local::{Clock, me};
 use crate::word::{self, Kind, Until as Instant};
 use crate::{cancel, deadline, fork, layout, priority, real, start, system};
 use core::ffi::c_int;
@@ -146,41 +146,24 @@ fn wait_for_itself(mutex: &Mutex) {
 #[cold]
 fn wait(ours: Ours<'_>, how: How<'_>) -> c_int {
     let word = &ours.mutex.word;
-    loop {
-        // Before the type: a request that comes between the two acts at once.
-        cancel::expect();
-        let is_asynchronous = cancel::defer();
+    cancel::in_wait(|is_asynchronous| {
         let token = match how {
             _ if let Some(priority) = priority::mine(ours.state) => {
-                wait_by_priority(ours, how, priority, is_asynchronous)
+                wait_by_priority(ours, how, priority)
             }
             How::Until(Some(clock), time) => deadline::by_clock(clock, || {
-                looking(is_asynchronous, || {
-                    ours.kind.acquire_until(word, deadline::until(clock, time))
-                })
+                ours.kind.acquire_until(word, deadline::until(clock, time))
             }),
-            _ if is_asynchronous => {
-                looking(true, || ours.kind.acquire_until(word, Instant::now() + Duration::MAX))
-            }
+            _ if is_asynchronous => ours.kind.acquire_until(word, Instant::now() + Duration::MAX),
             How::Notified => Some(ours.kind.acquire_notified(word)),
             _ => Some(ours.kind.acquire(word)),
         };
-        let code = token.map_or(ETIMEDOUT, |token| took(ours, token));
-        // SAFETY: the thread's own data.
-        let is_stopped = unsafe { core::mem::replace(&mut (*local()).stop, false) };
-        if is_asynchronous {
-            // SAFETY: nothing above is dropped.
-            unsafe { cancel::undo_defer() };
-        }
-        if code == 0 || !is_stopped {
-            return code;
-        }
-        // A handler has disabled the cancellation that ended the wait.
-    }
+        token.map_or(ETIMEDOUT, |token| took(ours, token))
+    })
 }
 
 /// Waits for a mutex in the order of real-time priorities.
-fn wait_by_priority(ours: Ours<'_>, how: How<'_>, priority: u32, looks: bool) -> Option<u32> {
+fn wait_by_priority(ours: Ours<'_>, how: How<'_>, priority: u32) -> Option<u32> {
     let limit = if let How::Until(Some(clock), time) = how { Some((clock, time)) } else { None };
     let end = deadline::by_clock(limit.map_or(Clock::Monotonic, |(clock, _)| clock), || {
         let until = match limit {
@@ -189,7 +172,7 @@ fn wait_by_priority(ours: Ours<'_>, how: How<'_>, priority: u32, looks: bool) ->
         };
         let take = || ours.kind.try_acquire(&ours.mutex.word);
         let object = address(ours.mutex);
-        looking(looks, || priority::wait(object, priority, false, Some(until), || (), take))
+        priority::wait(object, priority, false, Some(until), || (), take)
     });
     match end {
         // The holder has left its token.
@@ -197,16 +180,6 @@ fn wait_by_priority(ours: Ours<'_>, how: How<'_>, priority: u32, looks: bool) ->
         priority::End::Took(token) => Some(token),
         priority::End::Expired => None,
     }
-}
-
-/// Runs a wait that ends when the thread is cancelled, if `looks` is true.
-fn looking<R>(looks: bool, wait: impl FnOnce() -> R) -> R {
-    // SAFETY: the thread's own data, both times.
-    let before = unsafe { core::mem::replace(&mut (*local()).looks, looks) };
-    let result = wait();
-    // SAFETY: as above.
-    unsafe { (*local()).looks = before };
-    result
 }
 
 /// Acquires a mutex that the running thread holds.

@@ -1,5 +1,5 @@
-//! Order of threads with real-time priorities (`SCHED_FIFO`, `SCHED_RR`): POSIX has the policy decide
-//! which thread acquires a mutex, or is notified.
+//! Order of threads with real-time priorities (`SCHED_FIFO`, `SCHED_RR`): POSIX has the policy
+//! decide which thread acquires a mutex, or is notified.
 //!
 //! Once the process uses such a policy, a bit of the library's state sends all operations on their
 //! general paths. There a thread with a real-time priority does not join the lock's own queue. It
@@ -10,16 +10,16 @@
 //! | release of a mutex | hands it to the one of the highest priority: the lock stays held |
 //! | signal, broadcast | notifies the highest, all |
 //!
-//! Of equal priorities the one that came first is served. Threads without such a priority come after
-//! all of these.
+//! Of equal priorities the one that came first is served. Threads without such a priority come
+//! after all of these.
 //!
 //! A thread that enters just after the holder has looked tries to acquire the mutex, and fails. So
 //! a release looks again afterwards, and calls the waiter, which tries once more.
 
-use crate::choice::REAL_TIME;
+use crate::choice::{self, REAL_TIME};
 use crate::local::local;
 use crate::word::Until;
-use crate::{fork, real, sleep, start, system};
+use crate::{real, sleep, system};
 use core::ffi::{c_int, c_void};
 use core::ptr::{from_ref, null_mut};
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering, fence};
@@ -195,9 +195,10 @@ pub(crate) fn wait<T>(
         let left = until.map_or(LONGEST, |until| until.saturating_duration_since(now));
         let word = me.state.as_ptr();
         // SAFETY: the thread's own data.
+        let looks = unsafe { (*local()).looks };
         if is_condition {
             sleep::sleep(word, WAITING, None);
-        } else if unsafe { (*local()).looks } {
+        } else if looks {
             sleep::sleep(word, WAITING, Some(left.min(LONGEST)));
         } else {
             system::sleep_for(word, WAITING, Some(left.min(LONGEST)));
@@ -255,8 +256,8 @@ pub(crate) fn mine(state: u32) -> Option<u32> {
 
 /// Notes that the process uses a policy, if it is a real-time one.
 fn note(policy: c_int) {
-    if start::state() & REAL_TIME == 0 && system::is_real_time(policy as isize) {
-        fork::add_state(REAL_TIME);
+    if choice::kept() & REAL_TIME == 0 && system::is_real_time(policy as isize) {
+        choice::add(REAL_TIME);
     }
 }
 

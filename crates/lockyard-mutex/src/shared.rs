@@ -11,17 +11,17 @@
 //! | releases the gate, and acquires the program's mutex | releases the gate |
 //!
 //! A thread that changes the condition under the program's mutex and then signals finds the waiter
-//! among the waiters, because the waiter had the gate until it was there. Threads of other processes
-//! cannot use such a mutex. So gates belong to a process.
+//! among the waiters, because the waiter had the gate until it was there. Threads of other
+//! processes cannot use such a mutex. So gates belong to a process.
 
-use crate::condition::Call;
+use crate::gate::{ARE_USED, Gate};
 use crate::layout::{Condition, Mutex};
 use crate::mutex::{self, How};
-use crate::{cancel, guard, real};
-use core::cell::UnsafeCell;
+use crate::{cancel, real};
 use core::ffi::{c_int, c_void};
-use core::ptr::{from_ref, null_mut};
-use core::sync::atomic::{AtomicBool, Ordering};
+use core::ptr::null_mut;
+use core::sync::atomic::Ordering;
+use libc::timespec;
 
 /// The C library's record of a cleanup handler, by its ABI.
 #[repr(C)]
@@ -41,38 +41,36 @@ unsafe extern "C" {
     fn _pthread_cleanup_pop(cleanup: *mut Cleanup, execute: c_int);
 }
 
-/// A mutex of the C library. Zeros are a free one.
-#[repr(C, align(64))]
-struct Gate(UnsafeCell<[u32; guard::WORDS]>);
+/// Call of a function of the C library that waits.
+#[derive(Clone, Copy)]
+pub(crate) enum Call {
+    Wait,
+    Timed(*const timespec),
+    Clock(c_int, *const timespec),
+}
 
-// SAFETY: only the C library accesses it, except in the child of a fork.
-unsafe impl Sync for Gate {}
-
-/// Number of gates: condition variables share them.
-const GATES: usize = 16;
-
-static ALL: [Gate; GATES] = [const { Gate(UnsafeCell::new([0; guard::WORDS])) }; GATES];
-
-/// True once this process has such a wait.
-static ARE_USED: AtomicBool = AtomicBool::new(false);
-
-impl Gate {
-    fn of(condition: *const Condition) -> &'static Gate {
-        &ALL[condition.addr() / size_of::<Condition>() % GATES]
-    }
-
-    fn address(&self) -> usize {
-        from_ref(self).expose_provenance()
-    }
-
-    fn lock(&self) {
-        // SAFETY: a mutex of the C library.
-        unsafe { real::one(&real::MUTEX_LOCK, self.address()) };
-    }
-
-    fn unlock(&self) {
-        // SAFETY: the running thread has locked it.
-        unsafe { real::one(&real::MUTEX_UNLOCK, self.address()) };
+impl Call {
+    /// Calls the function, with a mutex of the C library at an address.
+    ///
+    /// # Safety
+    ///
+    /// The contract of the function. No frame above has anything to drop.
+    pub(crate) unsafe fn call(self, condition: *mut Condition, mutex: usize) -> c_int {
+        let condition = condition.expose_provenance();
+        // SAFETY: the caller's promise.
+        unsafe {
+            match self {
+                Call::Wait => real::two(&real::CONDITION_WAIT, condition, mutex),
+                Call::Timed(time) => {
+                    let time = time.expose_provenance();
+                    real::three(&real::CONDITION_TIMEDWAIT, condition, mutex, time)
+                }
+                Call::Clock(clock, time) => {
+                    let (clock, time) = (clock as usize, time.expose_provenance());
+                    real::four(&real::CONDITION_CLOCKWAIT, condition, mutex, clock, time)
+                }
+            }
+        }
     }
 }
 
@@ -82,7 +80,7 @@ impl Gate {
 ///
 /// The contract of the function. No frame above has anything to drop.
 pub(crate) unsafe fn wait(call: Call, condition: *mut Condition, held: &Mutex) -> c_int {
-    let gate = Gate::of(condition);
+    let gate = Gate::of(condition.addr());
     // Relaxed: the program's mutex orders it, for those that signal after they had it.
     ARE_USED.store(true, Ordering::Relaxed);
     let is_asynchronous = cancel::defer();
@@ -134,7 +132,7 @@ unsafe extern "C" fn end(ends: *mut c_void) {
 ///
 /// The contract of the function: `signal` is one for condition variables.
 pub(crate) unsafe fn signal(signal: &real::Slot, condition: *mut Condition) -> c_int {
-    let gate = ARE_USED.load(Ordering::Relaxed).then(|| Gate::of(condition));
+    let gate = ARE_USED.load(Ordering::Relaxed).then(|| Gate::of(condition.addr()));
     if let Some(gate) = gate {
         gate.lock();
     }
@@ -144,18 +142,4 @@ pub(crate) unsafe fn signal(signal: &real::Slot, condition: *mut Condition) -> c
         gate.unlock();
     }
     code
-}
-
-/// Frees all gates.
-///
-/// # Safety
-///
-/// The process has one thread, which has no gate: it is the child of a fork.
-pub(crate) unsafe fn free_all() {
-    if ARE_USED.load(Ordering::Relaxed) {
-        for gate in &ALL {
-            // SAFETY: the caller's promise.
-            unsafe { gate.0.get().write([0; guard::WORDS]) };
-        }
-    }
 }

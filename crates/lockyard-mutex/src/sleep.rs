@@ -7,11 +7,20 @@
 //! Every sleep has a time at which it ends: the kernel resumes others after a signal's handler. A
 //! handler may cancel its own thread.
 
-use crate::cancel::must_end;
 use crate::local::{Clock, local};
-use crate::{slots, system};
+use crate::slots::{self, CANCELLED, DECLINED, Record};
+use crate::system;
+use core::ffi::c_int;
 use core::sync::atomic::Ordering;
 use core::time::Duration;
+
+unsafe extern "C" {
+    fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int;
+}
+
+/// POSIX's `PTHREAD_CANCEL_ENABLE` and `PTHREAD_CANCEL_DISABLE`, by the C library's ABI.
+const ENABLE: c_int = 0;
+const DISABLE: c_int = 1;
 
 /// Time after which a thread without a record looks whether it is cancelled.
 const LOOK: Duration = Duration::from_millis(10);
@@ -52,4 +61,24 @@ pub(crate) fn look() {
         // SAFETY: the thread's own data.
         unsafe { (*local()).stop = true };
     }
+}
+
+/// Returns true if the thread with this record has been cancelled, and can be now.
+fn must_end(record: &Record) -> bool {
+    record.cancelled.load(Ordering::SeqCst) == CANCELLED && is_enabled(record)
+}
+
+#[cold]
+fn is_enabled(record: &Record) -> bool {
+    let mut state = ENABLE;
+    // SAFETY: the calls read and restore the running thread's state.
+    unsafe {
+        pthread_setcancelstate(DISABLE, &raw mut state);
+        let mut disabled = DISABLE;
+        pthread_setcancelstate(state, &raw mut disabled);
+    }
+    if state != ENABLE {
+        record.cancelled.store(DECLINED, Ordering::SeqCst);
+    }
+    state == ENABLE
 }

@@ -1,19 +1,16 @@
 //! Slots of threads, their queue nodes and records, all in static memory. Only pages that are used
 //! take memory.
 //!
-//! A thread leases a slot when it first waits in a queue or for a condition, without allocation, and
-//! keeps it until it ends. Nobody is called then: a thread-specific key would be one of the
+//! A thread leases a slot when it first waits in a queue or for a condition, without allocation,
+//! and keeps it until it ends. Nobody is called then: a thread-specific key would be one of the
 //! program's, and its values may need the allocator, and so do other calls at the end of a thread.
 //! So each slot has a *guard* (`guard.rs`), which shows that its thread has ended. A thread that
 //! finds no slot below a limit collects the slots of threads that have ended.
 
 use crate::guard::Guard;
-use crate::host::Process;
 use crate::local::local;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
-use lockyard::platform::{
-    Announcement, NEST_LEVELS, NativeAtomics, QueueNode, Slot, SlotLeases, slot_is_idle,
-};
+use lockyard::platform::{Announcement, NEST_LEVELS, NativeAtomics, QueueNode, Slot, SlotLeases};
 
 /// Number of slots: a queued lock's tail has 14 bits for the slot, in which 0 means no thread.
 pub(crate) const SLOTS: u32 = 16_383;
@@ -114,10 +111,10 @@ pub(crate) fn leased() -> impl Iterator<Item = Slot> {
     (0..HIGHEST.load(Ordering::Relaxed)).map(Slot)
 }
 
-/// Leases the lowest free slot.
-pub(crate) fn take() -> Option<Slot> {
+/// Leases the lowest free slot. `is_idle` says whether no queue has a node of a slot.
+pub(crate) fn take(is_idle: fn(Slot) -> bool) -> Option<Slot> {
     let mut slot = LEASES.take();
-    if slot.is_none_or(|slot| slot.0 >= LIMIT.load(Ordering::Relaxed)) && collect() {
+    if slot.is_none_or(|slot| slot.0 >= LIMIT.load(Ordering::Relaxed)) && collect(is_idle) {
         slot.into_iter().for_each(|slot| LEASES.give_back(slot));
         slot = LEASES.take();
     }
@@ -148,7 +145,7 @@ pub(crate) fn guard_mine() {
 /// Ends the leases of threads that have ended. Returns false if another thread does it, or if none
 /// has ended.
 #[cold]
-fn collect() -> bool {
+fn collect(is_idle: fn(Slot) -> bool) -> bool {
     // Acquire, and release below: one thread at a time, so that a slot that is leased again is not
     // taken for an abandoned one.
     if COLLECTS.swap(true, Ordering::Acquire) {
@@ -157,7 +154,7 @@ fn collect() -> bool {
     let (mut kept, mut ended) = (0, 0);
     for slot in leased() {
         // A thread that vanished from a wait has left its node in a queue.
-        if has_ended(slot) && slot_is_idle::<Process>(slot) {
+        if has_ended(slot) && is_idle(slot) {
             record(slot).thread.store(0, Ordering::Relaxed);
             GUARDS[slot.0 as usize].forget();
             LEASES.give_back(slot);

@@ -55,7 +55,8 @@ fn first() -> u32 {
                 }
             };
             filter::find(lock);
-            fork::keep(state | priority::at_start());
+            fork::prepare();
+            choice::publish(state | priority::at_start());
             // Release: publishes the functions and the layout.
             STARTER.store(STARTED, Ordering::Release);
         }

@@ -3,7 +3,7 @@
 use crate::local::local;
 use core::ffi::{CStr, c_int};
 use core::ptr::null;
-use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU32, Ordering};
 use core::time::Duration;
 use libc::timespec;
 use lockyard_interpose::call;
@@ -55,16 +55,24 @@ pub(crate) fn nap() {
     sleep_for(NEVER_WOKEN.as_ptr(), 0, Some(NAP));
 }
 
-/// True if threads may yield: see [`yield_now`].
-static MAY_YIELD: AtomicBool = AtomicBool::new(false);
+/// [`ALLOWED`], [`FORBIDDEN`] or 0, which forbids too: see [`yield_now`].
+static YIELDS: AtomicU32 = AtomicU32::new(0);
+const ALLOWED: u32 = 1;
+const FORBIDDEN: u32 = 2;
 
-/// Allows threads to yield, or forbids it.
-pub(crate) fn allow_yields(are_allowed: bool) {
-    MAY_YIELD.store(are_allowed, Ordering::Relaxed);
+/// Allows threads to yield, unless that is forbidden.
+pub(crate) fn allow_yields() {
+    let order = Ordering::Relaxed;
+    let _was_forbidden = YIELDS.compare_exchange(0, ALLOWED, order, order);
+}
+
+/// Forbids threads to yield, for ever.
+pub(crate) fn forbid_yields() {
+    YIELDS.store(FORBIDDEN, Ordering::Relaxed);
 }
 
 /// Number of yields of a thread between two looks at its priority.
-const YIELDS: u8 = 16;
+const LOOK: u8 = 16;
 
 /// Gives the CPU to another thread. A thread with a real-time priority, which gives it only to
 /// threads of at least its priority, naps from time to time: it may wait for another one.
@@ -73,7 +81,7 @@ const YIELDS: u8 = 16;
 /// threads nap where there is a filter (`filter.rs`), and for the kind of lock that needs few
 /// yields.
 pub(crate) fn yield_now() {
-    if !MAY_YIELD.load(Ordering::Relaxed) {
+    if YIELDS.load(Ordering::Relaxed) != ALLOWED {
         return nap();
     }
     let me = local();
@@ -82,7 +90,7 @@ pub(crate) fn yield_now() {
         call(libc::SYS_sched_yield as usize, [0; 6]);
         let yields = (*me).yields.wrapping_add(1);
         (*me).yields = yields;
-        if yields.is_multiple_of(YIELDS) && is_real_time(call(POLICY, [0; 6])) {
+        if yields.is_multiple_of(LOOK) && is_real_time(call(POLICY, [0; 6])) {
             nap();
         }
     }

@@ -2,8 +2,8 @@
 //! that has them. Where it is missing, the loader would ignore this library.
 //!
 //! A thread that ends early is unwound through frames of this library, whose descriptions ask for
-//! these functions. The C library has loaded the unwinder by then. A panic of this library, which is
-//! a fault, loads it. If there is none, the process ends.
+//! these functions. The C library has loaded the unwinder by then. A panic of this library, which
+//! is a fault, loads it. If there is none, the process ends.
 //!
 //! The names are hidden: the program's own calls must not come here. Each function jumps to the
 //! unwinder's, which looks at its caller.

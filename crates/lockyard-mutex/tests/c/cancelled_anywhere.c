@@ -12,6 +12,7 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t checking = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+static pthread_spinlock_t spin;
 static _Atomic int ready;
 static int go;
 
@@ -81,6 +82,14 @@ static void *locks_by_clock(void *lock)
     return 0;
 }
 
+static void *spins(void *lock)
+{
+    asynchronous();
+    ready = 1;
+    pthread_spin_lock(lock);
+    return 0;
+}
+
 static void *locks_uncancelled(void *lock)
 {
     int old;
@@ -119,6 +128,7 @@ int main(void)
     int cancelled = 0;
     alarm(60);
     signal(SIGUSR1, handler);
+    pthread_spin_init(&spin, PTHREAD_PROCESS_PRIVATE);
     for (int round = 0; round < 20; round++) {
         for (long timed = 0; timed < 2; timed++) {
             /* A signal may come while the thread does not wait, and the request is held then. */
@@ -126,6 +136,11 @@ int main(void)
             cancelled += is_cancelled(waits_asynchronously, (void *)timed, 0);
             cancelled += is_cancelled(waits_asynchronously, (void *)timed, 1);
         }
+        pthread_spin_lock(&spin);
+        cancelled += is_cancelled(spins, (void *)&spin, 0);
+        cancelled += is_cancelled(spins, (void *)&spin, 1);
+        pthread_spin_unlock(&spin);
+        if (pthread_spin_trylock(&spin) || pthread_spin_unlock(&spin)) return 1;
         for (int lock = 0; lock < 2; lock++) {
             pthread_mutex_lock(mutexes[lock]);
             for (int how = 0; how < 3; how++) {

@@ -1,5 +1,5 @@
-/* Threads that wait for ever for a mutex which they hold themselves, on a stack that is then used for
-   other things, and for new mutexes. glibc survives that. */
+/* Threads that wait for ever for a mutex which they hold themselves, on a stack that is then used
+   for other things, and for new mutexes. glibc survives that. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Threads with and without real-time priorities lock, wait with timeouts, signal, and are cancelled.
-   None is lost, and sections exclude each other. Their priorities change meanwhile. */
+/* Threads with and without real-time priorities lock, wait with timeouts, signal, and are
+   cancelled. None is lost, and sections exclude each other. Their priorities change meanwhile. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
