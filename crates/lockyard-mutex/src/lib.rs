@@ -11,7 +11,11 @@
 //! | `layout.rs` | objects in their bytes; the bytes that stay the C library's |
 //! | `word.rs` | the locks |
 //! | `choice.rs`, `start.rs`, `real.rs` | the choice; the start; the C library's functions |
+//! | `priority.rs` | the order of threads with real-time priorities |
+//! | `shared.rs`, `gate.rs` | shared condition variables with mutexes that are ours |
 //! | `host.rs`, `slots.rs`, `sleep.rs`, `local.rs`, `system.rs` | the process as a host of locks |
+//! | `guard.rs` | signs that a thread has ended |
+//! | `filter.rs`, `unwind.rs` | filters of system calls; the unwinder |
 //! | `deadline.rs` | times |
 //! | `fork.rs`, `atfork.rs` | the child of a fork; handlers of forks |
 //!
