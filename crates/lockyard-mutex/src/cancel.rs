@@ -15,10 +15,14 @@
 use crate::host::Process;
 use crate::local::local;
 use crate::slots::{self, CANCELLED};
-use crate::{real, start, system};
+use crate::{leave, note, real, sleep, start, system};
 use core::ffi::c_int;
 use core::sync::atomic::{Ordering, fence};
 use lockyard::platform::{Host, Slot};
+
+unsafe extern "C" {
+    fn pthread_self() -> usize;
+}
 
 unsafe extern "C-unwind" {
     fn pthread_setcanceltype(of: c_int, old: *mut c_int) -> c_int;
@@ -42,12 +46,39 @@ pub(crate) unsafe extern "C-unwind" fn pthread_cancel(thread: usize) -> c_int {
     if code == 0 {
         // Sequentially consistent: pairs with the fence in `expect`.
         fence(Ordering::SeqCst);
+        // SAFETY: the call has no preconditions.
+        if thread == unsafe { pthread_self() } {
+            interrupt();
+            return code;
+        }
         // All: a thread that has ended may have left a record.
         for slot in slots::leased().filter(|&slot| slots::record(slot).is_of(thread)) {
             wake(slot);
         }
     }
     code
+}
+
+/// Ends the wait that the running thread has interrupted, in a handler that cancels its own thread.
+/// The C library unwinds the thread out of the handler. So this drops the handler's frames too: the
+/// kernel would resume the system call after the handler.
+fn interrupt() {
+    let Some(slot) = slots::mine() else { return };
+    let record = slots::record(slot);
+    record.cancelled.store(CANCELLED, Ordering::SeqCst);
+    let me = local();
+    // SAFETY: the thread's own data. The word is there during the system call of a wait that ends
+    // when the thread is cancelled.
+    unsafe {
+        let place = &raw mut (*me).note;
+        if record.word.load(Ordering::Relaxed) != 0
+            && note::is_in_call(place)
+            && sleep::must_end(record)
+        {
+            (*me).stop = true;
+            note::go_back(place);
+        }
+    }
 }
 
 /// Wakes a thread that is cancelled, until it has seen that it is.
@@ -57,10 +88,7 @@ fn wake(slot: Slot) {
     // sees the mark before it sleeps, or this one sees the word.
     record.cancelled.store(CANCELLED, Ordering::SeqCst);
     let word = record.word.load(Ordering::SeqCst);
-    // A handler that interrupts the wait cancels its own thread: it looks when the handler returns.
-    let is_me = slots::mine() == Some(slot);
-    while !is_me
-        && word != 0
+    while word != 0
         && record.word.load(Ordering::SeqCst) == word
         && record.cancelled.load(Ordering::SeqCst) == CANCELLED
         && !slots::has_ended(slot)
@@ -115,29 +143,55 @@ pub(crate) unsafe fn undo_defer() {
     }
 }
 
+/// Runs the acquisition of a mutex at the end of a wait for a condition, which the thread does not
+/// leave. Its cancellation is deferred by then.
+pub(crate) fn deferred(mut wait: impl FnMut(bool) -> c_int) -> c_int {
+    let me = local();
+    // SAFETY: the thread's own data, both times.
+    let before = unsafe { core::mem::replace(&mut (*me).waits, false) };
+    let code = wait(false);
+    // SAFETY: as above.
+    unsafe { (*me).waits = before };
+    code
+}
+
 /// Runs a wait for a lock, whose code is 0 if the thread has the lock at its end. The thread is not
 /// unwound out of it. If its cancellation is asynchronous, the wait is told so, and must have a
-/// deadline: a request makes it the present.
-pub(crate) fn in_wait(mut wait: impl FnMut(bool) -> c_int) -> c_int {
+/// deadline: a request makes it the present. So does a handler that ends the thread. If the thread
+/// has the lock all the same, `undo` releases it.
+pub(crate) fn in_wait(mut wait: impl FnMut(bool) -> c_int, undo: impl Fn()) -> c_int {
     let me = local();
     loop {
         // Before the type: a request that comes between the two acts at once.
         expect();
         let is_asynchronous = defer();
         // SAFETY: the thread's own data, here and below.
-        let before = unsafe { core::mem::replace(&mut (*me).looks, is_asynchronous) };
+        let before = unsafe {
+            let before = ((*me).looks, (*me).waits, (*me).exits);
+            ((*me).looks, (*me).waits, (*me).exits) = (is_asynchronous, true, false);
+            before
+        };
         let code = wait(is_asynchronous);
         // SAFETY: as above. Nothing above is dropped.
-        let is_stopped = unsafe {
-            (*me).looks = before;
-            let is_stopped = core::mem::replace(&mut (*me).stop, false);
+        unsafe {
+            let (is_stopped, exits) = ((*me).stop, (*me).exits);
+            ((*me).looks, (*me).waits, (*me).exits) = before;
+            (*me).stop = false;
+            if !is_stopped {
+                if is_asynchronous {
+                    undo_defer();
+                }
+                return code;
+            }
+            if code == 0 {
+                undo();
+            }
             if is_asynchronous {
                 undo_defer();
             }
-            is_stopped
-        };
-        if code == 0 || !is_stopped {
-            return code;
+            if exits {
+                leave::exit();
+            }
         }
         // A handler has disabled the cancellation that ended the wait.
     }

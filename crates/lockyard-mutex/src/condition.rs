@@ -10,7 +10,7 @@ use crate::layout::{Condition, Mutex};
 use crate::local::{Clock, local};
 use crate::mutex::How;
 use crate::shared::Call;
-use crate::{cancel, deadline, fork, host, mutex, priority, real, shared, start, system};
+use crate::{cancel, deadline, fork, host, leave, mutex, priority, real, shared, start, system};
 use core::ffi::c_int;
 use core::ptr::null;
 use core::sync::atomic::Ordering;
@@ -66,6 +66,8 @@ struct End {
     code: c_int,
     /// True if the thread may have been cancelled.
     looks: bool,
+    /// True if a handler has asked for the thread's end.
+    exits: bool,
 }
 
 /// A deadline and its clock.
@@ -81,6 +83,8 @@ unsafe fn wait(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> End {
     let object = core::ptr::from_ref(condition).addr();
     condition.users.fetch_add(1, Ordering::Relaxed);
     let mut failed = 0;
+    // SAFETY: the thread's own data.
+    let before = unsafe { (*me).waits };
     let notified = deadline::by_clock(limit.map_or(Clock::Monotonic, |(clock, _)| clock), || {
         let until = match limit {
             Some((clock, time)) => deadline::until(clock, time),
@@ -98,6 +102,7 @@ unsafe fn wait(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> End {
                     mutex::count_wait(held, 0u32.wrapping_sub(1));
                 }
                 (*me).stop = failed != 0;
+                (*me).waits = true;
                 match limit {
                     Some((_, time)) => (*me).until = time,
                     None => (*me).clock = Clock::Still,
@@ -114,9 +119,12 @@ unsafe fn wait(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> End {
         }
     });
     // SAFETY: the thread's own data.
-    let stopped = unsafe {
+    let (stopped, exits) = unsafe {
         (*me).until = null();
-        core::mem::replace(&mut (*me).stop, false)
+        (*me).waits = before;
+        let ends = ((*me).stop, (*me).exits);
+        ((*me).stop, (*me).exits) = (false, false);
+        ends
     };
     if failed != 0 && notified {
         // This thread does not wait, so another one gets the notification.
@@ -127,12 +135,12 @@ unsafe fn wait(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> End {
     // Release: pairs with the acquire of the destruction.
     condition.users.fetch_sub(1, Ordering::Release);
     if failed != 0 {
-        return End { code: failed, looks: false };
+        return End { code: failed, looks: false, exits };
     }
     let code = mutex::take(held, How::Notified);
     mutex::count_wait(held, 0u32.wrapping_sub(1));
     let timed_out = if notified || stopped || limit.is_none() { 0 } else { ETIMEDOUT };
-    End { code: if code == 0 { timed_out } else { code }, looks: stopped && !notified }
+    End { code: if code == 0 { timed_out } else { code }, looks: stopped && !notified, exits }
 }
 
 /// Waits with deferred cancellation, and then acts upon a request.
@@ -150,6 +158,9 @@ unsafe fn wait_deferred(condition: &Condition, held: &Mutex, limit: Limit<'_>) -
             cancel::undo_defer();
         } else if end.looks {
             cancel::act();
+        }
+        if end.exits {
+            leave::exit();
         }
     }
     end.code

@@ -108,6 +108,8 @@ unsafe fn become_child() {
     unsafe {
         (*local()).stop = false;
         (*local()).looks = false;
+        (*local()).waits = false;
+        (*local()).exits = false;
         slots::forget_others();
         gate::free_all();
         priority::forget_all();

@@ -15,6 +15,7 @@
 //! | `shared.rs`, `gate.rs` | shared condition variables with mutexes that are ours |
 //! | `host.rs`, `slots.rs`, `sleep.rs`, `local.rs`, `system.rs` | the process as a host of locks |
 //! | `guard.rs` | signs that a thread has ended |
+//! | `leave.rs`, `note.rs` | the end of a thread in a handler that interrupts a wait |
 //! | `filter.rs`, `unwind.rs` | filters of system calls; the unwinder |
 //! | `deadline.rs` | times |
 //! | `fork.rs`, `atfork.rs` | the child of a fork; handlers of forks |
@@ -40,8 +41,10 @@ mod gate;
 mod guard;
 mod host;
 mod layout;
+mod leave;
 mod local;
 mod mutex;
+mod note;
 mod priority;
 mod real;
 mod shared;

@@ -28,6 +28,14 @@ pub(crate) struct Local {
     pub(crate) looks: bool,
     /// Number of yields, modulo 256.
     pub(crate) yields: u8,
+    /// True in a wait that the thread can leave to end.
+    pub(crate) waits: bool,
+    /// True if it has left a wait to end.
+    pub(crate) exits: bool,
+    /// Note of the system call of its wait, or 0.
+    pub(crate) note: usize,
+    /// Result of the thread that has left a wait to end.
+    pub(crate) value: usize,
     /// Deadline of its wait for a condition, or null.
     pub(crate) until: *const timespec,
     /// Number of the thread; 0 if it has none yet.
@@ -36,7 +44,7 @@ pub(crate) struct Local {
 
 lockyard_interpose::thread_data! {
     /// Returns the data of the running thread.
-    pub(crate) fn local() -> *mut Local, "lockyard_mutex_local", 24
+    pub(crate) fn local() -> *mut Local, "lockyard_mutex_local", 48
 }
 
 /// The least number of a thread: smaller ones have a meaning in the words that hold numbers.

@@ -146,7 +146,7 @@ fn wait_for_itself(mutex: &Mutex) {
 #[cold]
 fn wait(ours: Ours<'_>, how: How<'_>) -> c_int {
     let word = &ours.mutex.word;
-    cancel::in_wait(|is_asynchronous| {
+    let wait = |is_asynchronous: bool| {
         let token = match how {
             _ if let Some(priority) = priority::mine(ours.state) => {
                 wait_by_priority(ours, how, priority)
@@ -154,12 +154,20 @@ fn wait(ours: Ours<'_>, how: How<'_>) -> c_int {
             How::Until(Some(clock), time) => deadline::by_clock(clock, || {
                 ours.kind.acquire_until(word, deadline::until(clock, time))
             }),
-            _ if is_asynchronous => ours.kind.acquire_until(word, Instant::now() + Duration::MAX),
-            How::Notified => Some(ours.kind.acquire_notified(word)),
+            How::Notified if !is_asynchronous => Some(ours.kind.acquire_notified(word)),
+            // It has a deadline, so that it can be left.
+            _ if is_asynchronous || ours.kind == Kind::Adaptive => {
+                ours.kind.acquire_until(word, Instant::now() + Duration::MAX)
+            }
             _ => Some(ours.kind.acquire(word)),
         };
         token.map_or(ETIMEDOUT, |token| took(ours, token))
-    })
+    };
+    if matches!(how, How::Notified) {
+        return cancel::deferred(wait);
+    }
+    // SAFETY: the thread has acquired it in the wait.
+    cancel::in_wait(wait, || _ = unsafe { give(ours.mutex) })
 }
 
 /// Waits for a mutex in the order of real-time priorities.

@@ -76,6 +76,7 @@ functions! {
     CONDITION_SIGNAL, "pthread_cond_signal", PRESENT;
     CONDITION_BROADCAST, "pthread_cond_broadcast", PRESENT;
     CANCEL, "pthread_cancel", None;
+    EXIT, "pthread_exit", None;
     REGISTER_ATFORK, "__register_atfork", None;
     CONTROL, "prctl", None;
     ATTRIBUTE_POLICY, "pthread_attr_setschedpolicy", None;

@@ -4,12 +4,12 @@
 //! word on which it is about to sleep, and then looks whether it is cancelled. The other marks it
 //! as cancelled, and then wakes the word's sleepers until the word is another one (`cancel.rs`).
 //!
-//! Every sleep has a time at which it ends: the kernel resumes others after a signal's handler. A
-//! handler may cancel its own thread.
+//! A handler may cancel its own thread. The kernel resumes a sleep without a timeout after a
+//! handler. So where the handler cannot end the sleep (`note.rs`), each sleep has a timeout.
 
 use crate::local::{Clock, local};
 use crate::slots::{self, CANCELLED, DECLINED, Record};
-use crate::system;
+use crate::{note, system};
 use core::ffi::c_int;
 use core::sync::atomic::Ordering;
 use core::time::Duration;
@@ -46,7 +46,8 @@ pub(crate) fn sleep(word: *const u32, value: u32, timeout: Option<Duration>) {
     let (stop, until, clock) = unsafe { ((*me).stop, (*me).until, (*me).clock) };
     if stop {
     } else if until.is_null() {
-        system::sleep_for(word, value, Some(timeout.unwrap_or(LONGEST).min(LONGEST)));
+        let longest = if note::may_return() { None } else { Some(LONGEST) };
+        system::sleep_for(word, value, timeout.or(longest));
     } else {
         system::sleep_until(word, value, until, clock == Clock::Realtime);
     }
@@ -64,7 +65,7 @@ pub(crate) fn look() {
 }
 
 /// Returns true if the thread with this record has been cancelled, and can be now.
-fn must_end(record: &Record) -> bool {
+pub(crate) fn must_end(record: &Record) -> bool {
     record.cancelled.load(Ordering::SeqCst) == CANCELLED && is_enabled(record)
 }
 

@@ -94,14 +94,18 @@ pub(crate) unsafe extern "C-unwind" fn pthread_spin_lock(lock: *mut AtomicU32) -
     }
     match kind.try_acquire(word) {
         Some(token) => take(kind, word, token),
-        None => cancel::in_wait(|is_asynchronous| {
-            let token = if is_asynchronous {
-                kind.acquire_until(word, Until::now() + Duration::MAX)
-            } else {
-                Some(kind.acquire(word))
+        None => {
+            let wait = |is_asynchronous| {
+                let token = if is_asynchronous {
+                    kind.acquire_until(word, Until::now() + Duration::MAX)
+                } else {
+                    Some(kind.acquire(word))
+                };
+                token.map_or(EBUSY, |token| take(kind, word, token))
             };
-            token.map_or(EBUSY, |token| take(kind, word, token))
-        }),
+            // SAFETY: the thread has acquired it in the wait. A settled token is 0.
+            cancel::in_wait(wait, || unsafe { kind.release(word, 0) })
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! System calls by instruction: no call of the C library, so that the program's `errno` stays.
 
 use crate::local::local;
+use crate::note;
 use core::ffi::{CStr, c_int};
 use core::ptr::null;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -18,8 +19,25 @@ pub(crate) fn sleep_for(word: *const u32, value: u32, timeout: Option<Duration>)
     });
     let timeout = timeout.as_ref().map_or(null(), core::ptr::from_ref);
     // SAFETY: the word is live, and the time is null or live. Every result is allowed.
+    unsafe { sleep([word.addr(), WAIT, value as usize, timeout.addr(), 0, 0]) }
+}
+
+/// Performs the system call of locks. A wait that the thread can leave notes where it returns to.
+///
+/// # Safety
+///
+/// The arguments must be right for the call.
+unsafe fn sleep([word, action, value, timeout, second, bits]: [usize; 6]) -> isize {
+    const FUTEX: usize = libc::SYS_futex as usize;
+    let me = local();
+    // SAFETY: the thread's own data; the caller's promise.
     unsafe {
-        call(libc::SYS_futex as usize, [word.addr(), WAIT, value as usize, timeout.addr(), 0, 0])
+        if (*me).waits {
+            let call = [FUTEX, word, action, value, timeout, second, bits];
+            note::call(call, &raw mut (*me).note)
+        } else {
+            call(FUTEX, [word, action, value, timeout, second, bits])
+        }
     }
 }
 
@@ -30,7 +48,7 @@ pub(crate) fn sleep_until(word: *const u32, value: u32, until: *const timespec, 
     let wait = if realtime { WAIT | libc::FUTEX_CLOCK_REALTIME } else { WAIT } as usize;
     let arguments = [word.addr(), wait, value as usize, until.addr(), 0, EVERYONE];
     // SAFETY: as in `sleep_for`.
-    unsafe { call(libc::SYS_futex as usize, arguments) };
+    unsafe { sleep(arguments) };
 }
 
 /// Wakes threads that sleep on a word. The memory of the word is not accessed. Returns their

@@ -19,6 +19,23 @@ fn a_cancelled_thread_leaves_each_wait() {
     prints(&program, "400 0 0 0\n");
 }
 
+/// Only this processor's library can return from a handler.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_thread_that_a_handler_ends_leaves_its_wait() {
+    let Some(program) = program("exits_in_handler.c") else {
+        return skip!("there is no C compiler (cc)");
+    };
+    for kind in [None, Some("mutex")] {
+        assert_eq!(said(&run(&mut command(&program, kind))), "90 30 0 0\n", "{kind:?}");
+    }
+    // Their queues cannot be left.
+    for kind in ["queued", "ticket", "pv-queued"] {
+        let output = run(command(&program, Some(kind)).arg("conditions"));
+        assert_eq!(said(&output), "30 30 0 0\n", "{kind}");
+    }
+}
+
 #[test]
 fn the_child_of_a_fork_without_handlers_has_no_waiters() {
     let Some(program) = program("bare_fork.c") else {
