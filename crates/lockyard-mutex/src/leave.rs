@@ -1,9 +1,10 @@
-//! `pthread_exit` in a handler of a signal that interrupts a wait: the thread leaves the wait first.
+//! `pthread_exit` in a handler of a signal that interrupts a wait: the thread leaves the wait
+//! first.
 //!
 //! The handler's frames are above those of the wait, so the wait cannot go on beneath. But a thread
 //! that sleeps in a wait is in the one system call of that wait. That call notes where it would
-//! return to. `pthread_exit` drops the handler's frames and returns there, with a mark that ends the
-//! wait. At its end the wait calls `pthread_exit` again.
+//! return to. `pthread_exit` drops the handler's frames and returns there, with a mark that ends
+//! the wait. At its end the wait calls `pthread_exit` again.
 
 use crate::local::local;
 use crate::{note, real, start};

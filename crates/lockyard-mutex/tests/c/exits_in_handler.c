@@ -1,6 +1,6 @@
-/* A handler that interrupts a wait ends its thread by `pthread_exit`. The thread leaves the queue,
-   and what it waited for works afterwards. In a wait for a condition it has the mutex again when its
-   cleanup handlers run. The argument is "conditions" for these only. */
+/* A handler that interrupts a wait ends its thread by `pthread_exit`. The thread leaves the
+   queue, and what it waited for works afterwards. In a wait for a condition it has the mutex
+   again when its cleanup handlers run. The argument is "conditions" for these only. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
