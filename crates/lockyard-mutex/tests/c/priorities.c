@@ -1,7 +1,8 @@
 /* Threads of SCHED_FIFO and SCHED_RR that wait are served by priority, and of one priority in the
    order in which they came; those without a real-time priority come last. On one CPU, so that the
    order of their numbers is that in which they were served. Prints the priorities in that order:
-   for a mutex, a recursive one, one with a timeout, signals, and a broadcast. */
+   for a mutex, one with a timeout, signals, a broadcast, a recursive mutex, and once more in a
+   program that was started with such a policy. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <sched.h>
@@ -77,11 +78,35 @@ static void run(int way)
     puts("");
 }
 
-int main(void)
+static void *lower_itself(void *number)
+{
+    pthread_setschedprio(pthread_self(), priorities[(long)number]);
+    return work(number);
+}
+
+/* The program was started with a real-time policy, and sets none. */
+static void run_inherited(void)
+{
+    pthread_t threads[THREADS];
+    mode = 'i';
+    lock();
+    for (long i = 1; i < THREADS; i++) {
+        if (pthread_create(&threads[i], 0, lower_itself, (void *)i)) abort();
+        usleep(20000);
+    }
+    pthread_mutex_unlock(mutex);
+    for (int i = 1; i < THREADS; i++) pthread_join(threads[i], 0);
+    printf("i:");
+    for (int i = 0; i < THREADS - 1; i++) printf(" %d", order[i]);
+    puts("");
+}
+
+int main(int count, char **arguments)
 {
     cpu_set_t one;
     struct sched_param highest = {.sched_priority = 50};
     alarm(60);
+    if (count > 1) return run_inherited(), 0;
     CPU_ZERO(&one);
     CPU_SET(0, &one);
     if (sched_setaffinity(0, sizeof one, &one)) return puts("refused"), 0;
@@ -93,5 +118,7 @@ int main(void)
     mutex = &recursive;
     run('m');
     run('b');
-    return 0;
+    fflush(stdout);
+    execl("/proc/self/exe", arguments[0], "inherited", (char *)0);
+    return 1;
 }
