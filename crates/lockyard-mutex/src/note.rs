@@ -1,19 +1,17 @@
 //! A system call that notes where it returns to, so that a handler that interrupts it can return
 //! there: see `leave.rs`.
 //!
-//! A note that a handler has left behind by a jump of its own must not be used. So the note has a
-//! mark in the frame, which later calls overwrite.
+//! A note that a handler has left behind by a jump of its own must not be used. So the unwinder
+//! looks whether the call is among the frames below the handler's.
 //!
 //! It is for x86-64 without shadow stacks, which do not allow such a return.
 
 #[cfg(target_arch = "x86_64")]
 mod arch {
     use core::arch::{asm, global_asm};
+    use core::ffi::{c_int, c_void};
 
-    /// Mark of a note.
-    const MARK: usize = 0x6c6f_636b_7961_7264;
-
-    // A frame: the place of the note, the mark, the former note, and the registers of the caller.
+    // A frame: the place of the note, the former note, and the registers of the caller.
     global_asm!(
         ".pushsection .text.lockyard_mutex_leave, \"ax\", @progbits",
         ".hidden lockyard_mutex_sleep",
@@ -41,9 +39,6 @@ mod arch {
         ".cfi_rel_offset r15, 0",
         "push qword ptr [rsi]",
         ".cfi_adjust_cfa_offset 8",
-        "mov rax, {mark}",
-        "push rax",
-        ".cfi_adjust_cfa_offset 8",
         "push rsi",
         ".cfi_adjust_cfa_offset 8",
         "mov [rsi], rsp",
@@ -57,8 +52,6 @@ mod arch {
         "syscall",
         "2:",
         "pop rcx",
-        ".cfi_adjust_cfa_offset -8",
-        "pop rdx",
         ".cfi_adjust_cfa_offset -8",
         "pop qword ptr [rcx]",
         ".cfi_adjust_cfa_offset -8",
@@ -92,13 +85,18 @@ mod arch {
         "jmp 2b",
         ".size lockyard_mutex_return, . - lockyard_mutex_return",
         ".popsection",
-        mark = const MARK,
         interrupted = const -(libc::EINTR as isize),
     );
 
     unsafe extern "C" {
         fn lockyard_mutex_sleep(call: *const [usize; 7], place: *mut usize) -> isize;
         fn lockyard_mutex_return(note: usize) -> !;
+        fn _Unwind_Backtrace(
+            look: extern "C" fn(*mut c_void, *mut c_void) -> c_int,
+            search: *mut c_void,
+        ) -> c_int;
+        fn _Unwind_GetIP(frame: *mut c_void) -> usize;
+        fn _Unwind_GetCFA(frame: *mut c_void) -> usize;
     }
 
     /// Performs a system call: a number and six arguments. Notes in `place` where it returns to.
@@ -121,24 +119,38 @@ mod arch {
         shadow == 0
     }
 
+    /// A search for the frame of a note.
+    struct Search {
+        note: usize,
+        is_found: bool,
+    }
+
+    /// Looks at a frame. Returns 0, which means that the search goes on.
+    extern "C" fn look(frame: *mut c_void, search: *mut c_void) -> c_int {
+        let search = search.cast::<Search>();
+        let [first, last] = [lockyard_mutex_sleep as *const (), lockyard_mutex_return as *const ()];
+        // SAFETY: the unwinder's frame; the pointer is to the search.
+        unsafe {
+            let is_call = (first.addr()..last.addr()).contains(&_Unwind_GetIP(frame));
+            // For an interrupted frame it is the stack pointer.
+            (*search).is_found |= is_call && _Unwind_GetCFA(frame) == (*search).note;
+        }
+        0
+    }
+
     /// Returns true if the note in `place` is that of a call which the caller interrupts.
     ///
     /// # Safety
     ///
     /// The place is the running thread's.
     pub(crate) unsafe fn is_in_call(place: *const usize) -> bool {
-        let here: usize;
-        // SAFETY: the instruction reads a register.
-        unsafe { asm!("mov {0}, rsp", out(reg) here, options(nomem, nostack)) };
-        // SAFETY: the caller's promise. A note is an address of this stack, above this frame: other
-        // stacks are refused by their order, or have live frames there.
-        unsafe {
-            let note = *place;
-            note > here
-                && may_return()
-                && core::ptr::with_exposed_provenance::<[usize; 2]>(note).read_volatile()
-                    == [place.expose_provenance(), MARK]
+        // SAFETY: the caller's promise.
+        let mut search = Search { note: unsafe { *place }, is_found: false };
+        if search.note != 0 && may_return() {
+            // SAFETY: the function does not keep the search.
+            unsafe { _Unwind_Backtrace(look, (&raw mut search).cast()) };
         }
+        search.is_found
     }
 
     /// Returns from the call that has noted itself in `place`.

@@ -37,6 +37,14 @@ fn a_thread_that_a_handler_ends_leaves_its_wait() {
 }
 
 #[test]
+fn a_thread_whose_handler_jumps_out_of_a_wait_may_end() {
+    let Some(program) = program("jumps_out.c") else {
+        return skip!("there is no C compiler (cc)");
+    };
+    prints(&program, "20\n");
+}
+
+#[test]
 fn the_child_of_a_fork_without_handlers_has_no_waiters() {
     let Some(program) = program("bare_fork.c") else {
         return skip!("there is no C compiler (cc)");
