@@ -1,13 +1,37 @@
-//! Cancellation of a thread that waits for a condition.
+//! Cancellation of a thread that waits.
 //!
-//! The C library does not know these waits, so it does not end them. This function cancels by the
-//! C library's one, and then wakes the thread if it sleeps. The thread finds that it is cancelled,
-//! leaves the condition variable's waiters, acquires the mutex, and calls `pthread_testcancel`.
+//! The C library does not know these waits, so it does not end them. `pthread_cancel` here cancels
+//! by the C library's one, and then wakes the thread if it sleeps. The thread finds that it is
+//! cancelled, and leaves the queue in which it waits. A wait for a condition then acquires the
+//! mutex again. Only then the thread acts upon the request.
+//!
+//! A thread whose cancellation is *asynchronous* could be unwound at any instruction of a wait, and
+//! its node would stay in the queue. So a wait makes the type deferred, and restores it at its end.
+//! Such a thread leaves the wait for a mutex too, as it does in the C library.
+//!
+//! The functions here that act upon a request unwind the caller. No frame of Rust that has
+//! something to drop may be above them.
 
-use crate::slots::{CANCELLED, Record, records};
-use crate::{real, start, system};
+use crate::host::Process;
+use crate::local::local;
+use crate::slots::{self, CANCELLED};
+use crate::{leave, note, real, sleep, start, system};
 use core::ffi::c_int;
 use core::sync::atomic::{Ordering, fence};
+use lockyard::platform::{Host, Slot};
+
+unsafe extern "C" {
+    fn pthread_self() -> usize;
+}
+
+unsafe extern "C-unwind" {
+    fn pthread_setcanceltype(of: c_int, old: *mut c_int) -> c_int;
+    fn pthread_testcancel();
+}
+
+/// POSIX's `PTHREAD_CANCEL_DEFERRED` and `PTHREAD_CANCEL_ASYNCHRONOUS`, by the C library's ABI.
+const DEFERRED: c_int = 0;
+const ASYNCHRONOUS: c_int = 1;
 
 /// Cancels a thread.
 ///
@@ -20,17 +44,46 @@ pub(crate) unsafe extern "C-unwind" fn pthread_cancel(thread: usize) -> c_int {
     // SAFETY: the program's thread. If it is this one, the call may unwind: nothing is dropped.
     let code = unsafe { real::one(&real::CANCEL, thread) };
     if code == 0 {
-        // Sequentially consistent: pairs with the fence in `condition.rs`.
+        // Sequentially consistent: pairs with the fence in `expect`.
         fence(Ordering::SeqCst);
-        let is_its = |record: &&Record| record.thread.load(Ordering::Relaxed) == thread;
-        // All: a thread that ended without its destructors may have left a record.
-        records().iter().filter(is_its).for_each(wake);
+        // SAFETY: the call has no preconditions.
+        if thread == unsafe { pthread_self() } {
+            interrupt();
+            return code;
+        }
+        // All: a thread that has ended may have left a record.
+        for slot in slots::leased().filter(|&slot| slots::record(slot).is_of(thread)) {
+            wake(slot);
+        }
     }
     code
 }
 
+/// Ends the wait that the running thread has interrupted, in a handler that cancels its own thread.
+/// The C library unwinds the thread out of the handler. So this drops the handler's frames too: the
+/// kernel would resume the system call after the handler.
+fn interrupt() {
+    let Some(slot) = slots::mine() else { return };
+    let record = slots::record(slot);
+    record.cancelled.store(CANCELLED, Ordering::SeqCst);
+    let me = local();
+    // SAFETY: the thread's own data. The word is there during the system call of a wait that ends
+    // when the thread is cancelled.
+    unsafe {
+        let place = &raw mut (*me).note;
+        if record.word.load(Ordering::Relaxed) != 0
+            && note::is_in_call(place)
+            && sleep::must_end(record)
+        {
+            (*me).stop = true;
+            note::go_back(place);
+        }
+    }
+}
+
 /// Wakes a thread that is cancelled, until it has seen that it is.
-fn wake(record: &Record) {
+fn wake(slot: Slot) {
+    let record = slots::record(slot);
     // Sequentially consistent, both: pair with the other order in `sleep.rs`. Either the thread
     // sees the mark before it sleeps, or this one sees the word.
     record.cancelled.store(CANCELLED, Ordering::SeqCst);
@@ -38,8 +91,108 @@ fn wake(record: &Record) {
     while word != 0
         && record.word.load(Ordering::SeqCst) == word
         && record.cancelled.load(Ordering::SeqCst) == CANCELLED
+        && !slots::has_ended(slot)
+        // Nobody else sleeps on the word. A thread that is about to sleep is not woken.
+        && system::wake(core::ptr::without_provenance(word), u32::MAX) == 0
     {
-        system::wake(core::ptr::without_provenance(word), u32::MAX);
-        system::yield_now();
+        system::nap();
+    }
+}
+
+/// Makes requests to cancel the running thread visible to its wait, from here on.
+pub(crate) fn expect() {
+    if let Some(slot) = Process::slot() {
+        slots::record(slot).cancelled.store(0, Ordering::Relaxed);
+        // Sequentially consistent: pairs with the fence in `pthread_cancel`. A thread that cancels
+        // this one sees the record, or this thread sees at once that it is cancelled.
+        fence(Ordering::SeqCst);
+    }
+}
+
+/// Acts upon a request to cancel the running thread.
+///
+/// # Safety
+///
+/// No frame above has anything to drop.
+pub(crate) unsafe fn act() {
+    // SAFETY: the caller's promise.
+    unsafe { pthread_testcancel() };
+}
+
+/// Makes the running thread's cancellation deferred. Returns true if it was asynchronous. A request
+/// that comes before acts at once.
+pub(crate) fn defer() -> bool {
+    let mut before = DEFERRED;
+    // SAFETY: the call writes the live word. It does not act upon a request for this type.
+    unsafe { pthread_setcanceltype(DEFERRED, &raw mut before) };
+    before == ASYNCHRONOUS
+}
+
+/// Makes the running thread's cancellation asynchronous again. Acts upon a request.
+///
+/// # Safety
+///
+/// No frame above has anything to drop.
+#[cold]
+pub(crate) unsafe fn undo_defer() {
+    let mut before = DEFERRED;
+    // SAFETY: the call writes the live word. The caller's promise.
+    unsafe {
+        pthread_setcanceltype(ASYNCHRONOUS, &raw mut before);
+        pthread_testcancel();
+    }
+}
+
+/// Runs the acquisition of a mutex at the end of a wait for a condition, which the thread does not
+/// leave. Its cancellation is deferred by then.
+pub(crate) fn deferred(mut wait: impl FnMut(bool) -> c_int) -> c_int {
+    let me = local();
+    // SAFETY: the thread's own data, both times.
+    let before = unsafe { core::mem::replace(&mut (*me).waits, false) };
+    let code = wait(false);
+    // SAFETY: as above.
+    unsafe { (*me).waits = before };
+    code
+}
+
+/// Runs a wait for a lock, whose code is 0 if the thread has the lock at its end. The thread is not
+/// unwound out of it. If its cancellation is asynchronous, the wait is told so, and must have a
+/// deadline: a request makes it the present. So does a handler that ends the thread. If the thread
+/// has the lock all the same, `undo` releases it.
+pub(crate) fn in_wait(mut wait: impl FnMut(bool) -> c_int, undo: impl Fn()) -> c_int {
+    let me = local();
+    loop {
+        // Before the type: a request that comes between the two acts at once.
+        expect();
+        let is_asynchronous = defer();
+        // SAFETY: the thread's own data, here and below.
+        let before = unsafe {
+            let before = ((*me).looks, (*me).waits, (*me).exits);
+            ((*me).looks, (*me).waits, (*me).exits) = (is_asynchronous, true, false);
+            before
+        };
+        let code = wait(is_asynchronous);
+        // SAFETY: as above. Nothing above is dropped.
+        unsafe {
+            let (is_stopped, exits) = ((*me).stop, (*me).exits);
+            ((*me).looks, (*me).waits, (*me).exits) = before;
+            (*me).stop = false;
+            if !is_stopped {
+                if is_asynchronous {
+                    undo_defer();
+                }
+                return code;
+            }
+            if code == 0 {
+                undo();
+            }
+            if is_asynchronous {
+                undo_defer();
+            }
+            if exits {
+                leave::exit();
+            }
+        }
+        // A handler has disabled the cancellation that ended the wait.
     }
 }

@@ -3,19 +3,56 @@
 
 use crate::system;
 use core::ffi::{CStr, c_char};
-use core::sync::atomic::{AtomicU32, Ordering};
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 unsafe extern "C" {
     fn getenv(name: *const c_char) -> *const c_char;
 }
 
-/// State of this library: a [`Lock`]'s number, [`REAL`] or 0, and perhaps [`FORKED`].
-pub(crate) static STATE: AtomicU32 = AtomicU32::new(0);
+/// A page that the kernel clears in each child of a fork: see `fork.rs`.
+#[repr(C, align(4096))]
+pub(crate) struct Page {
+    /// State of this library: a [`Lock`]'s number, [`REAL`] or 0, and perhaps [`FORKED`] and
+    /// [`REAL_TIME`].
+    pub(crate) state: AtomicU32,
+    /// Number of the thread that has noticed the fork; 0 before.
+    pub(crate) notices: AtomicUsize,
+}
 
-/// Bit of [`STATE`]: this process is the child of a fork. Objects may have waiters that do not
+/// The page.
+pub(crate) static PAGE: Page = Page { state: AtomicU32::new(0), notices: AtomicUsize::new(0) };
+
+/// The state, in a place that children keep; 0 before the start.
+static KEPT: AtomicU32 = AtomicU32::new(0);
+
+/// Adds bits to the state, before or after the start.
+pub(crate) fn add(bits: u32) {
+    // Sequentially consistent, all here and in `publish`: this thread sees that the library has
+    // started, or the other one sees the bits.
+    KEPT.fetch_or(bits, Ordering::SeqCst);
+    if PAGE.state.load(Ordering::SeqCst) != 0 {
+        PAGE.state.fetch_or(bits, Ordering::SeqCst);
+    }
+}
+
+/// Publishes what the caller has found, and the state with the bits that were added before.
+pub(crate) fn publish(bits: u32) {
+    let state = KEPT.fetch_or(bits, Ordering::SeqCst) | bits;
+    PAGE.state.store(state, Ordering::SeqCst);
+    PAGE.state.fetch_or(KEPT.load(Ordering::SeqCst), Ordering::SeqCst);
+}
+
+/// Returns the state that the process kept when its page was cleared.
+pub(crate) fn kept() -> u32 {
+    KEPT.load(Ordering::Relaxed)
+}
+
+/// Bit of the state: this process is the child of a fork. Objects may have waiters that do not
 /// exist here.
 pub(crate) const FORKED: u32 = 1 << 8;
-/// Value of [`STATE`]: everything is the C library's.
+/// Bit of the state: this process uses real-time priorities.
+pub(crate) const REAL_TIME: u32 = 1 << 9;
+/// Value of the state: everything is the C library's.
 pub(crate) const REAL: u32 = 7;
 
 /// Kind of lock.
@@ -28,14 +65,14 @@ pub(crate) enum Lock {
     PvQueued = 4,
 }
 
-/// Value of [`STATE`] for fast paths: mutexes, in a process that is no child of a fork.
+/// Value of the state for fast paths: mutexes, without these bits.
 pub(crate) const PLAIN_MUTEX: u32 = Lock::Mutex as u32;
 
 impl Lock {
     /// Returns the lock of a state; `None` if everything is the C library's.
     #[inline(always)]
     pub(crate) fn of(state: u32) -> Option<Lock> {
-        match state & !FORKED {
+        match state & !(FORKED | REAL_TIME) {
             1 => Some(Lock::Mutex),
             2 => Some(Lock::Queued),
             3 => Some(Lock::Ticket),
@@ -83,5 +120,5 @@ pub(crate) fn named() -> Lock {
 pub(crate) fn state() -> u32 {
     // Acquire: pairs with the release of `start.rs`, which found the C library's functions and
     // layout before.
-    STATE.load(Ordering::Acquire)
+    PAGE.state.load(Ordering::Acquire)
 }

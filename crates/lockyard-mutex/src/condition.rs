@@ -9,19 +9,15 @@ use crate::choice::Lock;
 use crate::layout::{Condition, Mutex};
 use crate::local::{Clock, local};
 use crate::mutex::How;
-use crate::slots::record;
-use crate::{deadline, fork, host, mutex, real, start, system};
+use crate::shared::Call;
+use crate::{cancel, deadline, fork, host, leave, mutex, priority, real, shared, start, system};
 use core::ffi::c_int;
 use core::ptr::null;
-use core::sync::atomic::{AtomicBool, Ordering, fence};
+use core::sync::atomic::Ordering;
 use core::time::Duration;
 use libc::{EINVAL, ETIMEDOUT, timespec};
 use lockyard::on::Condvar;
-use lockyard::platform::{Host, Instant};
-
-unsafe extern "C-unwind" {
-    fn pthread_testcancel();
-}
+use lockyard::platform::Instant;
 
 /// Owner of the functions that serve a condition variable.
 enum Owner<'a> {
@@ -70,20 +66,12 @@ struct End {
     code: c_int,
     /// True if the thread may have been cancelled.
     looks: bool,
+    /// True if a handler has asked for the thread's end.
+    exits: bool,
 }
 
 /// A deadline and its clock.
 type Limit<'a> = Option<(Clock, &'a timespec)>;
-
-/// Makes the running thread's cancellation visible from here on, to its wait.
-fn expect_cancellation() {
-    if let Some(slot) = host::Process::slot() {
-        record(slot).cancelled.store(0, Ordering::Relaxed);
-        // Sequentially consistent: pairs with the fence in `cancel.rs`. A thread that cancels this
-        // one sees the record, or this thread sees at once that it is cancelled.
-        fence(Ordering::SeqCst);
-    }
-}
 
 /// Releases the mutex, waits, and acquires the mutex again.
 ///
@@ -92,8 +80,11 @@ fn expect_cancellation() {
 /// The contract of `pthread_cond_timedwait`.
 unsafe fn wait(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> End {
     let me = local();
+    let object = core::ptr::from_ref(condition).addr();
     condition.users.fetch_add(1, Ordering::Relaxed);
     let mut failed = 0;
+    // SAFETY: the thread's own data.
+    let before = unsafe { (*me).waits };
     let notified = deadline::by_clock(limit.map_or(Clock::Monotonic, |(clock, _)| clock), || {
         let until = match limit {
             Some((clock, time)) => deadline::until(clock, time),
@@ -105,82 +96,88 @@ unsafe fn wait(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> End {
         let release = || {
             // SAFETY: the caller's promise; the thread's own data.
             unsafe {
+                mutex::count_wait(held, 1);
                 failed = mutex::unlock(held);
+                if failed != 0 {
+                    mutex::count_wait(held, 0u32.wrapping_sub(1));
+                }
                 (*me).stop = failed != 0;
+                (*me).waits = true;
                 match limit {
                     Some((_, time)) => (*me).until = time,
                     None => (*me).clock = Clock::Still,
                 }
             }
         };
-        condition.waiters.wait_with(ANY_MUTEX, release, Some(until))
+        match priority::mine(start::state()) {
+            None => condition.waiters.wait_with(ANY_MUTEX, release, Some(until)),
+            Some(priority) => {
+                let take = || None::<()>;
+                let end = priority::wait(object, priority, true, Some(until), release, take);
+                matches!(end, priority::End::Served)
+            }
+        }
     });
     // SAFETY: the thread's own data.
-    let stopped = unsafe {
+    let (stopped, exits) = unsafe {
         (*me).until = null();
-        core::mem::replace(&mut (*me).stop, false)
+        (*me).waits = before;
+        let ends = ((*me).stop, (*me).exits);
+        ((*me).stop, (*me).exits) = (false, false);
+        ends
     };
     if failed != 0 && notified {
         // This thread does not wait, so another one gets the notification.
-        condition.waiters.notify_one();
+        if !priority::serve(object) {
+            condition.waiters.notify_one();
+        }
     }
     // Release: pairs with the acquire of the destruction.
     condition.users.fetch_sub(1, Ordering::Release);
     if failed != 0 {
-        return End { code: failed, looks: false };
+        return End { code: failed, looks: false, exits };
     }
     let code = mutex::take(held, How::Notified);
+    mutex::count_wait(held, 0u32.wrapping_sub(1));
     let timed_out = if notified || stopped || limit.is_none() { 0 } else { ETIMEDOUT };
-    End { code: if code == 0 { timed_out } else { code }, looks: stopped && !notified }
+    End { code: if code == 0 { timed_out } else { code }, looks: stopped && !notified, exits }
 }
 
-/// Complains, once, of a mutex that a condition variable of the C library cannot release. A program
-/// that waits in a loop may never look at the code.
-#[cold]
-fn complain() -> c_int {
-    static HAS_COMPLAINED: AtomicBool = AtomicBool::new(false);
-    if !HAS_COMPLAINED.swap(true, Ordering::Relaxed) {
-        system::complain(&[
-            b"a condition variable that is shared between processes is used with a mutex that is \
-              not",
-        ]);
-    }
-    EINVAL
-}
-
-/// Function of the C library that waits.
-#[derive(Clone, Copy)]
-enum Real {
-    Wait,
-    Timed(*const timespec),
-    Clock(c_int, *const timespec),
-}
-
-/// Waits by the C library's function, if the mutex is the C library's too.
+/// Waits with deferred cancellation, and then acts upon a request.
 ///
 /// # Safety
 ///
-/// The contract of the function.
-unsafe fn wait_by(real: Real, condition: *mut Condition, mutex: *mut Mutex) -> c_int {
-    // SAFETY: the program's mutex.
-    if Lock::of(start::state()).is_some() && mutex::is_ours(unsafe { &*mutex }) {
-        return complain();
-    }
-    let (condition, mutex) = (condition.expose_provenance(), mutex.expose_provenance());
-    // SAFETY: the program's arguments.
+/// The contract of `pthread_cond_timedwait`. No frame above has anything to drop.
+unsafe fn wait_deferred(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> c_int {
+    let is_asynchronous = cancel::defer();
+    // SAFETY: the caller's promise.
+    let end = unsafe { wait(condition, held, limit) };
+    // SAFETY: as above.
     unsafe {
-        match real {
-            Real::Wait => real::two(&real::CONDITION_WAIT, condition, mutex),
-            Real::Timed(time) => {
-                real::three(&real::CONDITION_TIMEDWAIT, condition, mutex, time.expose_provenance())
-            }
-            Real::Clock(clock, time) => real::four(
-                &real::CONDITION_CLOCKWAIT,
-                condition,
-                mutex,
-                clock as usize,
-                time.expose_provenance(),
-            ),
+        if is_asynchronous {
+            cancel::undo_defer();
+        } else if end.looks {
+            cancel::act();
+        }
+        if end.exits {
+            leave::exit();
+        }
+    }
+    end.code
+}
+
+/// Waits by the C library's function.
+///
+/// # Safety
+///
+/// The contract of the function. No frame above has anything to drop.
+unsafe fn wait_by(call: Call, condition: *mut Condition, mutex: *mut Mutex) -> c_int {
+    // SAFETY: the program's mutex, and the caller's promise.
+    unsafe {
+        if Lock::of(start::state()).is_some() && mutex::is_ours(&*mutex) {
+            shared::wait(call, condition, &*mutex)
+        } else {
+            call.call(condition, mutex.expose_provenance())
         }
     }
 }
@@ -214,7 +211,7 @@ pub(crate) unsafe extern "C" fn pthread_cond_destroy(condition: *mut Condition) 
             Owner::Ours(ours) => {
                 // Acquire: pairs with the releases of the users.
                 while ours.users.load(Ordering::Acquire) != 0 {
-                    system::yield_now();
+                    system::nap();
                 }
                 0
             }
@@ -233,8 +230,9 @@ pub(crate) unsafe extern "C" fn pthread_cond_signal(condition: *mut Condition) -
     // SAFETY: the program's condition variable.
     unsafe {
         match owner(condition) {
+            Owner::Ours(_) if priority::serve(condition.addr()) => 0,
             Owner::Ours(ours) => notify(ours, |waiters| _ = waiters.notify_one()),
-            Owner::Real => real::one(&real::CONDITION_SIGNAL, condition.expose_provenance()),
+            Owner::Real => shared::signal(&real::CONDITION_SIGNAL, condition),
         }
     }
 }
@@ -249,8 +247,11 @@ pub(crate) unsafe extern "C" fn pthread_cond_broadcast(condition: *mut Condition
     // SAFETY: the program's condition variable.
     unsafe {
         match owner(condition) {
-            Owner::Ours(ours) => notify(ours, |waiters| _ = waiters.notify_all()),
-            Owner::Real => real::one(&real::CONDITION_BROADCAST, condition.expose_provenance()),
+            Owner::Ours(ours) => {
+                priority::serve_all(condition.addr());
+                notify(ours, |waiters| _ = waiters.notify_all())
+            }
+            Owner::Real => shared::signal(&real::CONDITION_BROADCAST, condition),
         }
     }
 }
@@ -268,15 +269,11 @@ pub(crate) unsafe extern "C-unwind" fn pthread_cond_wait(
     // SAFETY: the program's arguments. No frame has anything to drop when it is unwound.
     unsafe {
         let Owner::Ours(ours) = owner(condition) else {
-            return wait_by(Real::Wait, condition, mutex);
+            return wait_by(Call::Wait, condition, mutex);
         };
-        expect_cancellation();
-        pthread_testcancel();
-        let end = wait(ours, &*mutex, None);
-        if end.looks {
-            pthread_testcancel();
-        }
-        end.code
+        cancel::expect();
+        cancel::act();
+        wait_deferred(ours, &*mutex, None)
     }
 }
 
@@ -294,19 +291,15 @@ pub(crate) unsafe extern "C-unwind" fn pthread_cond_timedwait(
     // SAFETY: as in `pthread_cond_wait`.
     unsafe {
         let Owner::Ours(ours) = owner(condition) else {
-            return wait_by(Real::Timed(until), condition, mutex);
+            return wait_by(Call::Timed(until), condition, mutex);
         };
         let clock = if ours.is_monotonic() { Clock::Monotonic } else { Clock::Realtime };
         if !deadline::is_valid(&*until) {
             return EINVAL;
         }
-        expect_cancellation();
-        pthread_testcancel();
-        let end = wait(ours, &*mutex, Some((clock, &*until)));
-        if end.looks {
-            pthread_testcancel();
-        }
-        end.code
+        cancel::expect();
+        cancel::act();
+        wait_deferred(ours, &*mutex, Some((clock, &*until)))
     }
 }
 
@@ -325,17 +318,13 @@ pub(crate) unsafe extern "C-unwind" fn pthread_cond_clockwait(
     // SAFETY: as in `pthread_cond_wait`.
     unsafe {
         let Owner::Ours(ours) = owner(condition) else {
-            return wait_by(Real::Clock(number, until), condition, mutex);
+            return wait_by(Call::Clock(number, until), condition, mutex);
         };
         let Some(clock) = deadline::clock(number).filter(|_| deadline::is_valid(&*until)) else {
             return EINVAL;
         };
-        expect_cancellation();
-        pthread_testcancel();
-        let end = wait(ours, &*mutex, Some((clock, &*until)));
-        if end.looks {
-            pthread_testcancel();
-        }
-        end.code
+        cancel::expect();
+        cancel::act();
+        wait_deferred(ours, &*mutex, Some((clock, &*until)))
     }
 }

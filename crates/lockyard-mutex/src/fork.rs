@@ -7,12 +7,15 @@
 //! not exist here. It keeps whether a mutex is held, and by whom. So a handler of `pthread_atfork`
 //! that locks all mutexes before a fork, and unlocks them in the child, works.
 //!
-//! A process that was never forked compares nothing: one word has its lock and this state
-//! ([`STATE`]).
+//! A process that was never forked compares nothing: one word has its lock and this state. It lies
+//! in a page that the kernel clears in each child. The general path of the first operation finds
+//! it cleared, and so notices the fork. Handlers of forks do not run in the child of a bare system
+//! call or of `_Fork`, and of others some come late. Where the kernel cannot clear the page (before
+//! Linux 4.14, or with larger pages), this library's own handler notices.
 
-use crate::choice::{FORKED, STATE};
-use crate::local::local;
-use crate::{real, slots, system};
+use crate::choice::{FORKED, PAGE, Page};
+use crate::local::{local, me};
+use crate::{choice, gate, priority, real, slots, system};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
@@ -24,6 +27,9 @@ static GENERATION: AtomicU32 = AtomicU32::new(0);
 
 /// 1 while a thread removes the waiters of an object.
 static REMOVING: AtomicU32 = AtomicU32::new(0);
+
+/// True if the kernel clears the page in children.
+static IS_CLEARED: AtomicBool = AtomicBool::new(false);
 
 /// True if this library's handler is registered.
 static IS_INSTALLED: AtomicBool = AtomicBool::new(false);
@@ -52,18 +58,76 @@ pub(crate) fn register(
     unsafe { real::four(&real::REGISTER_ATFORK, handlers[0], handlers[1], handlers[2], library) }
 }
 
+/// Has the library's page cleared in children. It has no state yet: a fork of another thread must
+/// not keep it.
+pub(crate) fn prepare() {
+    // SAFETY: the call has no preconditions.
+    let size = usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) });
+    if size == Ok(size_of::<Page>()) {
+        let page = (&raw const PAGE).cast();
+        IS_CLEARED.store(system::clear_in_children(page, size_of::<Page>()), Ordering::Relaxed);
+    }
+}
+
+/// Returns the state if the page was cleared, because this process is a new child of a fork.
+#[cold]
+pub(crate) fn notice() -> Option<u32> {
+    // Acquire: another thread may have started the library, or noticed, at this moment.
+    if !IS_CLEARED.load(Ordering::Relaxed) || PAGE.state.load(Ordering::Acquire) != 0 {
+        return None;
+    }
+    // Acquire and release: a thread that this one creates meanwhile waits for the end.
+    match PAGE.notices.compare_exchange(0, me(), Ordering::Acquire, Ordering::Acquire) {
+        Ok(_) => {
+            // SAFETY: it is the first thread of the child, and is not in a wait: all callers begin.
+            unsafe { become_child() };
+            choice::publish(FORKED);
+        }
+        // A handler of a signal has interrupted the thread that notices.
+        Err(other) if other == me() => {}
+        Err(_) => {
+            // Acquire: pairs with the publication above.
+            while PAGE.state.load(Ordering::Acquire) == 0 {
+                system::nap();
+            }
+        }
+    }
+    Some(choice::kept() | FORKED)
+}
+
+/// Makes this process a new one.
+///
+/// # Safety
+///
+/// The process has one thread, which is not in a wait: it is the child of a fork.
+unsafe fn become_child() {
+    // Relaxed, both: there is one thread.
+    GENERATION.fetch_add(1, Ordering::Relaxed);
+    REMOVING.store(0, Ordering::Relaxed);
+    // SAFETY: the thread's own data; the caller's promise.
+    unsafe {
+        (*local()).stop = false;
+        (*local()).looks = false;
+        (*local()).waits = false;
+        (*local()).exits = false;
+        slots::forget_others();
+        gate::free_all();
+        priority::forget_all();
+    }
+}
+
 /// Runs in the child of a fork, in its one thread, before the program's own handlers: they are
 /// called in the order in which they were registered.
 unsafe extern "C" fn forked() {
-    // Relaxed, all: there is one thread.
-    GENERATION.fetch_add(1, Ordering::Relaxed);
-    REMOVING.store(0, Ordering::Relaxed);
-    STATE.fetch_or(FORKED, Ordering::Relaxed);
-    // SAFETY: there is one thread, which is in `fork`, and so waits for nothing.
-    unsafe {
-        (*local()).stop = false;
-        slots::forget_others();
+    if !IS_CLEARED.load(Ordering::Relaxed) {
+        // SAFETY: there is one thread, which is in `fork`, and so waits for nothing.
+        unsafe { become_child() };
+        choice::add(FORKED);
+    } else if PAGE.state.load(Ordering::Relaxed) == 0 {
+        notice();
     }
+    // The C library has made the thread's list of robust mutexes anew.
+    slots::guard_mine();
 }
 
 /// Makes an object this process's: removes its waiters if it was used last by a parent.
@@ -83,7 +147,7 @@ pub(crate) fn adopt(state: u32, generation: &AtomicU32, remove_waiters: impl FnO
 fn adopt_slowly(generation: &AtomicU32, remove_waiters: impl FnOnce()) {
     // Acquire: pairs with the release that gives it back.
     while REMOVING.swap(1, Ordering::Acquire) != 0 {
-        system::yield_now();
+        system::nap();
     }
     let now = GENERATION.load(Ordering::Relaxed);
     if generation.load(Ordering::Relaxed) != now {

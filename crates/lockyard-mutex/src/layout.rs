@@ -4,7 +4,7 @@
 //! ```text
 //!   pthread_mutex_t   0       4            8         16     20      24      28        40
 //!                     +-------+------------+---------+------+-------+-------+---------+
-//!                     | word  | generation | owner   | kind | count | token | unused  |
+//!                     | word  | generation | owner   | kind | count | token | waits.. |
 //!                     +-------+------------+---------+------+-------+-------+---------+
 //!   pthread_cond_t    0                         24           28      32               48
 //!                     +-------------------------+------------+-------+----------------+
@@ -16,10 +16,10 @@
 //! with each attribute and comparing their bytes.
 
 use crate::host::Process;
-use crate::real;
+use crate::{guard, real};
 use core::ffi::{c_int, c_void};
 use core::mem::{MaybeUninit, offset_of};
-use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use lockyard::on::Condvar;
 
 /// A mutex.
@@ -29,7 +29,7 @@ pub(crate) struct Mutex {
     pub(crate) word: AtomicU32,
     /// Generation of the process that used it last: see `fork.rs`.
     pub(crate) generation: AtomicU32,
-    /// The thread that holds a recursive or an error-checking mutex; 0 for none.
+    /// The thread that holds it; 0 for none. Normal ones of the default kind have none.
     pub(crate) owner: AtomicUsize,
     /// The C library's kind.
     pub(crate) kind: AtomicU32,
@@ -37,7 +37,11 @@ pub(crate) struct Mutex {
     pub(crate) count: AtomicU32,
     /// The holder's token.
     pub(crate) token: AtomicU32,
-    _unused: [u32; 3],
+    /// Number of threads that wait for a condition with this mutex.
+    pub(crate) waits: AtomicU32,
+    /// 1 if a thread waits for the release of this mutex, which it holds itself.
+    pub(crate) deadlocks: AtomicU32,
+    _unused: u32,
 }
 
 /// A condition variable.
@@ -127,6 +131,41 @@ impl Condition {
 /// Words of an object that the C library has initialised.
 type Words<const N: usize> = [u32; N];
 
+/// Index of the word in which the C library counts the users of its mutexes. Its destruction of a
+/// mutex fails while there are any.
+const USERS: usize = 3;
+
+/// True if the word is that.
+static COUNTS_USERS: AtomicBool = AtomicBool::new(false);
+
+/// Finds whether the C library counts users where it is expected.
+fn find_users() {
+    let Some(mut mutex) = initialised::<{ guard::WORDS }>(&real::MUTEX_INIT, core::ptr::null())
+    else {
+        return;
+    };
+    let at = (&raw mut mutex).expose_provenance();
+    // SAFETY: a mutex, which nobody else uses. The C library may have changed it.
+    unsafe {
+        real::one(&real::MUTEX_LOCK, at);
+        let locked = (&raw const mutex).read_volatile();
+        real::one(&real::MUTEX_UNLOCK, at);
+        let unlocked = (&raw const mutex).read_volatile();
+        let is_count = (locked[USERS], unlocked[USERS]) == (1, 0);
+        COUNTS_USERS.store(is_count, Ordering::Relaxed);
+    }
+}
+
+/// Counts a user of a mutex of the C library, or one less. The thread has the mutex.
+pub(crate) fn count_user(mutex: &Mutex, change: u32) {
+    if COUNTS_USERS.load(Ordering::Relaxed) {
+        // SAFETY: a mutex has as many words. The C library changes this one under the mutex only.
+        let users = unsafe { &*core::ptr::from_ref(mutex).cast::<AtomicU32>().add(USERS) };
+        // Relaxed, both: the mutex orders it.
+        users.store(users.load(Ordering::Relaxed).wrapping_add(change), Ordering::Relaxed);
+    }
+}
+
 /// Initialises an object over bytes that are all 1.
 fn initialised<const N: usize>(init: &real::Slot, attribute: *const c_void) -> Option<Words<N>> {
     #[repr(C, align(16))]
@@ -142,7 +181,10 @@ fn initialised<const N: usize>(init: &real::Slot, attribute: *const c_void) -> O
 type Set<A> = unsafe extern "C" fn(*mut A, c_int) -> c_int;
 
 /// Returns the words of a mutex with an attribute, or `None` if the C library has no such mutex.
-fn mutex_with(set: Set<libc::pthread_mutexattr_t>, value: c_int) -> Option<Words<10>> {
+fn mutex_with(
+    set: Set<libc::pthread_mutexattr_t>,
+    value: c_int,
+) -> Option<Words<{ guard::WORDS }>> {
     let mut attribute = MaybeUninit::<libc::pthread_mutexattr_t>::uninit();
     let at = attribute.as_mut_ptr();
     // SAFETY: the attribute is initialised first, and destroyed last.
@@ -181,13 +223,14 @@ fn condition_with(set: Set<libc::pthread_condattr_t>, value: c_int) -> Option<Wo
 /// anything is.
 pub(crate) fn find() -> Result<(), &'static str> {
     find_kinds()?;
+    find_users();
     find_attributes()
 }
 
 const KIND: usize = offset_of!(Mutex, kind) / 4;
 
 /// Returns the kind in the words of a mutex, if all others are 0.
-fn only_kind(words: Words<10>) -> Option<u32> {
+fn only_kind(words: Words<{ guard::WORDS }>) -> Option<u32> {
     let others = words.iter().enumerate().filter(|&(index, _)| index != KIND);
     others.map(|(_, &word)| word).all(|word| word == 0).then_some(words[KIND])
 }
@@ -231,6 +274,9 @@ fn find_kinds() -> Result<(), &'static str> {
         }
     }
     KINDS[0].store(found[0], Ordering::Relaxed);
+    if let Some(robust) = others[1] {
+        guard::learn(robust);
+    }
     Ok(())
 }
 

@@ -11,7 +11,12 @@
 //! | `layout.rs` | objects in their bytes; the bytes that stay the C library's |
 //! | `word.rs` | the locks |
 //! | `choice.rs`, `start.rs`, `real.rs` | the choice; the start; the C library's functions |
+//! | `priority.rs` | the order of threads with real-time priorities |
+//! | `shared.rs`, `gate.rs` | shared condition variables with mutexes that are ours |
 //! | `host.rs`, `slots.rs`, `sleep.rs`, `local.rs`, `system.rs` | the process as a host of locks |
+//! | `guard.rs` | signs that a thread has ended |
+//! | `leave.rs`, `note.rs` | the end of a thread in a handler that interrupts a wait |
+//! | `filter.rs`, `unwind.rs` | filters of system calls; the unwinder |
 //! | `deadline.rs` | times |
 //! | `fork.rs`, `atfork.rs` | the child of a fork; handlers of forks |
 //!
@@ -30,15 +35,23 @@ mod cancel;
 mod choice;
 mod condition;
 mod deadline;
+mod filter;
 mod fork;
+mod gate;
+mod guard;
 mod host;
 mod layout;
+mod leave;
 mod local;
 mod mutex;
+mod note;
+mod priority;
 mod real;
+mod shared;
 mod sleep;
 mod slots;
 mod spin;
 mod start;
 mod system;
+mod unwind;
 mod word;

@@ -18,28 +18,33 @@ pub(crate) enum Clock {
 /// Data of a thread. All zeros is the state of a thread that has waited for nothing.
 #[repr(C)]
 pub(crate) struct Local {
-    /// Number of its slot plus one; 0 if it has none yet; [`NO_SLOT`] if it gets none.
+    /// Number of its slot plus one; 0 if it has none yet.
     pub(crate) slot: u32,
     /// Clock that it waits by.
     pub(crate) clock: Clock,
-    /// True if the wait for a condition must end now: the host's time is then the latest.
+    /// True if the wait must end now: the host's time is then the latest.
     pub(crate) stop: bool,
-    /// Number of times that it has given its slot back.
-    pub(crate) ends: u8,
+    /// True in a wait for a mutex that ends when the thread is cancelled.
+    pub(crate) looks: bool,
     /// Number of yields, modulo 256.
     pub(crate) yields: u8,
+    /// True in a wait that the thread can leave to end.
+    pub(crate) waits: bool,
+    /// True if it has left a wait to end.
+    pub(crate) exits: bool,
+    /// Note of the system call of its wait, or 0.
+    pub(crate) note: usize,
+    /// Result of the thread that has left a wait to end.
+    pub(crate) value: usize,
     /// Deadline of its wait for a condition, or null.
     pub(crate) until: *const timespec,
     /// Number of the thread; 0 if it has none yet.
     number: usize,
 }
 
-/// Value of [`Local::slot`]: the thread gets no slot.
-pub(crate) const NO_SLOT: u32 = u32::MAX;
-
 lockyard_interpose::thread_data! {
     /// Returns the data of the running thread.
-    pub(crate) fn local() -> *mut Local, "lockyard_mutex_local", 24
+    pub(crate) fn local() -> *mut Local, "lockyard_mutex_local", 48
 }
 
 /// The least number of a thread: smaller ones have a meaning in the words that hold numbers.

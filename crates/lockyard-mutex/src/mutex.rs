@@ -1,12 +1,13 @@
 //! Mutexes.
 
-use crate::choice::{Lock, PLAIN_MUTEX, STATE};
+use crate::choice::{Lock, PAGE, PLAIN_MUTEX, REAL_TIME};
 use crate::layout::{DESTROYED, Mutex, Other, PLAIN, Type, type_of};
 use crate::local::{Clock, me};
-use crate::word::{self, Kind};
-use crate::{deadline, fork, real, start};
+use crate::word::{self, Kind, Until as Instant};
+use crate::{cancel, deadline, fork, layout, priority, real, start, system};
 use core::ffi::c_int;
 use core::sync::atomic::Ordering;
+use core::time::Duration;
 use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT, timespec};
 
 /// The way to acquire a mutex.
@@ -26,6 +27,8 @@ struct Ours<'a> {
     mutex: &'a Mutex,
     kind: Kind,
     of: Type,
+    /// The library's state.
+    state: u32,
 }
 
 /// Returns true if the fast path may use the mutex.
@@ -33,7 +36,7 @@ struct Ours<'a> {
 fn is_plain(mutex: &Mutex) -> bool {
     // Relaxed: the program orders the initialisation of a mutex before its use. Acquire is not
     // needed, because the fast path uses nothing that the start of the library has found.
-    mutex.kind.load(Ordering::Relaxed) == PLAIN && STATE.load(Ordering::Relaxed) == PLAIN_MUTEX
+    mutex.kind.load(Ordering::Relaxed) == PLAIN && PAGE.state.load(Ordering::Relaxed) == PLAIN_MUTEX
 }
 
 /// Returns the mutex if it is ours, and makes it this process's.
@@ -46,13 +49,25 @@ fn ours(mutex: &Mutex) -> Result<Ours<'_>, Other> {
         // SAFETY: only threads of the parent have used the mutex, except that it may be held.
         unsafe { kind.forget_waiters(&mutex.word) };
         mutex.token.store(0, Ordering::Relaxed);
+        mutex.waits.store(0, Ordering::Relaxed);
+        mutex.deadlocks.store(0, Ordering::Relaxed);
     });
-    Ok(Ours { mutex, kind, of })
+    Ok(Ours { mutex, kind, of, state })
 }
 
 /// Returns true if this library replaces the mutex.
 pub(crate) fn is_ours(mutex: &Mutex) -> bool {
     !matches!(ours(mutex), Err(Other::Real))
+}
+
+/// Counts a thread that waits for a condition with a mutex, or one less. The thread has the mutex.
+pub(crate) fn count_wait(mutex: &Mutex, change: u32) {
+    match ours(mutex) {
+        // Relaxed: the mutex orders it. Not only its holder comes here: a release may fail yet.
+        Ok(_) => _ = mutex.waits.fetch_add(change, Ordering::Relaxed),
+        Err(Other::Real) => layout::count_user(mutex, change),
+        Err(Other::Destroyed) => {}
+    }
 }
 
 fn address<T>(object: &T) -> usize {
@@ -62,8 +77,7 @@ fn address<T>(object: &T) -> usize {
 /// Acquires a mutex.
 #[inline(always)]
 pub(crate) fn lock(mutex: &Mutex) -> c_int {
-    if is_plain(mutex) {
-        word::acquire_mutex(&mutex.word);
+    if is_plain(mutex) && word::try_acquire_mutex(&mutex.word) {
         return 0;
     }
     take(mutex, How::Wait)
@@ -77,42 +91,103 @@ pub(crate) fn take(mutex: &Mutex, how: How<'_>) -> c_int {
         Err(Other::Destroyed) => return EINVAL,
         Err(Other::Real) => return take_real(mutex, how),
     };
+    if matches!(how, How::Until(None, _)) {
+        return EINVAL;
+    }
     // Relaxed, all accesses of owner and count: only the holder changes them, and a thread finds
     // its own number there only if it is the holder.
-    if ours.of != Type::Normal && mutex.owner.load(Ordering::Relaxed) == me() {
-        return take_again(ours, how);
-    }
-    let token = match how {
-        How::Wait => Ok(ours.kind.acquire(&mutex.word)),
-        How::Notified => Ok(ours.kind.acquire_notified(&mutex.word)),
-        How::Try => ours.kind.try_acquire(&mutex.word).ok_or(EBUSY),
-        How::Until(clock, time) => take_until(ours, clock, time),
-    };
-    match token {
-        Ok(token) => {
-            // Relaxed: the holder's own.
-            mutex.token.store(token, Ordering::Relaxed);
-            if ours.of != Type::Normal {
-                mutex.owner.store(me(), Ordering::Relaxed);
-            }
-            0
+    if has_owner(ours) && mutex.owner.load(Ordering::Relaxed) == me() {
+        match (ours.of, how) {
+            (Type::Normal, How::Wait) => wait_for_itself(mutex),
+            (Type::Normal, _) => {}
+            _ => return take_again(ours, how),
         }
-        Err(code) => code,
+    }
+    let token = match (ours.kind.try_acquire(&mutex.word), how) {
+        (Some(token), _) => token,
+        (None, How::Try) => return EBUSY,
+        (None, How::Until(_, time)) if !deadline::is_valid(time) => return EINVAL,
+        (None, _) => return wait(ours, how),
+    };
+    took(ours, token)
+}
+
+/// Notes that the running thread has acquired a mutex.
+fn took(ours: Ours<'_>, token: u32) -> c_int {
+    // Relaxed, both: the holder's own.
+    ours.mutex.token.store(token, Ordering::Relaxed);
+    if has_owner(ours) {
+        ours.mutex.owner.store(me(), Ordering::Relaxed);
+    }
+    0
+}
+
+/// Returns true if the mutex knows its holder. The fast path of the default kind does not note it.
+fn has_owner(ours: Ours<'_>) -> bool {
+    ours.of != Type::Normal || ours.kind != Kind::Adaptive
+}
+
+/// Waits until another thread releases a normal mutex that this thread holds. It may wait for ever,
+/// and others may use the mutex's memory for something else meanwhile. So it is in no queue, and
+/// only the kernel looks at that memory.
+#[cold]
+fn wait_for_itself(mutex: &Mutex) {
+    mutex.deadlocks.store(1, Ordering::SeqCst);
+    // A release looks at the mark after it has removed the owner, without a fence. If it has not
+    // seen the mark, the change of the owner arrives here during the nap.
+    system::nap();
+    if mutex.owner.load(Ordering::SeqCst) == me() {
+        while system::sleep_for(mutex.deadlocks.as_ptr(), 1, None) == -(libc::EINTR as isize) {}
     }
 }
 
-fn take_until(ours: Ours<'_>, clock: Option<Clock>, time: &timespec) -> Result<u32, c_int> {
-    let clock = clock.ok_or(EINVAL)?;
-    if let Some(token) = ours.kind.try_acquire(&ours.mutex.word) {
-        return Ok(token);
+/// Waits for a mutex. The thread cannot be unwound out of the wait. If its cancellation is
+/// asynchronous, a request ends the wait.
+#[cold]
+fn wait(ours: Ours<'_>, how: How<'_>) -> c_int {
+    let word = &ours.mutex.word;
+    let wait = |is_asynchronous: bool| {
+        let token = match how {
+            _ if let Some(priority) = priority::mine(ours.state) => {
+                wait_by_priority(ours, how, priority)
+            }
+            How::Until(Some(clock), time) => deadline::by_clock(clock, || {
+                ours.kind.acquire_until(word, deadline::until(clock, time))
+            }),
+            How::Notified if !is_asynchronous => Some(ours.kind.acquire_notified(word)),
+            // It has a deadline, so that it can be left.
+            _ if is_asynchronous || ours.kind == Kind::Adaptive => {
+                ours.kind.acquire_until(word, Instant::now() + Duration::MAX)
+            }
+            _ => Some(ours.kind.acquire(word)),
+        };
+        token.map_or(ETIMEDOUT, |token| took(ours, token))
+    };
+    if matches!(how, How::Notified) {
+        return cancel::deferred(wait);
     }
-    if !deadline::is_valid(time) {
-        return Err(EINVAL);
+    // SAFETY: the thread has acquired it in the wait.
+    cancel::in_wait(wait, || _ = unsafe { give(ours.mutex) })
+}
+
+/// Waits for a mutex in the order of real-time priorities.
+fn wait_by_priority(ours: Ours<'_>, how: How<'_>, priority: u32) -> Option<u32> {
+    let limit = if let How::Until(Some(clock), time) = how { Some((clock, time)) } else { None };
+    let end = deadline::by_clock(limit.map_or(Clock::Monotonic, |(clock, _)| clock), || {
+        let until = match limit {
+            Some((clock, time)) => deadline::until(clock, time),
+            None => Instant::now() + Duration::MAX,
+        };
+        let take = || ours.kind.try_acquire(&ours.mutex.word);
+        let object = address(ours.mutex);
+        priority::wait(object, priority, false, Some(until), || (), take)
+    });
+    match end {
+        // The holder has left its token.
+        priority::End::Served => Some(ours.mutex.token.load(Ordering::Relaxed)),
+        priority::End::Took(token) => Some(token),
+        priority::End::Expired => None,
     }
-    deadline::by_clock(clock, || {
-        let until = deadline::until(clock, time);
-        ours.kind.acquire_until(&ours.mutex.word, until).ok_or(ETIMEDOUT)
-    })
 }
 
 /// Acquires a mutex that the running thread holds.
@@ -183,14 +258,30 @@ unsafe fn give(mutex: &Mutex) -> c_int {
             mutex.count.store(count - 1, Ordering::Relaxed);
             return 0;
         }
-        mutex.owner.store(0, Ordering::Relaxed);
     } else if ours.kind != Kind::Adaptive && !ours.kind.is_held(&mutex.word) {
         // POSIX leaves this undefined. Some programs do it, and these words would not survive it.
-        return EPERM;
+        return 0;
     }
     let token = mutex.token.load(Ordering::Relaxed);
-    // SAFETY: the caller's promise.
-    unsafe { ours.kind.release(&mutex.word, token) };
+    let mut deadlocks = false;
+    if has_owner(ours) {
+        mutex.owner.store(0, Ordering::Relaxed);
+        deadlocks = mutex.deadlocks.load(Ordering::Relaxed) != 0;
+        if deadlocks {
+            mutex.deadlocks.store(0, Ordering::Relaxed);
+        }
+    }
+    let has_priorities = ours.state & REAL_TIME != 0;
+    if !has_priorities || !priority::serve(address(mutex)) {
+        // SAFETY: the caller's promise.
+        unsafe { ours.kind.release(&mutex.word, token) };
+        if has_priorities {
+            priority::call_after_release(address(mutex));
+        }
+    }
+    if deadlocks {
+        system::wake(mutex.deadlocks.as_ptr(), u32::MAX);
+    }
     0
 }
 
@@ -230,6 +321,8 @@ pub(crate) unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut Mutex) -> c_in
     let mutex = unsafe { at(mutex) };
     match ours(mutex) {
         Ok(ours) if ours.kind.is_held(&mutex.word) => EBUSY,
+        // Acquire: pairs with the release of the mutex by the last thread that waited.
+        Ok(_) if mutex.waits.load(Ordering::Acquire) != 0 => EBUSY,
         Ok(_) => {
             mutex.kind.store(DESTROYED, Ordering::Relaxed);
             0
@@ -246,7 +339,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut Mutex) -> c_in
 ///
 /// As POSIX has it.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_mutex_lock(mutex: *mut Mutex) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_mutex_lock(mutex: *mut Mutex) -> c_int {
     // SAFETY: the program's mutex.
     lock(unsafe { at(mutex) })
 }
@@ -257,7 +350,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_lock(mutex: *mut Mutex) -> c_int {
 ///
 /// As POSIX has it.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_mutex_trylock(mutex: *mut Mutex) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_mutex_trylock(mutex: *mut Mutex) -> c_int {
     // SAFETY: the program's mutex.
     let mutex = unsafe { at(mutex) };
     if is_plain(mutex) {
@@ -272,7 +365,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_trylock(mutex: *mut Mutex) -> c_in
 ///
 /// As POSIX has it.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_mutex_timedlock(
+pub(crate) unsafe extern "C-unwind" fn pthread_mutex_timedlock(
     mutex: *mut Mutex,
     until: *const timespec,
 ) -> c_int {
@@ -286,7 +379,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_timedlock(
 ///
 /// As POSIX has it.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_mutex_clocklock(
+pub(crate) unsafe extern "C-unwind" fn pthread_mutex_clocklock(
     mutex: *mut Mutex,
     clock: c_int,
     until: *const timespec,
@@ -301,7 +394,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_clocklock(
 ///
 /// As POSIX has it.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_mutex_unlock(mutex: *mut Mutex) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_mutex_unlock(mutex: *mut Mutex) -> c_int {
     // SAFETY: the program's mutex, which it holds.
     unsafe { unlock(at(mutex)) }
 }
@@ -315,7 +408,7 @@ macro_rules! second_names {
         ///
         /// As that.
         #[unsafe(no_mangle)]
-        pub(crate) unsafe extern "C" fn $name($($argument: $type),*) -> c_int {
+        pub(crate) unsafe extern "C-unwind" fn $name($($argument: $type),*) -> c_int {
             // SAFETY: the caller's promise.
             unsafe { $function($($argument),*) }
         }

@@ -30,6 +30,7 @@ type One = unsafe extern "C-unwind" fn(usize) -> c_int;
 type Two = unsafe extern "C-unwind" fn(usize, usize) -> c_int;
 type Three = unsafe extern "C-unwind" fn(usize, usize, usize) -> c_int;
 type Four = unsafe extern "C-unwind" fn(usize, usize, usize, usize) -> c_int;
+type Five = unsafe extern "C-unwind" fn(usize, usize, usize, usize, usize) -> c_int;
 
 macro_rules! functions {
     ($($slot:ident, $name:literal, $version:expr;)*) => {
@@ -75,7 +76,12 @@ functions! {
     CONDITION_SIGNAL, "pthread_cond_signal", PRESENT;
     CONDITION_BROADCAST, "pthread_cond_broadcast", PRESENT;
     CANCEL, "pthread_cancel", None;
+    EXIT, "pthread_exit", None;
     REGISTER_ATFORK, "__register_atfork", None;
+    CONTROL, "prctl", None;
+    ATTRIBUTE_POLICY, "pthread_attr_setschedpolicy", None;
+    THREAD_POLICY, "pthread_setschedparam", None;
+    PROCESS_POLICY, "sched_setscheduler", None;
 }
 
 /// Stands for a function that this C library does not have.
@@ -129,4 +135,14 @@ pub(crate) unsafe fn three(slot: &Slot, a: usize, b: usize, c: usize) -> c_int {
 pub(crate) unsafe fn four(slot: &Slot, a: usize, b: usize, c: usize, d: usize) -> c_int {
     // SAFETY: the caller's promise.
     unsafe { transmute::<*mut c_void, Four>(address(slot))(a, b, c, d) }
+}
+
+/// Calls a function of five arguments.
+///
+/// # Safety
+///
+/// The function has five arguments, and its contract is kept.
+pub(crate) unsafe fn five(slot: &Slot, a: usize, b: usize, c: usize, d: usize, e: usize) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe { transmute::<*mut c_void, Five>(address(slot))(a, b, c, d, e) }
 }

@@ -1,11 +1,15 @@
 //! Slots of threads, their queue nodes and records, all in static memory. Only pages that are used
 //! take memory.
 //!
-//! A thread leases a slot when it first waits in a queue or for a condition, without allocation. It
-//! gives the slot back when it ends (`host.rs`).
+//! A thread leases a slot when it first waits in a queue or for a condition, without allocation,
+//! and keeps it until it ends. Nobody is called then: a thread-specific key would be one of the
+//! program's, and its values may need the allocator, and so do other calls at the end of a thread.
+//! So each slot has a *guard* (`guard.rs`), which shows that its thread has ended. A thread that
+//! finds no slot below a limit collects the slots of threads that have ended.
 
-use crate::local::{NO_SLOT, local};
-use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use crate::guard::Guard;
+use crate::local::local;
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 use lockyard::platform::{Announcement, NEST_LEVELS, NativeAtomics, QueueNode, Slot, SlotLeases};
 
 /// Number of slots: a queued lock's tail has 14 bits for the slot, in which 0 means no thread.
@@ -36,10 +40,29 @@ static RECORDS: [Record; SLOTS as usize] = [const {
     Record { thread: AtomicUsize::new(0), word: AtomicUsize::new(0), cancelled: AtomicU32::new(0) }
 }; SLOTS as usize];
 
+impl Record {
+    /// Returns true if it is the record of a thread.
+    pub(crate) fn is_of(&self, thread: usize) -> bool {
+        self.thread.load(Ordering::Relaxed) == thread
+    }
+}
+
+static GUARDS: [Guard; SLOTS as usize] = [const { Guard::new() }; SLOTS as usize];
+
 static LEASES: SlotLeases<{ SLOTS.div_ceil(64) as usize }> = SlotLeases::new(SLOTS);
 
 /// Number of slots below which all leased ones are, since the process began.
 static HIGHEST: AtomicU32 = AtomicU32::new(0);
+
+/// Number of slots that a process may lease before it collects those of ended threads.
+const FIRST_LIMIT: u32 = 64;
+
+/// Number of slots from which on a thread collects first: twice as many as were leased after the
+/// last time. So a thread pays for two others at most.
+static LIMIT: AtomicU32 = AtomicU32::new(FIRST_LIMIT);
+
+/// True while a thread collects.
+static COLLECTS: AtomicBool = AtomicBool::new(false);
 
 const LINES: usize = 512;
 const IN_LINE: usize = 8;
@@ -74,7 +97,7 @@ pub(crate) fn is_in_node(word: *const u32) -> bool {
 pub(crate) fn mine() -> Option<Slot> {
     // SAFETY: the thread's own data.
     let slot = unsafe { (*local()).slot };
-    (slot != 0 && slot != NO_SLOT).then(|| Slot(slot - 1))
+    (slot != 0).then(|| Slot(slot - 1))
 }
 
 /// Returns the record of a slot.
@@ -82,23 +105,67 @@ pub(crate) fn record(slot: Slot) -> &'static Record {
     &RECORDS[slot.0 as usize]
 }
 
-/// Returns the records of all slots that were ever leased.
-pub(crate) fn records() -> &'static [Record] {
+/// Returns all slots that were ever leased.
+pub(crate) fn leased() -> impl Iterator<Item = Slot> {
     // Relaxed: see `cancel.rs`, where a fence orders it.
-    &RECORDS[..HIGHEST.load(Ordering::Relaxed) as usize]
+    (0..HIGHEST.load(Ordering::Relaxed)).map(Slot)
 }
 
-/// Leases the lowest free slot.
-pub(crate) fn take() -> Option<Slot> {
-    let slot = LEASES.take()?;
+/// Leases the lowest free slot. `is_idle` says whether no queue has a node of a slot.
+pub(crate) fn take(is_idle: fn(Slot) -> bool) -> Option<Slot> {
+    let mut slot = LEASES.take();
+    if slot.is_none_or(|slot| slot.0 >= LIMIT.load(Ordering::Relaxed)) && collect(is_idle) {
+        slot.into_iter().for_each(|slot| LEASES.give_back(slot));
+        slot = LEASES.take();
+    }
+    let slot = slot?;
     HIGHEST.fetch_max(slot.0 + 1, Ordering::Relaxed);
+    GUARDS[slot.0 as usize].hold();
     Some(slot)
 }
 
-/// Ends the lease of a slot.
+/// Ends the lease of a slot, which the running thread has.
 pub(crate) fn give_back(slot: Slot) {
-    record(slot).thread.store(0, Ordering::Relaxed);
+    GUARDS[slot.0 as usize].give_up();
     LEASES.give_back(slot);
+}
+
+/// Returns true if the thread that has leased the slot has ended.
+pub(crate) fn has_ended(slot: Slot) -> bool {
+    GUARDS[slot.0 as usize].is_abandoned()
+}
+
+/// Holds the guard of the running thread's slot, in the child of a fork.
+pub(crate) fn guard_mine() {
+    if let Some(slot) = mine() {
+        GUARDS[slot.0 as usize].hold();
+    }
+}
+
+/// Ends the leases of threads that have ended. Returns false if another thread does it, or if none
+/// has ended.
+#[cold]
+fn collect(is_idle: fn(Slot) -> bool) -> bool {
+    // Acquire, and release below: one thread at a time, so that a slot that is leased again is not
+    // taken for an abandoned one.
+    if COLLECTS.swap(true, Ordering::Acquire) {
+        return false;
+    }
+    let (mut kept, mut ended) = (0, 0);
+    for slot in leased() {
+        // A thread that vanished from a wait has left its node in a queue.
+        if has_ended(slot) && is_idle(slot) {
+            record(slot).thread.store(0, Ordering::Relaxed);
+            GUARDS[slot.0 as usize].forget();
+            LEASES.give_back(slot);
+            ended += 1;
+        } else {
+            kept += 1;
+        }
+    }
+    LIMIT.store(FIRST_LIMIT.max(kept * 2), Ordering::Relaxed);
+    COLLECTS.store(false, Ordering::Release);
+    ended > 0
 }
 
 /// Forgets all threads but the running one.
@@ -118,7 +185,13 @@ pub(crate) unsafe fn forget_others() {
         }
         record(slot).thread.store(0, Ordering::Relaxed);
         record(slot).word.store(0, Ordering::Relaxed);
+        GUARDS[slot.0 as usize].forget();
     }
+    if let Some(slot) = mine {
+        GUARDS[slot.0 as usize].forget();
+    }
+    COLLECTS.store(false, Ordering::Relaxed);
+    LIMIT.store(FIRST_LIMIT, Ordering::Relaxed);
     LEASES.keep_only(mine);
     HIGHEST.store(mine.map_or(0, |slot| slot.0 + 1), Ordering::Relaxed);
     for line in &ANNOUNCED {

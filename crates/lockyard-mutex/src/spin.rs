@@ -5,11 +5,12 @@
 //! says that the word is a test-and-set lock.
 
 use crate::choice::{Lock, PLAIN_MUTEX};
-use crate::word::Kind;
-use crate::{real, start};
+use crate::word::{Kind, Until};
+use crate::{cancel, real, start};
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU32, Ordering};
-use libc::{EBUSY, EPERM};
+use core::time::Duration;
+use libc::EBUSY;
 
 /// The mark. A queued lock has 0 or 1 in this byte; a parking one has 0 in this bit.
 const SHARED: u32 = 1 << 15;
@@ -80,15 +81,36 @@ pub(crate) unsafe extern "C" fn pthread_spin_destroy(lock: *mut AtomicU32) -> c_
 ///
 /// As POSIX has it.
 #[unsafe(no_mangle)]
-pub(crate) unsafe extern "C" fn pthread_spin_lock(lock: *mut AtomicU32) -> c_int {
+pub(crate) unsafe extern "C-unwind" fn pthread_spin_lock(lock: *mut AtomicU32) -> c_int {
     // SAFETY: the program's spinlock.
     let word = unsafe { at(lock) };
     let Some(kind) = kind(word) else {
         // SAFETY: as above.
         return unsafe { real::one(&real::SPIN_LOCK, lock.expose_provenance()) };
     };
-    let token = kind.acquire(word);
-    // Four bytes have no room for a token.
+    if kind == Kind::TestAndSet {
+        // It has no queue that a cancelled thread could stay in.
+        return take(kind, word, kind.acquire(word));
+    }
+    match kind.try_acquire(word) {
+        Some(token) => take(kind, word, token),
+        None => {
+            let wait = |is_asynchronous| {
+                let token = if is_asynchronous {
+                    kind.acquire_until(word, Until::now() + Duration::MAX)
+                } else {
+                    Some(kind.acquire(word))
+                };
+                token.map_or(EBUSY, |token| take(kind, word, token))
+            };
+            // SAFETY: the thread has acquired it in the wait. A settled token is 0.
+            cancel::in_wait(wait, || unsafe { kind.release(word, 0) })
+        }
+    }
+}
+
+/// Settles a spinlock that the running thread has acquired: four bytes have no room for a token.
+fn take(kind: Kind, word: &AtomicU32, token: u32) -> c_int {
     kind.settle(word, token);
     0
 }
@@ -107,8 +129,7 @@ pub(crate) unsafe extern "C" fn pthread_spin_trylock(lock: *mut AtomicU32) -> c_
         return unsafe { real::one(&real::SPIN_TRYLOCK, lock.expose_provenance()) };
     };
     let Some(token) = kind.try_acquire(word) else { return EBUSY };
-    kind.settle(word, token);
-    0
+    take(kind, word, token)
 }
 
 /// Unlocks a spinlock.
@@ -125,7 +146,8 @@ pub(crate) unsafe extern "C" fn pthread_spin_unlock(lock: *mut AtomicU32) -> c_i
         return unsafe { real::one(&real::SPIN_UNLOCK, lock.expose_provenance()) };
     };
     if kind != Kind::TestAndSet && !kind.is_held(word) {
-        return EPERM;
+        // POSIX leaves this undefined, and these words would not survive it.
+        return 0;
     }
     // SAFETY: the program holds it. A settled token is 0.
     unsafe { kind.release(word, 0) };

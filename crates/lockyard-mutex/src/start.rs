@@ -1,9 +1,9 @@
 //! Start of the library: at the first call, which may come before all constructors, from an
 //! allocator, and from the search for the C library's functions itself.
 
-use crate::choice::{Lock, REAL, STATE, named};
+use crate::choice::{Lock, PAGE, REAL, named};
 use crate::local::me;
-use crate::{choice, fork, host, layout, real, system};
+use crate::{choice, filter, fork, layout, priority, real, system};
 use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 /// Called by the loader before the program's own constructors.
@@ -13,8 +13,7 @@ static START: unsafe extern "C" fn() = start;
 
 unsafe extern "C" fn start() {
     state();
-    // Both may allocate, so they wait until the allocator may be called.
-    host::install();
+    // It may allocate, so it waits until the allocator may be called.
     fork::install();
 }
 
@@ -26,9 +25,9 @@ const STARTED: usize = 1;
 /// State for calls that come while the library starts; 0 before it is known.
 static EARLY: AtomicU32 = AtomicU32::new(0);
 
-/// Number of yields before a thread goes on without the end of the start. The thread that starts
+/// Number of naps before a thread goes on without the end of the start. The thread that starts
 /// may wait for the loader, while this thread has the loader's lock.
-const MOST_YIELDS: u32 = 100_000;
+const MOST_NAPS: u32 = 4_000;
 
 /// Returns the library's state, which is not 0. Starts the library if necessary.
 #[inline(always)]
@@ -55,15 +54,22 @@ fn first() -> u32 {
                     REAL
                 }
             };
-            // Release, both: publish the functions and the layout.
-            STATE.store(state, Ordering::Release);
+            filter::find(lock);
+            fork::prepare();
+            choice::publish(state | priority::at_start());
+            // Release: publishes the functions and the layout.
             STARTER.store(STARTED, Ordering::Release);
         }
         Err(starter) if starter != STARTED && starter != me() => {
-            let mut yields = 0;
-            while STATE.load(Ordering::Acquire) == 0 && yields < MOST_YIELDS {
-                system::yield_now();
-                yields += 1;
+            let mut naps = 0;
+            while PAGE.state.load(Ordering::Acquire) == 0 && naps < MOST_NAPS {
+                system::nap();
+                naps += 1;
+            }
+        }
+        Err(STARTED) => {
+            if let Some(state) = fork::notice() {
+                return state;
             }
         }
         Err(_) => {}

@@ -84,12 +84,6 @@ unsafe fn release<K: LaneLock<Process> + TokenInLane>(word: &AtomicU32) {
     unsafe { raw::<K>(word).release(raw::<K>(word).held_by_caller()) };
 }
 
-/// Acquires a mutex of the default kind.
-#[inline(always)]
-pub(crate) fn acquire_mutex(word: &AtomicU32) {
-    acquire::<Adaptive>(word);
-}
-
 /// Tries to acquire a mutex of the default kind.
 #[inline(always)]
 pub(crate) fn try_acquire_mutex(word: &AtomicU32) -> bool {

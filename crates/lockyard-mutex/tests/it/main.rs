@@ -6,6 +6,7 @@
     any(target_arch = "x86_64", target_arch = "aarch64")
 ))]
 
+mod as_glibc;
 mod conformance;
 mod programs;
 mod support;

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Compiles a program, if there is a compiler.
-fn compile(compiler: &str, name: &str, options: &[&str]) -> Option<PathBuf> {
+pub(crate) fn compile(compiler: &str, name: &str, options: &[&str]) -> Option<PathBuf> {
     if !Command::new(compiler).arg("--version").output().is_ok_and(|out| out.status.success()) {
         return None;
     }
@@ -20,7 +20,7 @@ fn compile(compiler: &str, name: &str, options: &[&str]) -> Option<PathBuf> {
 }
 
 /// Runs a program with the C library and with each kind.
-fn prints(program: &Path, text: &str) {
+pub(crate) fn prints(program: &Path, text: &str) {
     for kind in [None].into_iter().chain(KINDS.map(Some)) {
         let output = run(&mut command(program, kind));
         assert!(output.status.success() && said(&output) == text, "{kind:?}: {}", said(&output));
@@ -88,17 +88,6 @@ fn a_deadline_passes_when_the_clock_is_set() {
         let output = run(&mut command(&program, Some(kind)));
         assert_eq!(said(&output), "110\n", "{kind}");
     }
-}
-
-#[test]
-fn a_shared_condition_refuses_a_mutex_that_is_replaced() {
-    let Some(program) = compile("cc", "shared_condition.c", &["-std=gnu11"]) else {
-        return skip!("there is no C compiler (cc)");
-    };
-    let output = run(&mut command(&program, Some("mutex")));
-    let text = "22\n22\nlockyard: a condition variable that is shared between processes is used with a \
-                mutex that is not\n";
-    assert_eq!(said(&output), text);
 }
 
 #[test]

@@ -1,0 +1,91 @@
+//! Guard of a slot: a robust mutex of the C library, which the slot's thread locks and never
+//! unlocks.
+//!
+//! When the thread ends, in whatever way, the kernel marks each robust mutex that it holds. So
+//! others can see that it has ended by one load. To lock it needs no allocation, no system call and
+//! no key: the C library links it to the thread's list of such mutexes. The C library has told the
+//! kernel where that list is when it made the thread.
+
+use crate::real;
+use core::cell::UnsafeCell;
+use core::ptr::from_ref;
+use core::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+
+/// Number of words of a mutex of the C library.
+pub(crate) const WORDS: usize = 10;
+
+/// The kernel's mark in the first word of a robust mutex whose holder has ended.
+const ABANDONED: u32 = 0x4000_0000;
+
+/// Index of the word that has a robust mutex's kind, and the kind. 0 if there are no such mutexes.
+static INDEX: AtomicUsize = AtomicUsize::new(0);
+static KIND: AtomicU32 = AtomicU32::new(0);
+
+/// A guard.
+#[repr(C, align(8))]
+pub(crate) struct Guard([UnsafeCell<AtomicU32>; WORDS]);
+
+// SAFETY: this library's accesses are atomic. The thread that has leased the slot passes it to the
+// C library, whose other accesses are by threads that exit, of their own.
+unsafe impl Sync for Guard {}
+
+/// Learns what a robust mutex looks like, by the words of one that the C library has initialised.
+pub(crate) fn learn(robust: [u32; WORDS]) {
+    let mut set = robust.iter().enumerate().filter(|&(_, &word)| word != 0);
+    if let (Some((index, &kind)), None) = (set.next(), set.next()) {
+        INDEX.store(index, Ordering::Relaxed);
+        KIND.store(kind, Ordering::Relaxed);
+    }
+}
+
+impl Guard {
+    /// Makes a guard that nobody holds.
+    pub(crate) const fn new() -> Guard {
+        Guard([const { UnsafeCell::new(AtomicU32::new(0)) }; WORDS])
+    }
+
+    fn word(&self, index: usize) -> &AtomicU32 {
+        // SAFETY: all accesses by this library are atomic.
+        unsafe { &*self.0[index % WORDS].get() }
+    }
+
+    fn address(&self) -> usize {
+        from_ref(self).expose_provenance()
+    }
+
+    /// Holds it until the running thread ends. Nobody else uses it.
+    pub(crate) fn hold(&self) {
+        let (index, kind) = (INDEX.load(Ordering::Relaxed), KIND.load(Ordering::Relaxed));
+        if kind != 0 {
+            self.forget();
+            self.word(index).store(kind, Ordering::Relaxed);
+            // If it fails, the slot is not collected.
+            // SAFETY: a robust mutex that nobody holds. It stays for ever.
+            unsafe { real::one(&real::MUTEX_TRYLOCK, self.address()) };
+        }
+    }
+
+    /// Gives it up. The running thread holds it.
+    pub(crate) fn give_up(&self) {
+        if KIND.load(Ordering::Relaxed) != 0 {
+            // SAFETY: the running thread holds it.
+            unsafe { real::one(&real::MUTEX_UNLOCK, self.address()) };
+        }
+    }
+
+    /// Returns true if its holder has ended.
+    pub(crate) fn is_abandoned(&self) -> bool {
+        // Acquire: what the holder did happened before, since the kernel marked it afterwards.
+        self.word(0).load(Ordering::Acquire) & ABANDONED != 0
+    }
+
+    /// Forgets a holder that does not exist.
+    pub(crate) fn forget(&self) {
+        for index in 0..WORDS {
+            // Pages that nobody has written are only read.
+            if self.word(index).load(Ordering::Relaxed) != 0 {
+                self.word(index).store(0, Ordering::Relaxed);
+            }
+        }
+    }
+}

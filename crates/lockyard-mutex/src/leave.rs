@@ -1,0 +1,43 @@
+//! `pthread_exit` in a handler of a signal that interrupts a wait: the thread leaves the wait
+//! first.
+//!
+//! The handler's frames are above those of the wait, so the wait cannot go on beneath. But a thread
+//! that sleeps in a wait is in the one system call of that wait. That call notes where it would
+//! return to. `pthread_exit` drops the handler's frames and returns there, with a mark that ends
+//! the wait. At its end the wait calls `pthread_exit` again.
+
+use crate::local::local;
+use crate::{note, real, start};
+
+/// Ends the running thread.
+///
+/// # Safety
+///
+/// As POSIX has it.
+#[unsafe(no_mangle)]
+pub(crate) unsafe extern "C-unwind" fn pthread_exit(value: usize) -> ! {
+    start::state();
+    let me = local();
+    // SAFETY: the thread's own data. Nothing above is dropped.
+    unsafe {
+        let place = &raw mut (*me).note;
+        if note::is_in_call(place) {
+            (*me).exits = true;
+            (*me).stop = true;
+            (*me).value = value;
+            note::go_back(place);
+        }
+        real::one(&real::EXIT, value);
+    }
+    crate::system::exit(134)
+}
+
+/// Ends the running thread, whose wait has ended because a handler has asked for that.
+///
+/// # Safety
+///
+/// No frame above has anything to drop.
+pub(crate) unsafe fn exit() -> ! {
+    // SAFETY: the thread's own data; the caller's promise.
+    unsafe { pthread_exit((*local()).value) }
+}
