@@ -192,7 +192,7 @@ impl<H: HostWithSlots> Condvar<H> {
     fn enter<'a>(&'a self, me: &'a Waiter<H>, mutex: usize) -> InRing<'a, H> {
         assert!(
             self.join(me, mutex as u64),
-            "a condition variable is used with two mutexes at the same time"
+            "attempted to use a condition variable with more than one mutex"
         );
         InRing { condvar: self, me, is_in: true }
     }

@@ -16,7 +16,7 @@ use lockyard_check::hooks::Scripted;
 use lockyard_check::matrix::{check_pairs, must_hold};
 use lockyard_check::primitives::{
     Exact, MutexExact, MutexNapping, MutexNoNode, MutexParking, MutexParkingFair, MutexThreeStates,
-    Primitive,
+    Napping, Primitive,
 };
 use lockyard_check::program::LockOp::{self, Lock, LockTwice, TryLock};
 use lockyard_check::program::{CondOp, CondProgram, FairOp, FairProgram, SHORT};
@@ -66,6 +66,24 @@ fn a_mutex_whose_releases_miss_sleepers_goes_on_after_a_nap() {
         for three in [[Lock, Lock, Lock], [Lock, Lock, TryLock]] {
             must_hold::<P>(title, &three, Bounds::stepping_back(1));
         }
+    });
+}
+
+/// A sleeper that gives up may be the one that naps for the others.
+#[test]
+fn a_mutex_whose_releases_miss_sleepers_goes_on_after_a_wait_that_gives_up() {
+    use FairOp::{GivesUp, Usual, Woken};
+    type P = FairProgram<Adaptive<Napping>, InModel>;
+    with_parking(Parking::Naps, || {
+        with_clock(SHORT, || {
+            let title = "mutex, napping, with times";
+            for pair in [[Usual, GivesUp], [Woken, GivesUp]] {
+                must_hold::<P>(title, &pair, Bounds::stepping_back(2));
+            }
+            for three in [[Usual, Usual, GivesUp], [Usual, GivesUp, GivesUp]] {
+                must_hold::<P>(title, &three, Bounds::stepping_back(1));
+            }
+        });
     });
 }
 

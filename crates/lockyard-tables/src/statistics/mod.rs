@@ -131,7 +131,8 @@ impl<V: Variant<R>, K: LaneLock<H>, H: Host, C: Context, R: Record> Statistics<V
     /// Returns the sum of all records, and sets each to zero under its lock. Each update is in
     /// exactly one result: that of one `take`, or of a later `take` or [`read`](Self::read).
     /// Clearing therefore loses nothing, unless the caller drops the result. Records stay
-    /// allocated, and the last writer stays recorded. ([`PerThread`] clears sums only.)
+    /// allocated, and the last writer stays recorded. ([`PerThread`] clears sums only.) If
+    /// [`Record::merge`] panics, what was taken until then is lost.
     pub fn take(&self) -> R {
         self.records.take()
     }

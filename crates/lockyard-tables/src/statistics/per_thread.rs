@@ -69,6 +69,18 @@ unsafe impl<R: Counters, K: LaneLock<H>, H: Host, C: Context> Send for ThreadRec
 // SAFETY: as above.
 unsafe impl<R: Counters, K: LaneLock<H>, H: Host, C: Context> Sync for ThreadRecords<R, K, H, C> {}
 
+/// A context that is left when this is dropped, also if a record's own code panics.
+struct Inside<C: Context>(Option<C::State>);
+
+impl<C: Context> Drop for Inside<C> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if let Some(state) = self.0.take() {
+            C::leave(state);
+        }
+    }
+}
+
 /// Returns the first slot and the number of records of group `k`.
 const fn extent(k: usize) -> (u32, u32) {
     (((1 << k) - 1) << FIRST_BITS, 1 << (FIRST_BITS as usize + k))
@@ -234,7 +246,7 @@ impl<R: Counters, K: LaneLock<H>, H: Host, C: Context> Records<R> for ThreadReco
 
     #[inline(always)]
     fn add_here(&self, counts: &R) {
-        let context = C::enter();
+        let _inside = Inside::<C>(Some(C::enter()));
         let own = H::slot().and_then(|slot| {
             let k = ((slot.0 >> FIRST_BITS) + 1).ilog2() as usize;
             let index = slot.0 - extent(k.min(GROUPS)).0;
@@ -247,7 +259,6 @@ impl<R: Counters, K: LaneLock<H>, H: Host, C: Context> Records<R> for ThreadReco
             Some(words) => words.add_alone(counts),
             None => self.shared().add_shared(counts),
         }
-        C::leave(context);
     }
 
     fn add(&self, _place: usize, counts: &R) {

@@ -1,10 +1,9 @@
 //! Records: what statistics count, and one locked copy of it in its own cache line.
 
 use core::fmt;
-use lockyard::Context;
-use lockyard::RawSpinLock;
 use lockyard::lock::LaneLock;
 use lockyard::platform::{Cell, DataCell, Host};
+use lockyard::{Context, Held, RawSpinLock};
 
 /// What [`Statistics`](super::Statistics) count: any data that can be merged. Its default is
 /// nothing.
@@ -21,7 +20,8 @@ use lockyard::platform::{Cell, DataCell, Host};
 ///
 /// impl Record for Latencies {
 ///     fn merge(&mut self, other: &Self) {
-///         self.0.iter_mut().zip(other.0).for_each(|(all, more)| *all += more);
+///         // Not `+=`, which panics on overflow in debug builds.
+///         self.0.iter_mut().zip(other.0).for_each(|(all, more)| *all = all.wrapping_add(more));
 ///     }
 /// }
 ///
@@ -32,12 +32,16 @@ use lockyard::platform::{Cell, DataCell, Host};
 /// ```
 pub trait Record: Copy + Default + Send + Sync + 'static {
     /// Adds `other`. The order in which records are merged must make no difference. It runs under a
-    /// lock, so it must be short. It must not panic.
+    /// lock, so it must be short.
+    ///
+    /// It should not panic. If it does, the caller gets the panic, and the lock is released. A
+    /// record that it was adding to keeps what it has added until then.
     fn merge(&mut self, other: &Self);
 }
 
 /// A record that consists of 64-bit counters, so that [`PerThread`](super::PerThread) can keep each
-/// in a word of its own. [`counters!`](crate::counters) implements it. No function may panic.
+/// in a word of its own. [`counters!`](crate::counters) implements it. No function should panic: an
+/// update that panics adds the counters before the one that failed.
 pub trait Counters: Record {
     /// Kind of each counter.
     const KINDS: &'static [Kind];
@@ -161,14 +165,12 @@ impl<R: Record, K: LaneLock<H>, H: Host, C: Context> LockedRecord<R, K, H, C> {
         LockedRecord { lock: RawSpinLock::new(), counts: DataCell::new(counts) }
     }
 
-    /// Runs `f` under the lock. `f` does not unwind: it copies and merges records, which must not.
+    /// Runs `f` under the lock. If `f` unwinds, because a record's own code panics, the lock is
+    /// released.
     #[inline(always)]
     pub(super) fn locked<O>(&self, f: impl FnOnce(&Cell<H, R>) -> O) -> O {
-        let held = self.lock.acquire();
-        let result = f(&self.counts);
-        // SAFETY: `held` belongs to this lock.
-        unsafe { self.lock.release(held) };
-        result
+        let _locked = Locked { lock: &self.lock, held: Some(self.lock.acquire()) };
+        f(&self.counts)
     }
 
     #[inline(always)]
@@ -185,6 +187,22 @@ impl<R: Record, K: LaneLock<H>, H: Host, C: Context> LockedRecord<R, K, H, C> {
     pub(super) fn take(&self) -> R {
         // SAFETY: as in `add`.
         self.locked(|cell| cell.with_mut(|all| unsafe { core::mem::take(&mut *all) }))
+    }
+}
+
+/// A record's lock, held. It is released when this is dropped.
+struct Locked<'a, K: LaneLock<H>, H: Host, C: Context> {
+    lock: &'a RawSpinLock<K, H, C>,
+    held: Option<Held<RawSpinLock<K, H, C>>>,
+}
+
+impl<K: LaneLock<H>, H: Host, C: Context> Drop for Locked<'_, K, H, C> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if let Some(held) = self.held.take() {
+            // SAFETY: `held` belongs to this lock.
+            unsafe { self.lock.release(held) };
+        }
     }
 }
 

@@ -7,10 +7,12 @@ use lockyard_tables::statistics::{
     Counters, Kind, PerCpu, PerNode, PerThread, Record, Shared, Statistics, Variant,
 };
 use lockyard_tables::{AllocationFailed, Counts, ThreadStatistics, counters};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use crate::support::failing::Failing;
+use crate::support::{NoPreemption, OFF};
 type Counted = crate::support::Counted<3>;
 
 const THREADS: usize = 4;
@@ -199,4 +201,81 @@ fn counts_wrap_and_clearing_keeps_the_records() {
     assert_eq!(statistics.take(), Counts { packets: 1, bytes: 2, last_used: 9, flags: 3 });
     assert_eq!(statistics.read(), Counts::default());
     assert_eq!(statistics.records(), 2);
+}
+
+/// A record whose sum must not exceed a limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Limited(u64);
+
+impl Limited {
+    const MOST: u64 = 10;
+
+    fn checked(self) -> u64 {
+        assert!(self.0 <= Self::MOST, "more than the limit");
+        self.0
+    }
+}
+
+impl Record for Limited {
+    fn merge(&mut self, other: &Self) {
+        self.0 = Limited(self.0 + other.0).checked();
+    }
+}
+
+impl Counters for Limited {
+    const KINDS: &'static [Kind] = &[Kind::Sum];
+    fn counter(&self, _: usize) -> u64 {
+        self.checked()
+    }
+    fn from_counters(mut counter: impl FnMut(usize) -> u64) -> Self {
+        Limited(Limited(counter(0)).checked())
+    }
+}
+
+/// Lets a record's own code panic in each operation, and checks that no lock stays held and that
+/// no context stays entered.
+fn goes_on_after_a_panic<V: Variant<Limited>>(name: &str) {
+    let fails = |operation: &mut dyn FnMut()| {
+        assert!(catch_unwind(AssertUnwindSafe(operation)).is_err(), "{name}: no panic");
+        // Before the next operation, which would wait for a lock that is held.
+        assert_eq!(OFF.get(), 0, "{name}: a lock stays held, or a context entered");
+    };
+    let all = Statistics::<V, Queued, Native, NoPreemption, Limited>::new().unwrap();
+    all.update_at(0, &Limited(7));
+    all.update_at(1, &Limited(1));
+    fails(&mut || all.update(&Limited(20)));
+    fails(&mut || {
+        // With a record for each place the sum is too large for a reader, not for an update.
+        for place in 0..4 {
+            all.update_at(place, &Limited(5));
+        }
+        all.read();
+    });
+    fails(&mut || {
+        for _ in 0..2 {
+            all.update(&Limited(Limited::MOST));
+        }
+        all.read();
+    });
+    fails(&mut || {
+        all.update_at(0, &Limited(Limited::MOST));
+        all.take();
+    });
+    while catch_unwind(AssertUnwindSafe(|| all.take())).is_err() {
+        if V::TOGETHER {
+            continue;
+        }
+        // Without locks nothing is cleared.
+        return assert_eq!(OFF.get(), 0, "{name}");
+    }
+    all.update(&Limited(3));
+    assert_eq!(all.read(), Limited(3), "{name}");
+}
+
+#[test]
+fn a_record_that_panics_does_not_block_its_statistics() {
+    goes_on_after_a_panic::<Shared>("shared");
+    goes_on_after_a_panic::<PerCpu<3>>("per-cpu");
+    goes_on_after_a_panic::<PerNode<3>>("per-node");
+    goes_on_after_a_panic::<PerThread>("per-thread");
 }

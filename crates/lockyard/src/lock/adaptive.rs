@@ -27,32 +27,70 @@
 //!
 //! 1. A thread that finds the lock held registers as a spinner, if fewer than
 //!    [`Patience::SPINNERS`] have. It polls [`Patience::POLLS`] times, with growing gaps, so that
-//!    the line stays with the threads that use it.
+//!    the line stays with the threads that use it. It polls a third of that while others sleep.
 //! 2. Then it joins the queue and sleeps.
 //! 3. It is woken when the lock is free and nobody else is awake to take it. It competes with
-//!    newcomers as a spinner does. If it loses, it returns to the front of the queue.
-//! 4. A sleeper demands the lock by D when it is the oldest and has waited for longer than
-//!    [`Patience::NAP`]. It looks at that after a nap, and after a wake-up in vain. It then waits a
-//!    moment for the hand-over, and sleeps.
+//!    newcomers as a spinner does. If it loses, it returns to the front of the queue. Woken again,
+//!    it polls once: it may keep the holder from the CPU.
+//! 4. A sleeper demands the lock by D when it knows that it is the oldest, and has waited for
+//!    longer than [`Patience::NAP`]. It looks at that after a nap, and after a wake-up in vain. It
+//!    then waits a moment for the hand-over, and sleeps.
 //!
 //! A demand is served by the next release that sees it and finds the queue lock free. A release
 //! that had already looked, and each release that finds the queue lock taken, still let another
 //! thread pass. The thread with the queue lock may then turn the demand into a wake-up, and the
 //! woken thread competes again.
 //!
+//! # How a thread sleeps
+//!
+//! A *nap* ends after a time, and the sleeper looks at the lock. Any other sleep ends when another
+//! thread *calls* the sleeper, which takes it out of the queue, or *nudges* it, which does not.
+//!
+//! | sleeper | sleeps |
+//! | --- | --- |
+//! | any, when it has joined | one nap of [`Patience::NAP`] |
+//! | the newest | naps |
+//! | one that knows that it is the oldest | naps |
+//! | any other | until it is called or nudged |
+//!
+//! Each nap lasts until the sleeper has napped for 16 times as long in all as before it, and for
+//! [`Patience::LONGEST_NAP`] at most. So waiters cost nothing: whatever their number, after their
+//! first nap at most two for each lock still nap, and rarely.
+//!
+//! - A sleeper whose nap has ended nudges the oldest, unless that one naps. A nudged sleeper naps
+//!   from then on, at first for [`Patience::NAP`], because it is the oldest, or the newest.
+//! - A release that hands over on a demand nudges the next oldest sleeper. So while newcomers keep
+//!   the lock busy, there is about one hand-over in each [`Patience::NAP`], and the sleeper with
+//!   *n* others before it waits for about *n* + 1 of them.
+//! - A called thread that has waited for 50 times [`Patience::NAP`], and has the lock while others
+//!   spin, nudges the next oldest.
+//! - The newest nudges the next older one when it leaves because its time has passed.
+//!
 //! # Why no wake-up is lost for long
 //!
 //! With [`Patience::PLAIN_RELEASE`] a release looks at the second byte, and then stores the first.
 //! Between the two, or while the store still waits to leave the core, another thread may find the
-//! lock held and join the queue, demand the lock, or give up as the one awake. The release does not
+//! lock held and join the queue, or give up as a spinner or as the one awake. The release does not
 //! see that, and wakes nobody. The next holder sees it. But if nobody comes, there is no next
-//! holder. So every sleep is a *nap*. It lasts [`Patience::NAP`] at first, and twice as long each
-//! time, up to [`Patience::LONGEST_NAP`]. A sleeper that wakes from it and finds the lock free does
-//! what the release should have done. So a missed wake-up delays the queue by the longest nap at
-//! most.
+//! holder.
+//!
+//! Some sleeper then naps which began to do so *after* that moment:
+//!
+//! - A newcomer or a spinner that joins naps, until another thread joins behind it. That one naps
+//!   in its place, and has begun later.
+//! - A called thread that returns to the queue is its oldest and naps. Until it leaves the queue
+//!   again, nobody else is called. It is called by another release, so the first one has ended.
+//! - A called thread that gives up nudges the oldest, in whatever way that one sleeps.
+//! - The newest that gives up nudges the next older one, in the same way.
+//!
+//! When that nap ends and the lock is free, the sleeper does what the release should have done. A
+//! nap lasts 15 times as long as the sleeper has napped before it. So a missed wake-up delays the
+//! queue by at most 15 times the time between the two halves of the release, or by a first nap.
+//! These are two adjacent instructions. Only a holder that loses its CPU between them makes that
+//! time long.
 //!
 //! Without `PLAIN_RELEASE` a release is one compare-exchange of the whole word, and misses nothing.
-//! The models of this lock have both forms: with the exact one, naps do not end there.
+//! The models of this lock have both forms. With the exact one, nobody naps there.
 //!
 //! A release that finds the queue lock taken frees the lock only. The thread that has the queue
 //! lock looks at the lock when it gives the queue lock back, and wakes the oldest sleeper if it is
@@ -60,8 +98,10 @@
 //!
 //! # What is not bounded
 //!
-//! - The time until a sleeper finds that it is the oldest. While others are handed the lock, it
-//!   naps, for up to [`Patience::LONGEST_NAP`].
+//! - The time until a sleeper finds that it is the oldest, after the one before it was called and
+//!   took the lock while others barge. It is nudged when the first nap of a newcomer ends, or a nap
+//!   of the newest. If no newcomer sleeps, that may take 15 times as long as the newest has waited,
+//!   and [`Patience::LONGEST_NAP`] at most.
 //! - The time for which the thread with the queue lock has no CPU. Releases leave the wake-up to
 //!   it. Fair releases, timed waits that end, and woken threads that lose wait for it.
 //! - The time for which a holder, or a woken thread, has no CPU. While the woken thread or a
@@ -176,7 +216,7 @@ unsafe impl<P: Patience, H: HostWithSlots> LaneLock<H> for Adaptive<P> {
                 return;
             }
         }
-        release::<H, L>(lane);
+        release::<P, H, L>(lane);
     }
 }
 

@@ -2,8 +2,9 @@
 //! and giving up.
 
 use super::adaptive_word::{
-    ASLEEP, AWAKE, CALLED, DEMAND, GRANTED, HELD, QUEUE_LOCK, SPINNER, WAITING, as_bits, is_free,
-    lock_queue, newest, spinners, unlock_queue, with_newest,
+    ASLEEP, AWAKE, CALLED, DEMAND, GRANTED, HELD, NAPPING, NUDGED, Nudge, QUEUE_LOCK, QUEUED,
+    SPINNER, WAITING, as_bits, is_free, lock_queue, newest, nudge, spinners, try_lock_queue,
+    unlock_queue, unpark_nudged, with_newest,
 };
 use super::deadline::Deadline;
 use super::patience::Patience;
@@ -39,6 +40,14 @@ enum Competition {
     GaveUp,
 }
 
+/// A nap ends when the time since the beginning of the first one has grown by this factor.
+const GROWTH: u32 = 16;
+/// A spinner polls less by this factor while others sleep: the holder may have no CPU.
+const SHORTER: u32 = 3;
+/// A woken thread that has waited for this many first naps looks after the next in the queue, if
+/// others spin.
+const LONG: u32 = 50;
+
 /// A thread that waits, with a node.
 struct Waiter<P: Patience, H: HostWithSlots, L: Lane> {
     lane: L,
@@ -46,8 +55,16 @@ struct Waiter<P: Patience, H: HostWithSlots, L: Lane> {
     deadline: Option<Deadline<H>>,
     /// The host's time when it joined the queue.
     joined: Duration,
-    /// Duration of its next nap.
+    /// The host's time when its first nap began, of those that it takes now.
+    watches_since: Duration,
+    /// Duration of its next nap. `None`: it sleeps until another thread calls or nudges it.
     nap: Option<Duration>,
+    /// True if it knows that it is the oldest sleeper.
+    is_oldest: bool,
+    /// The oldest sleeper when it last looked.
+    seen_oldest: Option<Name>,
+    /// True once it was called and did not get the lock.
+    was_woken_in_vain: bool,
     /// True once it has slept.
     has_napped: bool,
     _policy: Invariant<P>,
@@ -68,8 +85,10 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
         };
         let took = match begin_spin::<P, L>(lane) {
             Begun::Took => true,
-            Begun::Spins => {
-                poll::<P, H, L>(lane, SPINNER) || Self::wait_in_queue(lane, me, SPINNER, deadline)
+            Begun::Spins { others_sleep } => {
+                let polls = if others_sleep { P::POLLS.div_ceil(SHORTER) } else { P::POLLS };
+                poll::<P, H, L>(lane, SPINNER, polls)
+                    || Self::wait_in_queue(lane, me, SPINNER, deadline)
             }
             Begun::DoesNotSpin => Self::wait_in_queue(lane, me, 0, deadline),
         };
@@ -80,13 +99,17 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
     /// Joins the queue and waits there. `mark` stands for the thread in the word, until it joins.
     fn wait_in_queue(lane: L, me: Name, mark: u64, deadline: Option<Deadline<H>>) -> bool {
         let former_use = sleepers::former_use::<H>(me);
-        let (joined, nap) = (H::now(), P::NAP);
+        let joined = H::now();
         let mut waiter = Waiter::<P, H, L> {
             lane,
             me,
             deadline,
             joined,
-            nap,
+            watches_since: joined,
+            nap: P::NAP,
+            is_oldest: false,
+            seen_oldest: None,
+            was_woken_in_vain: false,
             has_napped: false,
             _policy: PhantomData,
         };
@@ -96,7 +119,7 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
     }
 
     /// Joins the queue. Returns true if it took the lock instead, because the lock was free.
-    fn join(&self, mark: u64) -> bool {
+    fn join(&mut self, mark: u64) -> bool {
         // Relaxed: the compare-exchange publishes the node.
         self.me.node::<H>().ready.store(WAITING, Ordering::Relaxed);
         let mut seen = self.lane.load(Ordering::Relaxed);
@@ -112,7 +135,10 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
             // Acquire: pairs with the release of the last holder. Release: publishes the node, to
             // the threads that take the queue lock.
             match self.lane.compare_exchange(seen, as_bits::<L>(new), Ordering::AcqRel) {
-                Ok(_) => return free,
+                Ok(_) => {
+                    self.is_oldest = newest(bits).is_none();
+                    return free;
+                }
                 Err(actual) => seen = actual,
             }
         }
@@ -129,34 +155,62 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
             match self.sleep(timeout) {
                 GRANTED => return true,
                 CALLED => match self.compete() {
-                    Competition::Took => return true,
-                    Competition::BackInQueue => {}
+                    Competition::Took => {
+                        self.pass_watch_on();
+                        return true;
+                    }
+                    Competition::BackInQueue => {
+                        self.is_oldest = true;
+                        self.begin_naps();
+                    }
                     Competition::GaveUp => return false,
                 },
+                NUDGED => {
+                    let ready = &self.me.node::<H>().ready;
+                    // Relaxed: as in `sleep`.
+                    let (of, to) = (Ordering::Relaxed, Ordering::Relaxed);
+                    let _ = ready.compare_exchange(NUDGED, WAITING, of, to);
+                    self.begin_naps();
+                    self.look();
+                }
                 _ => self.look(),
             }
         }
     }
 
+    /// Begins with short naps again.
+    fn begin_naps(&mut self) {
+        (self.watches_since, self.nap) = (H::now(), P::NAP);
+    }
+
+    /// Prepares the next nap. It ends when the time since the first one has grown by [`GROWTH`].
+    fn nap_on(&mut self) {
+        let now = H::now();
+        let grown = match self.nap {
+            Some(nap) if now.is_zero() => nap.saturating_mul(GROWTH),
+            _ => now.saturating_sub(self.watches_since).saturating_mul(GROWTH - 1),
+        };
+        self.nap = P::NAP.map(|first| grown.min(P::LONGEST_NAP).max(first));
+    }
+
     /// Returns the time to sleep, and true if the deadline has passed.
-    fn next_nap(&mut self) -> (Option<Duration>, bool) {
-        let nap = self.nap;
-        self.nap = nap.map(|nap| nap.saturating_mul(2).min(P::LONGEST_NAP));
-        let Some(deadline) = &self.deadline else { return (nap, false) };
+    fn next_nap(&self) -> (Option<Duration>, bool) {
+        let Some(deadline) = &self.deadline else { return (self.nap, false) };
         // A host without a clock has no deadlines here: see `wait`. So no time left is the end.
-        let Some(left) = deadline.left() else { return (nap, true) };
-        (Some(nap.map_or(left, |nap| nap.min(left))), false)
+        let Some(left) = deadline.left() else { return (self.nap, true) };
+        (Some(self.nap.map_or(left, |nap| nap.min(left))), false)
     }
 
     /// Sleeps for `timeout` at most. Returns the state of its node.
     fn sleep(&mut self, timeout: Option<Duration>) -> u32 {
         let ready = &self.me.node::<H>().ready;
+        let asleep = if self.nap.is_some() { NAPPING } else { ASLEEP };
         // Relaxed, both: they order nothing, and the load below acquires.
-        if ready.compare_exchange(WAITING, ASLEEP, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
+        if ready.compare_exchange(WAITING, asleep, Ordering::Relaxed, Ordering::Relaxed).is_ok() {
             H::count(Event::Wait);
-            during::<H, _>(Region::Idle, || H::park(ready, ASLEEP, timeout));
+            during::<H, _>(Region::Idle, || H::park(ready, asleep, timeout));
             self.has_napped = true;
-            let _ = ready.compare_exchange(ASLEEP, WAITING, Ordering::Relaxed, Ordering::Relaxed);
+            let _ = ready.compare_exchange(asleep, WAITING, Ordering::Relaxed, Ordering::Relaxed);
         }
         // Acquire: pairs with the release of the thread that calls this one.
         ready.load(Ordering::Acquire)
@@ -171,29 +225,74 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
 
     /// Looks at the lock after a nap. If the lock is free and no thread is awake to take it, a
     /// release has missed the queue, and this thread wakes the oldest sleeper. If this thread is
-    /// itself the oldest and overdue, it demands the lock.
-    fn look(&self) {
+    /// itself the oldest, knew that, and is overdue, it demands the lock. If another one is the
+    /// oldest and sleeps, this thread nudges it. Then it decides how to sleep.
+    fn look(&mut self) {
         // Not a load, for the models: there a load may return an old value for ever. Relaxed: it
         // orders nothing.
         let seen = self.lane.fetch_or(as_bits::<L>(0), Ordering::Relaxed);
         let bits = seen.to_u64();
-        let demands = bits & DEMAND == 0 && self.is_overdue();
-        if bits & QUEUE_LOCK != 0 || !is_free(bits) && !demands {
-            return;
+        if bits & QUEUE_LOCK != 0 {
+            return self.nap_on();
         }
-        let locked = bits | QUEUE_LOCK;
-        // Acquire: pairs with the release that gave the queue lock back, and with those of the
-        // threads that have joined. If it fails, the word has changed, and the next nap is soon
-        // enough.
-        if self.lane.compare_exchange(seen, as_bits::<L>(locked), Ordering::Acquire).is_err() {
-            return;
+        if !is_free(bits) && bits & DEMAND != 0 {
+            // The oldest has demanded the lock, so it naps.
+            return self.decide_sleep(newest(bits));
         }
+        // If it fails, the word has changed, and the next nap is soon enough.
+        let Some(locked) = try_lock_queue::<L>(self.lane, seen) else { return self.nap_on() };
         let oldest = newest(locked).map(sleepers::oldest::<H>);
-        let demands = demands && oldest == Some(self.me);
+        let knew = self.is_oldest;
+        self.is_oldest = oldest == Some(self.me);
+        let demands = knew && self.is_oldest && self.is_overdue();
+        let nudged = oldest.filter(|&oldest| {
+            P::NAP.is_some() && oldest != self.me && nudge::<H>(oldest, Nudge::IfAsleep)
+        });
         unlock_queue::<H, L>(self.lane, locked, 0, if demands { DEMAND } else { 0 });
+        unpark_nudged::<H>(nudged);
         if demands {
             self.await_hand_over();
         }
+        let moved = oldest != core::mem::replace(&mut self.seen_oldest, oldest);
+        if moved && !(knew && self.is_oldest) {
+            self.begin_naps();
+        }
+        self.decide_sleep(newest(locked));
+    }
+
+    /// Decides to nap, if this thread is the newest sleeper or knows that it is the oldest, or to
+    /// sleep until another thread calls or nudges it.
+    fn decide_sleep(&mut self, newest: Option<Name>) {
+        if self.is_oldest || newest == Some(self.me) {
+            self.nap_on();
+        } else {
+            self.nap = None;
+        }
+    }
+
+    /// Nudges the oldest sleeper, after a long wait that another thread has ended, if spinners may
+    /// keep the lock from those that sleep.
+    fn pass_watch_on(&self) {
+        let Some(nap) = P::NAP else { return };
+        let seen = self.lane.load(Ordering::Relaxed);
+        let bits = seen.to_u64();
+        if bits & (QUEUED | QUEUE_LOCK) != QUEUED || spinners(bits) == 0 {
+            return;
+        }
+        if H::now() < self.joined + nap * LONG {
+            return;
+        }
+        let Some(locked) = try_lock_queue::<L>(self.lane, seen) else { return };
+        let nudged = self.nudge_oldest(locked, Nudge::IfAsleep);
+        unlock_queue::<H, L>(self.lane, locked, 0, 0);
+        unpark_nudged::<H>(nudged);
+    }
+
+    /// Nudges the oldest sleeper, with the queue lock. `seen` is the word. The result is for
+    /// [`unpark_nudged`].
+    fn nudge_oldest(&self, seen: u64, which: Nudge) -> Option<Name> {
+        P::NAP?;
+        newest(seen).map(sleepers::oldest::<H>).filter(|&oldest| nudge::<H>(oldest, which))
     }
 
     /// Waits awake for a moment, after it has demanded the lock. Most holders release it by then,
@@ -208,9 +307,12 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
     /// Competes for the lock after a wake-up. This thread is not in the queue, and `AWAKE` stands
     /// for it.
     fn compete(&mut self) -> Competition {
-        if poll::<P, H, L>(self.lane, AWAKE) {
+        // Woken in vain, it does not spin again: on this CPU the holder may want to run.
+        let polls = if self.was_woken_in_vain { 1 } else { P::POLLS };
+        if poll::<P, H, L>(self.lane, AWAKE, polls) {
             return Competition::Took;
         }
+        self.was_woken_in_vain = true;
         let demand = if self.is_overdue() { DEMAND } else { 0 };
         let expired = self.deadline.as_ref().is_some_and(|deadline| deadline.left().is_none());
         let mut seen = lock_queue::<H, L>(self.lane);
@@ -221,7 +323,7 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
             let new = if free {
                 (seen | HELD) & !(AWAKE | QUEUE_LOCK)
             } else if expired {
-                unlock_queue::<H, L>(self.lane, seen, AWAKE, 0);
+                self.give_up_awake(seen);
                 return Competition::GaveUp;
             } else if let Some(newest) = newest(seen) {
                 sleepers::put_first::<H>(newest, self.me);
@@ -247,6 +349,14 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
         Competition::BackInQueue
     }
 
+    /// Gives up as the thread that was called. A release that still counts on it may wake nobody,
+    /// so the oldest sleeper must nap. The caller has the queue lock, and gives it back.
+    fn give_up_awake(&self, seen: u64) {
+        let nudged = self.nudge_oldest(seen, Nudge::Always);
+        unlock_queue::<H, L>(self.lane, seen, AWAKE, 0);
+        unpark_nudged::<H>(nudged);
+    }
+
     /// Leaves the queue because the deadline has passed. Returns true if another thread has handed
     /// it the lock meanwhile.
     fn leave(&self) -> bool {
@@ -260,23 +370,30 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
                 return true;
             }
             seen = lock_queue::<H, L>(self.lane);
-            unlock_queue::<H, L>(self.lane, seen, AWAKE, 0);
+            self.give_up_awake(seen);
             return false;
         }
-        let mut demand = 0;
+        let (mut demand, mut nudged) = (0, None);
         while let Some(newest) = newest(seen) {
             if sleepers::oldest::<H>(newest) == self.me {
                 demand = DEMAND;
             }
             if newest != self.me {
                 sleepers::remove::<H>(newest, self.me);
+                if demand != 0 {
+                    nudged = self.nudge_oldest(seen, Nudge::IfAsleep);
+                }
                 break;
             }
-            let new = with_newest(seen, sleepers::before_newest::<H>(newest));
+            let older = sleepers::before_newest::<H>(newest);
+            let new = with_newest(seen, older);
             let (old, new_bits) = (as_bits::<L>(seen), as_bits::<L>(new));
             // Relaxed: `unlock_queue` publishes it.
             match self.lane.compare_exchange(old, new_bits, Ordering::Relaxed) {
                 Ok(_) => {
+                    // From now on the next older one is the newest, and must nap.
+                    let older = older.filter(|_| P::NAP.is_some());
+                    nudged = older.filter(|&older| nudge::<H>(older, Nudge::Always));
                     seen = new;
                     break;
                 }
@@ -285,6 +402,7 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
             }
         }
         unlock_queue::<H, L>(self.lane, seen, demand, 0);
+        unpark_nudged::<H>(nudged);
         false
     }
 }
@@ -292,7 +410,7 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
 /// The beginning of a spin.
 enum Begun {
     Took,
-    Spins,
+    Spins { others_sleep: bool },
     DoesNotSpin,
 }
 
@@ -311,17 +429,18 @@ fn begin_spin<P: Patience, L: Lane>(lane: L) -> Begun {
         };
         // Acquire: pairs with the release of the last holder.
         match lane.compare_exchange(seen, as_bits::<L>(new), Ordering::Acquire) {
-            Ok(_) => return if free { Begun::Took } else { Begun::Spins },
+            Ok(_) if free => return Begun::Took,
+            Ok(_) => return Begun::Spins { others_sleep: bits & QUEUED != 0 },
             Err(actual) => seen = actual,
         }
     }
 }
 
-/// Polls the lock with growing gaps, and takes it when it is free. Removes `mark`, which stands for
+/// Polls the lock `polls` times, with growing gaps, and takes it when it is free. Removes `mark`, which stands for
 /// the caller, from the word if it took the lock. Returns false if it did not.
-fn poll<P: Patience, H: HostWithSlots, L: Lane>(lane: L, mark: u64) -> bool {
+fn poll<P: Patience, H: HostWithSlots, L: Lane>(lane: L, mark: u64, polls: u32) -> bool {
     let mut gap = P::FIRST_GAP;
-    for _ in 0..P::POLLS {
+    for _ in 0..polls {
         let mut seen = lane.load(Ordering::Relaxed);
         while is_free(seen.to_u64()) {
             let new = (seen.to_u64() | HELD) - mark;

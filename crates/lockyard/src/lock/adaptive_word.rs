@@ -1,6 +1,7 @@
 //! The word of the [mutex](super::adaptive), and the work of the thread with the queue lock. It
 //! removes sleepers, and wakes them or hands them the lock.
 
+use super::patience::Patience;
 use super::queue::Name;
 use super::sleepers;
 use crate::lane::Lane;
@@ -26,12 +27,16 @@ const NEWEST: u32 = 16;
 /// A waiter's node: it waits, awake. (Other locks use smaller values in that word, and may change
 /// only theirs. See [`super::pv`].)
 pub(super) const WAITING: u32 = 8;
-/// A waiter's node: it sleeps, or is about to.
+/// A waiter's node: it sleeps until it is called or nudged, or is about to.
 pub(super) const ASLEEP: u32 = 9;
 /// A waiter's node: it has left the queue, and competes for the lock.
 pub(super) const CALLED: u32 = 10;
 /// A waiter's node: it has left the queue, and holds the lock.
 pub(super) const GRANTED: u32 = 11;
+/// A waiter's node: it naps, or is about to.
+pub(super) const NAPPING: u32 = 12;
+/// A waiter's node: it is in the queue, and must look at the lock before it sleeps again.
+pub(super) const NUDGED: u32 = 13;
 
 #[inline(always)]
 pub(super) fn as_bits<L: Lane>(bits: u64) -> L::Bits {
@@ -75,7 +80,7 @@ pub(super) fn is_simple(bits: u64) -> bool {
 /// Releases the lock when someone sleeps or demands it.
 #[cold]
 #[inline(never)]
-pub(super) fn release<H: HostWithSlots, L: Lane>(lane: L) {
+pub(super) fn release<P: Patience, H: HostWithSlots, L: Lane>(lane: L) {
     let mut seen = lane.load(Ordering::Relaxed);
     loop {
         let bits = seen.to_u64();
@@ -93,17 +98,32 @@ pub(super) fn release<H: HostWithSlots, L: Lane>(lane: L) {
             Err(actual) => seen = actual,
         }
     }
-    if seen.to_u64() & DEMAND != 0 {
-        hand_over::<H, L>(lane);
-    } else {
-        wake_oldest::<H, L>(lane, HELD);
+    if seen.to_u64() & DEMAND == 0 {
+        return wake_oldest::<H, L>(lane, HELD);
     }
+    let mut nudged = None;
+    let oldest = remove_oldest::<H, L>(
+        lane,
+        // It is about to be the oldest. So it knows of that, and demands the lock in time.
+        |second| {
+            nudged =
+                Some(second).filter(|_| P::NAP.is_some() && nudge::<H>(second, Nudge::IfAsleep))
+        },
+        hands_over,
+    );
+    call::<H>(oldest, GRANTED);
+    unpark_nudged::<H>(nudged);
+}
+
+/// The change of the word by a hand-over.
+fn hands_over(bits: u64) -> u64 {
+    bits & !(QUEUE_LOCK | DEMAND)
 }
 
 /// Hands the lock to the oldest sleeper. The caller holds the lock and the queue lock, and gives
 /// both away. The queue is not empty.
 pub(super) fn hand_over<H: HostWithSlots, L: Lane>(lane: L) {
-    let oldest = remove_oldest::<H, L>(lane, |bits| bits & !(QUEUE_LOCK | DEMAND));
+    let oldest = remove_oldest::<H, L>(lane, |_| {}, hands_over);
     call::<H>(oldest, GRANTED);
 }
 
@@ -111,15 +131,17 @@ pub(super) fn hand_over<H: HostWithSlots, L: Lane>(lane: L) {
 /// clears `clear` in the word. The queue is not empty.
 fn wake_oldest<H: HostWithSlots, L: Lane>(lane: L, clear: u64) {
     let change = |bits| bits & !(QUEUE_LOCK | DEMAND | clear) | AWAKE;
-    let oldest = remove_oldest::<H, L>(lane, change);
+    let oldest = remove_oldest::<H, L>(lane, |_| {}, change);
     call::<H>(oldest, CALLED);
 }
 
 /// Removes the oldest sleeper and applies `change` to the word, which gives the queue lock back.
+/// Before that it calls `see` with the sleeper that becomes the oldest, unless that one joins now.
 /// After that, the lock's memory is not touched. The caller has the queue lock, or is the only
 /// thread that may remove sleepers.
 pub(super) fn remove_oldest<H: HostWithSlots, L: Lane>(
     lane: L,
+    mut see: impl FnMut(Name),
     change: impl Fn(u64) -> u64,
 ) -> Name {
     let mut removed = None;
@@ -139,6 +161,7 @@ pub(super) fn remove_oldest<H: HostWithSlots, L: Lane>(
                     new = with_newest(new, None);
                 } else {
                     sleepers::remove::<H>(last, oldest);
+                    see(sleepers::oldest::<H>(last));
                     removed = Some(oldest);
                 }
                 sleepers::mark_removed::<H>(oldest);
@@ -157,20 +180,63 @@ pub(super) fn remove_oldest<H: HostWithSlots, L: Lane>(
 pub(super) fn call<H: HostWithSlots>(name: Name, what: u32) {
     let ready = &name.node::<H>().ready;
     // Release: pairs with the acquire load of the thread that is called.
-    if ready.swap(what, Ordering::Release) == ASLEEP {
+    if matches!(ready.swap(what, Ordering::Release), ASLEEP | NAPPING) {
         H::count(Event::Kick);
         H::unpark(ready, 1);
     }
+}
+
+/// The sleepers to nudge.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Nudge {
+    /// One that would sleep until it is called. A nap ends soon enough.
+    IfAsleep,
+    /// Any: it must look at the lock after this.
+    Always,
+}
+
+/// Makes a sleeper look at the lock, and leaves it in the queue. The caller has the queue lock. If
+/// the result is true, it calls [`unpark_nudged`] after it has given the queue lock back.
+pub(super) fn nudge<H: HostWithSlots>(name: Name, which: Nudge) -> bool {
+    let ready = &name.node::<H>().ready;
+    let always = which == Nudge::Always;
+    // Relaxed, all: the sleeper reads the word, and nothing else that this thread has written.
+    let mut seen = ready.load(Ordering::Relaxed);
+    loop {
+        let sleeps = seen == ASLEEP || seen == NAPPING && always;
+        let is_about_to_sleep = seen == WAITING && always;
+        if !sleeps && !is_about_to_sleep {
+            return false;
+        }
+        match ready.compare_exchange(seen, NUDGED, Ordering::Relaxed, Ordering::Relaxed) {
+            Ok(_) => return sleeps,
+            Err(actual) => seen = actual,
+        }
+    }
+}
+
+/// Wakes a sleeper that was nudged. If its node is in another use by now, a thread wakes up for no
+/// reason there, and looks.
+pub(super) fn unpark_nudged<H: HostWithSlots>(name: Option<Name>) {
+    if let Some(name) = name {
+        H::count(Event::Kick);
+        H::unpark(&name.node::<H>().ready, 1);
+    }
+}
+
+/// Takes the queue lock if the word is `seen`, where nobody has it. Returns the new word.
+pub(super) fn try_lock_queue<L: Lane>(lane: L, seen: L::Bits) -> Option<u64> {
+    let new = seen.to_u64() | QUEUE_LOCK;
+    // Acquire: pairs with the release that gave the queue lock back, and with those of the threads
+    // that have joined.
+    lane.compare_exchange(seen, as_bits::<L>(new), Ordering::Acquire).is_ok().then_some(new)
 }
 
 /// Takes the queue lock, and returns the word.
 pub(super) fn lock_queue<H: HostWithSlots, L: Lane>(lane: L) -> u64 {
     loop {
         let seen = lane.wait_yielding::<H>(Ordering::Relaxed, |bits| bits & QUEUE_LOCK == 0);
-        let new = seen.to_u64() | QUEUE_LOCK;
-        // Acquire: pairs with the release that gave the queue lock back, and with those of the
-        // threads that have joined.
-        if lane.compare_exchange(seen, as_bits::<L>(new), Ordering::Acquire).is_ok() {
+        if let Some(new) = try_lock_queue::<L>(lane, seen) {
             return new;
         }
     }

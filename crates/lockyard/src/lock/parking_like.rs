@@ -143,9 +143,10 @@ unsafe impl<P: HandOvers, H: HostWithSlots> LaneLock<H> for ParkingLike<P> {
 fn release<P: HandOvers, H: HostWithSlots, L: Lane>(lane: L) {
     let now = turn::<H>();
     let hands_over = P::ALWAYS || lane.load(Ordering::Relaxed).to_u64() & TURNS != now;
-    let oldest = remove_oldest::<H, L>(lane, |bits| {
+    let change = |bits| {
         if hands_over { with_turn(bits, now) } else { with_turn(bits, bits & TURNS) & !HELD }
-    });
+    };
+    let oldest = remove_oldest::<H, L>(lane, |_| {}, change);
     call::<H>(oldest, if hands_over { GRANTED } else { CALLED });
 }
 

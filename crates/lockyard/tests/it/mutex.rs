@@ -206,6 +206,61 @@ fn a_sleeper_that_gives_up_leaves_the_others_in_the_queue() {
     });
 }
 
+/// Lets threads wait, each for its lock, until no sleeper has woken up for a while, or until there
+/// were more than `most` sleeps. Returns the number of sleeps.
+fn sleeps_of_waiters(counts: &'static Counts, locks: usize, threads: usize, most: u64) -> u64 {
+    const QUIET: Duration = Duration::from_millis(100);
+    let locks: Vec<_> = (0..locks).map(|_| RawSpinLock::<Adaptive, Counting>::new()).collect();
+    let held: Vec<_> = locks.iter().map(RawSpinLock::acquire).collect();
+    thread::scope(|scope| {
+        for me in 0..threads {
+            let lock = &locks[me % locks.len()];
+            scope.spawn(move || {
+                counts.watch();
+                let held = lock.acquire();
+                // SAFETY: taken above.
+                unsafe { lock.release(held) };
+            });
+        }
+        until_asleep(counts, threads as u64);
+        let sleeps = || counts.events(Event::Wait);
+        let mut before = 0;
+        while sleeps() != before && before <= most {
+            before = sleeps();
+            thread::sleep(QUIET);
+        }
+        for (lock, held) in locks.iter().zip(held) {
+            // SAFETY: taken above.
+            unsafe { lock.release(held) };
+        }
+        before
+    })
+}
+
+/// Waiting costs nothing: after their first nap, few of the threads that wait for one lock nap.
+#[test]
+fn waiters_of_one_mutex_sleep_until_they_are_called() {
+    static COUNTS: Counts = Counts::new();
+    const THREADS: u64 = 60;
+    watched(|| {
+        let most = 2 * THREADS + 30;
+        let sleeps = sleeps_of_waiters(&COUNTS, 1, THREADS as usize, most);
+        assert!(sleeps <= most, "{THREADS} waiters slept {sleeps} times");
+    });
+}
+
+/// Naps grow fast: a waiter of a lock of its own wakes up a few times.
+#[test]
+fn waiters_of_a_mutex_each_nap_longer_and_longer() {
+    static COUNTS: Counts = Counts::new();
+    const THREADS: u64 = 60;
+    watched(|| {
+        let most = 5 * THREADS;
+        let sleeps = sleeps_of_waiters(&COUNTS, THREADS as usize, THREADS as usize, most);
+        assert!(sleeps <= most, "{THREADS} waiters slept {sleeps} times");
+    });
+}
+
 /// Checks that threads that take the mutex again immediately after each release starve no other
 /// thread: a sleeper gets it in the end, because it demands it.
 #[test]
@@ -418,7 +473,12 @@ fn a_second_mutex_is_refused_and_the_first_still_works() {
             let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
                 condvar.wait(&mut second.lock());
             }));
-            assert!(panicked.is_err());
+            let said = panicked.unwrap_err();
+            assert_eq!(
+                said.downcast_ref::<&str>(),
+                Some(&"attempted to use a condition variable with more than one mutex"),
+                "parking_lot's words"
+            );
             assert!(!second.is_locked(), "the guard was valid, and is dropped");
             *first.lock() = true;
             assert!(condvar.notify_one());
