@@ -10,9 +10,9 @@ mod events;
 #[cfg(target_os = "linux")]
 mod files;
 #[cfg(target_os = "linux")]
-mod noticed;
-#[cfg(target_os = "linux")]
 mod host_cache;
+#[cfg(target_os = "linux")]
+mod noticed;
 #[cfg(target_os = "linux")]
 mod preloaded;
 #[cfg(target_os = "linux")]
