@@ -162,9 +162,14 @@ pub(crate) fn deferred(mut wait: impl FnMut(bool) -> c_int) -> c_int {
 pub(crate) fn in_wait(mut wait: impl FnMut(bool) -> c_int, undo: impl Fn()) -> c_int {
     let me = local();
     loop {
-        // Before the type: a request that comes between the two acts at once.
-        expect();
         let is_asynchronous = defer();
+        if is_asynchronous {
+            // Requests are visible to the wait from here on. One that came before acts now: the
+            // thread waits in no queue yet.
+            expect();
+            // SAFETY: nothing above is dropped.
+            unsafe { act() };
+        }
         // SAFETY: the thread's own data, here and below.
         let before = unsafe {
             let before = ((*me).looks, (*me).waits, (*me).exits);

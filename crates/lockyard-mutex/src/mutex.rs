@@ -7,7 +7,6 @@ use crate::word::{self, Kind, Until as Instant};
 use crate::{cancel, deadline, fork, layout, priority, real, start, system};
 use core::ffi::c_int;
 use core::sync::atomic::Ordering;
-use core::time::Duration;
 use libc::{EAGAIN, EBUSY, EDEADLK, EINVAL, EPERM, ETIMEDOUT, timespec};
 
 /// The way to acquire a mutex.
@@ -77,10 +76,21 @@ fn address<T>(object: &T) -> usize {
 /// Acquires a mutex.
 #[inline(always)]
 pub(crate) fn lock(mutex: &Mutex) -> c_int {
-    if is_plain(mutex) && word::try_acquire_mutex(&mutex.word) {
-        return 0;
+    if is_plain(mutex) {
+        return if word::try_acquire_mutex_first(&mutex.word) { 0 } else { wait_plain(mutex) };
     }
     take(mutex, How::Wait)
+}
+
+/// Waits for a mutex for which the fast path has found the lock held.
+#[cold]
+#[inline(never)]
+fn wait_plain(mutex: &Mutex) -> c_int {
+    match ours(mutex) {
+        Ok(ours) => wait(ours, How::Wait),
+        // It has changed meanwhile, which the program must not do.
+        Err(_) => take(mutex, How::Wait),
+    }
 }
 
 /// Acquires a mutex by a general path.
@@ -157,7 +167,7 @@ fn wait(ours: Ours<'_>, how: How<'_>) -> c_int {
             How::Notified if !is_asynchronous => Some(ours.kind.acquire_notified(word)),
             // It has a deadline, so that it can be left.
             _ if is_asynchronous || ours.kind == Kind::Adaptive => {
-                ours.kind.acquire_until(word, Instant::now() + Duration::MAX)
+                ours.kind.acquire_until(word, Instant::latest())
             }
             _ => Some(ours.kind.acquire(word)),
         };
@@ -176,7 +186,7 @@ fn wait_by_priority(ours: Ours<'_>, how: How<'_>, priority: u32) -> Option<u32> 
     let end = deadline::by_clock(limit.map_or(Clock::Monotonic, |(clock, _)| clock), || {
         let until = match limit {
             Some((clock, time)) => deadline::until(clock, time),
-            None => Instant::now() + Duration::MAX,
+            None => Instant::latest(),
         };
         let take = || ours.kind.try_acquire(&ours.mutex.word);
         let object = address(ours.mutex);

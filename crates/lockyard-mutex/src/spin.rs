@@ -9,7 +9,6 @@ use crate::word::{Kind, Until};
 use crate::{cancel, real, start};
 use core::ffi::c_int;
 use core::sync::atomic::{AtomicU32, Ordering};
-use core::time::Duration;
 use libc::EBUSY;
 
 /// The mark. A queued lock has 0 or 1 in this byte; a parking one has 0 in this bit.
@@ -97,7 +96,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_spin_lock(lock: *mut AtomicU32) -
         None => {
             let wait = |is_asynchronous| {
                 let token = if is_asynchronous {
-                    kind.acquire_until(word, Until::now() + Duration::MAX)
+                    kind.acquire_until(word, Until::latest())
                 } else {
                     Some(kind.acquire(word))
                 };

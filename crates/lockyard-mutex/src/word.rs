@@ -90,6 +90,12 @@ pub(crate) fn try_acquire_mutex(word: &AtomicU32) -> bool {
     try_acquire::<Adaptive>(word).is_some()
 }
 
+/// Tries to acquire a mutex of the default kind, before a wait.
+#[inline(always)]
+pub(crate) fn try_acquire_mutex_first(word: &AtomicU32) -> bool {
+    raw::<Adaptive>(word).try_acquire_first().map(Held::into_token).is_some()
+}
+
 /// Releases a mutex of the default kind.
 ///
 /// # Safety

@@ -133,6 +133,22 @@ impl<K: LaneLock<H>, H: Host, C: Context> RawSpinLock<K, H, C> {
         }
     }
 
+    /// The same as [`try_acquire`](Self::try_acquire), but by the first step of
+    /// [`acquire`](Self::acquire): it may take the line from the holder to find out whether the
+    /// lock is free. It is for callers that wait afterwards, in a way of their own.
+    #[inline(always)]
+    pub fn try_acquire_first(&self) -> Option<Held<Self>> {
+        let context = C::enter();
+        // SAFETY: as in `acquire`.
+        match unsafe { K::try_lock_first(self.lane()) } {
+            Some(token) => Some(Held::new(token, context)),
+            None => {
+                C::leave(context);
+                None
+            }
+        }
+    }
+
     /// Releases the lock (release), and leaves the context.
     ///
     /// # Safety

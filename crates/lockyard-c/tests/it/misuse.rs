@@ -32,7 +32,7 @@ const MISUSE: [(&str, &str); 31] = [
     ("lockref-get-dead", "a reference to a dead lockref was taken"),
     ("pageref-put", "a reference was dropped when there was none"),
     // In every build.
-    ("cond-second-mutex", "a condition variable is used with two mutexes"),
+    ("cond-second-mutex", "attempted to use a condition variable with more than one mutex"),
     ("lockref-revive", "a dead lockref cannot be revived"),
     ("pageref-zero", "a page has 1 to 2^30 references"),
     ("synchronize-inside", "waits for a grace period while it has a guard"),

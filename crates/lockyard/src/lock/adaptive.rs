@@ -182,11 +182,17 @@ impl<P: Patience> Algorithm for Adaptive<P> {
 unsafe impl<P: Patience, H: HostWithSlots> LaneLock<H> for Adaptive<P> {
     #[inline(always)]
     unsafe fn lock<L: Lane>(lane: L) {
-        const { assert_fits::<P, H, L>() }
-        // Acquire: pairs with the release in `unlock`, or in `release`.
-        if lane.swap_lowest_byte(1, Ordering::Acquire) != 0 {
+        // SAFETY: the caller's promise.
+        if unsafe { <Self as LaneLock<H>>::try_lock_first(lane) }.is_none() {
             adaptive_wait::wait::<P, H, L>(lane);
         }
+    }
+
+    #[inline(always)]
+    unsafe fn try_lock_first<L: Lane>(lane: L) -> Option<()> {
+        const { assert_fits::<P, H, L>() }
+        // Acquire: pairs with the release in `unlock`, or in `release`.
+        (lane.swap_lowest_byte(1, Ordering::Acquire) == 0).then_some(())
     }
 
     #[inline(always)]

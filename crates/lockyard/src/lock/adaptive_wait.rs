@@ -30,7 +30,9 @@ pub(super) fn wait_until<P: Patience, H: HostWithSlots, L: Lane>(
     lane: L,
     mut deadline: Deadline<H>,
 ) -> bool {
-    !deadline.end_slice() && Waiter::<P, H, L>::wait(lane, Some(deadline))
+    // A wait without an end needs no look at the clock before it spins.
+    let has_passed = !deadline.is_latest() && deadline.end_slice();
+    !has_passed && Waiter::<P, H, L>::wait(lane, Some(deadline))
 }
 
 /// The end of a woken thread's competition for the lock.
@@ -75,7 +77,8 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
     fn wait(lane: L, deadline: Option<Deadline<H>>) -> bool {
         H::count(Event::Slowpath);
         // Without a clock a timeout can only be counted in polls, and a sleeper does not poll.
-        let has_no_timeouts = deadline.is_some() && H::now().is_zero();
+        let may_end = deadline.as_ref().is_some_and(|deadline| !deadline.is_latest());
+        let has_no_timeouts = may_end && H::now().is_zero();
         if has_no_timeouts || !pv::may_park::<H>() {
             return wait_yielding::<H, L>(lane, deadline);
         }

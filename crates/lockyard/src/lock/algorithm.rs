@@ -55,6 +55,19 @@ pub unsafe trait LaneLock<H: Host>: Algorithm {
     /// The same as for [`lock`](Self::lock).
     unsafe fn try_lock<L: Lane>(lane: L) -> Option<Self::Token>;
 
+    /// Takes the lock if it is free, by the first step of [`lock`](Self::lock). Unlike
+    /// [`try_lock`](Self::try_lock), it may take the line from the holder to find that out. It is
+    /// for callers that wait afterwards, in a way of their own.
+    ///
+    /// # Safety
+    ///
+    /// The same as for [`lock`](Self::lock).
+    #[inline(always)]
+    unsafe fn try_lock_first<L: Lane>(lane: L) -> Option<Self::Token> {
+        // SAFETY: the caller's promise.
+        unsafe { Self::try_lock(lane) }
+    }
+
     /// Releases the lock. After the releasing store it does not touch the memory of the lane.
     ///
     /// # Safety

@@ -26,11 +26,18 @@ impl<H: Host> Deadline<H> {
         now >= self.until
     }
 
-    /// Returns the time that is left. `None` if the deadline has passed, or the host has no clock.
+    /// Returns true if it is the latest possible time.
+    pub(super) fn is_latest(&self) -> bool {
+        self.until == Instant::latest()
+    }
+
+    /// Returns the time that is left. `None` if the deadline has passed, or if it is earlier than
+    /// the latest time and the host has no clock.
     pub(crate) fn left(&self) -> Option<Duration> {
         let now = Instant::now();
         let left = self.until.saturating_duration_since(now);
-        (!now.is_zero() && !left.is_zero()).then_some(left)
+        let can_tell = !now.is_zero() || self.is_latest();
+        (can_tell && !left.is_zero()).then_some(left)
     }
 
     /// Polls until the lane is `free`, and then takes it by `try_lock`. Polls in slices, and yields

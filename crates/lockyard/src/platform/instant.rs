@@ -49,6 +49,13 @@ impl<H: Host> Instant<H> {
         Self::at(H::now())
     }
 
+    /// Returns the latest possible time. A wait until then ends early only if the host's clock
+    /// says so. Needs no look at the clock.
+    #[must_use]
+    pub const fn latest() -> Self {
+        Self::at(Duration::MAX)
+    }
+
     /// Returns the time `duration` later, or the latest possible time.
     #[must_use]
     pub const fn saturating_add(self, duration: Duration) -> Self {
