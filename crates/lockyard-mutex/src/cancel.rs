@@ -71,12 +71,13 @@ fn interrupt() {
     // when the thread is cancelled.
     unsafe {
         let place = &raw mut (*me).note;
-        if record.word.load(Ordering::Relaxed) != 0
-            && note::is_in_call(place)
-            && sleep::must_end(record)
-        {
+        if record.word.load(Ordering::Relaxed) != 0 && sleep::must_end(record) {
             (*me).stop = true;
-            note::go_back(place);
+            // The system call may be about to begin: then it does not.
+            (*me).is_interrupted = true;
+            if note::is_in_call(place) {
+                note::go_back(place);
+            }
         }
     }
 }
@@ -144,15 +145,26 @@ pub(crate) unsafe fn undo_defer() {
 }
 
 /// Runs the acquisition of a mutex at the end of a wait for a condition, which the thread does not
-/// leave. Its cancellation is deferred by then.
+/// leave. Its cancellation is deferred by then. If a handler ends the thread, the acquisition goes
+/// on, and the caller finds the mark of that.
 pub(crate) fn deferred(mut wait: impl FnMut(bool) -> c_int) -> c_int {
     let me = local();
     // SAFETY: the thread's own data, both times.
-    let before = unsafe { core::mem::replace(&mut (*me).waits, false) };
+    let before = unsafe {
+        let before = ((*me).waits, (*me).stays);
+        ((*me).waits, (*me).stays) = (true, true);
+        before
+    };
     let code = wait(false);
     // SAFETY: as above.
-    unsafe { (*me).waits = before };
+    unsafe { ((*me).waits, (*me).stays) = before };
     code
+}
+
+/// Returns true if a handler has ended the running thread in a wait, and forgets that.
+pub(crate) fn exits() -> bool {
+    // SAFETY: the thread's own data.
+    unsafe { core::mem::replace(&mut (*local()).exits, false) }
 }
 
 /// Runs a wait for a lock, whose code is 0 if the thread has the lock at its end. The thread is not
@@ -172,16 +184,16 @@ pub(crate) fn in_wait(mut wait: impl FnMut(bool) -> c_int, undo: impl Fn()) -> c
         }
         // SAFETY: the thread's own data, here and below.
         let before = unsafe {
-            let before = ((*me).looks, (*me).waits, (*me).exits);
+            let before = ((*me).looks, (*me).waits, (*me).exits, (*me).stays, (*me).stop);
             ((*me).looks, (*me).waits, (*me).exits) = (is_asynchronous, true, false);
+            ((*me).stays, (*me).stop) = (false, false);
             before
         };
         let code = wait(is_asynchronous);
         // SAFETY: as above. Nothing above is dropped.
         unsafe {
             let (is_stopped, exits) = ((*me).stop, (*me).exits);
-            ((*me).looks, (*me).waits, (*me).exits) = before;
-            (*me).stop = false;
+            ((*me).looks, (*me).waits, (*me).exits, (*me).stays, (*me).stop) = before;
             if !is_stopped {
                 if is_asynchronous {
                     undo_defer();

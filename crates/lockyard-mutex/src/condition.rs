@@ -83,8 +83,12 @@ unsafe fn wait(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> End {
     let object = core::ptr::from_ref(condition).addr();
     condition.users.fetch_add(1, Ordering::Relaxed);
     let mut failed = 0;
-    // SAFETY: the thread's own data.
-    let before = unsafe { (*me).waits };
+    // SAFETY: the thread's own data. Until it is among the waiters, it does not leave.
+    let before = unsafe {
+        let before = ((*me).waits, (*me).stays);
+        ((*me).waits, (*me).stays) = (true, true);
+        before
+    };
     let notified = deadline::by_clock(limit.map_or(Clock::Monotonic, |(clock, _)| clock), || {
         let until = match limit {
             Some((clock, time)) => deadline::until(clock, time),
@@ -101,8 +105,8 @@ unsafe fn wait(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> End {
                 if failed != 0 {
                     mutex::count_wait(held, 0u32.wrapping_sub(1));
                 }
-                (*me).stop = failed != 0;
-                (*me).waits = true;
+                (*me).stop = failed != 0 || (*me).exits;
+                (*me).stays = false;
                 match limit {
                     Some((_, time)) => (*me).until = time,
                     None => (*me).clock = Clock::Still,
@@ -121,10 +125,8 @@ unsafe fn wait(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> End {
     // SAFETY: the thread's own data.
     let (stopped, exits) = unsafe {
         (*me).until = null();
-        (*me).waits = before;
-        let ends = ((*me).stop, (*me).exits);
-        ((*me).stop, (*me).exits) = (false, false);
-        ends
+        ((*me).waits, (*me).stays) = before;
+        (core::mem::replace(&mut (*me).stop, false), cancel::exits())
     };
     if failed != 0 && notified {
         // This thread does not wait, so another one gets the notification.
@@ -139,6 +141,7 @@ unsafe fn wait(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> End {
     }
     let code = mutex::take(held, How::Notified);
     mutex::count_wait(held, 0u32.wrapping_sub(1));
+    let exits = exits | cancel::exits();
     let timed_out = if notified || stopped || limit.is_none() { 0 } else { ETIMEDOUT };
     End { code: if code == 0 { timed_out } else { code }, looks: stopped && !notified, exits }
 }

@@ -23,7 +23,7 @@ pub(crate) unsafe extern "C-unwind" fn pthread_exit(value: usize) -> ! {
         let place = &raw mut (*me).note;
         if note::is_in_call(place) {
             (*me).exits = true;
-            (*me).stop = true;
+            (*me).stop |= !(*me).stays;
             (*me).value = value;
             note::go_back(place);
         }

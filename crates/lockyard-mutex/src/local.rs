@@ -32,6 +32,10 @@ pub(crate) struct Local {
     pub(crate) waits: bool,
     /// True if it has left a wait to end.
     pub(crate) exits: bool,
+    /// True in a wait that it notes and does not leave: it ends afterwards.
+    pub(crate) stays: bool,
+    /// True if a handler has ended the sleep that it interrupts, or one that is about to begin.
+    pub(crate) is_interrupted: bool,
     /// Note of the system call of its wait, or 0.
     pub(crate) note: usize,
     /// Result of the thread that has left a wait to end.

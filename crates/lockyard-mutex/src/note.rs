@@ -42,6 +42,10 @@ mod arch {
         "push rsi",
         ".cfi_adjust_cfa_offset 8",
         "mov [rsi], rsp",
+        // A handler that came before the note could not go back.
+        "mov rax, {interrupted}",
+        "cmp byte ptr [rdx], 0",
+        "jne 2f",
         "mov rax, [rdi]",
         "mov rsi, [rdi + 16]",
         "mov rdx, [rdi + 24]",
@@ -89,7 +93,11 @@ mod arch {
     );
 
     unsafe extern "C" {
-        fn lockyard_mutex_sleep(call: *const [usize; 7], place: *mut usize) -> isize;
+        fn lockyard_mutex_sleep(
+            call: *const [usize; 7],
+            place: *mut usize,
+            is_interrupted: *const bool,
+        ) -> isize;
         fn lockyard_mutex_return(note: usize) -> !;
         fn _Unwind_Backtrace(
             look: extern "C" fn(*mut c_void, *mut c_void) -> c_int,
@@ -99,14 +107,19 @@ mod arch {
         fn _Unwind_GetCFA(frame: *mut c_void) -> usize;
     }
 
-    /// Performs a system call: a number and six arguments. Notes in `place` where it returns to.
+    /// Performs a system call: a number and six arguments. Notes in `place` where it returns to. If
+    /// `is_interrupted` is true after that, it returns at once.
     ///
     /// # Safety
     ///
-    /// The arguments must be right for the call. The place is the running thread's.
-    pub(crate) unsafe fn call(call: [usize; 7], place: *mut usize) -> isize {
+    /// The arguments must be right for the call. The places are the running thread's.
+    pub(crate) unsafe fn call(
+        call: [usize; 7],
+        place: *mut usize,
+        is_interrupted: *const bool,
+    ) -> isize {
         // SAFETY: the caller's promise.
-        unsafe { lockyard_mutex_sleep(&raw const call, place) }
+        unsafe { lockyard_mutex_sleep(&raw const call, place, is_interrupted) }
     }
 
     /// Returns true if there are no shadow stacks.
@@ -171,7 +184,11 @@ mod arch {
     /// # Safety
     ///
     /// The arguments must be right for the call.
-    pub(crate) unsafe fn call([number, a, b, c, d, e, f]: [usize; 7], _: *mut usize) -> isize {
+    pub(crate) unsafe fn call(
+        [number, a, b, c, d, e, f]: [usize; 7],
+        _: *mut usize,
+        _: *const bool,
+    ) -> isize {
         // SAFETY: the caller's promise.
         unsafe { lockyard_interpose::call(number, [a, b, c, d, e, f]) }
     }

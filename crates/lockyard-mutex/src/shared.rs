@@ -17,7 +17,7 @@
 use crate::gate::{ARE_USED, Gate};
 use crate::layout::{Condition, Mutex};
 use crate::mutex::{self, How};
-use crate::{cancel, real};
+use crate::{cancel, leave, real};
 use core::ffi::{c_int, c_void};
 use core::ptr::null_mut;
 use core::sync::atomic::Ordering;
@@ -91,6 +91,10 @@ pub(crate) unsafe fn wait(call: Call, condition: *mut Condition, held: &Mutex) -
     if failed != 0 {
         mutex::count_wait(held, 0u32.wrapping_sub(1));
         gate.unlock();
+        if is_asynchronous {
+            // SAFETY: the caller's promise.
+            unsafe { cancel::undo_defer() };
+        }
         return failed;
     }
     let mut ends = (gate, held);
@@ -110,6 +114,10 @@ pub(crate) unsafe fn wait(call: Call, condition: *mut Condition, held: &Mutex) -
     if taken != 0 {
         code = taken;
     }
+    if cancel::exits() {
+        // SAFETY: the caller's promise.
+        unsafe { leave::exit() };
+    }
     if is_asynchronous {
         // SAFETY: the caller's promise.
         unsafe { cancel::undo_defer() };
@@ -124,6 +132,8 @@ unsafe extern "C" fn end(ends: *mut c_void) {
     gate.unlock();
     mutex::take(held, How::Notified);
     mutex::count_wait(held, 0u32.wrapping_sub(1));
+    // The thread ends already.
+    cancel::exits();
 }
 
 /// Signals by the C library's function.

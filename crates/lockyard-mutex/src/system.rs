@@ -34,7 +34,9 @@ unsafe fn sleep([word, action, value, timeout, second, bits]: [usize; 6]) -> isi
     unsafe {
         if (*me).waits {
             let call = [FUTEX, word, action, value, timeout, second, bits];
-            note::call(call, &raw mut (*me).note)
+            let result = note::call(call, &raw mut (*me).note, &raw const (*me).is_interrupted);
+            (*me).is_interrupted = false;
+            result
         } else {
             call(FUTEX, [word, action, value, timeout, second, bits])
         }

@@ -22,6 +22,18 @@ fn a_cancelled_thread_leaves_each_wait() {
 /// Only this processor's library can return from a handler.
 #[cfg(target_arch = "x86_64")]
 #[test]
+fn a_thread_that_a_handler_ends_while_it_returns_from_a_wait_has_the_mutex() {
+    let Some(program) = program("exits_while_returning.c") else {
+        return skip!("there is no C compiler (cc)");
+    };
+    // The queue of `queued` cannot be left. The C library has not acquired the mutex there.
+    for kind in ["mutex", "ticket", "pv-queued"] {
+        assert_eq!(said(&run(&mut command(&program, Some(kind)))), "40 40 1 1\n", "{kind}");
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[test]
 fn a_thread_that_a_handler_ends_leaves_its_wait() {
     let Some(program) = program("exits_in_handler.c") else {
         return skip!("there is no C compiler (cc)");

@@ -80,6 +80,7 @@
 //!   in its place, and has begun later.
 //! - A called thread that returns to the queue is its oldest and naps. Until it leaves the queue
 //!   again, nobody else is called. It is called by another release, so the first one has ended.
+//! - The oldest that gives up nudges the next oldest, in whatever way that one sleeps.
 //! - A called thread that gives up nudges the oldest, in whatever way that one sleeps.
 //! - The newest that gives up nudges the next older one, in the same way.
 //!

@@ -282,7 +282,7 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
         if bits & (QUEUED | QUEUE_LOCK) != QUEUED || spinners(bits) == 0 {
             return;
         }
-        if H::now() < self.joined + nap * LONG {
+        if H::now().saturating_sub(self.joined) < nap * LONG {
             return;
         }
         let Some(locked) = try_lock_queue::<L>(self.lane, seen) else { return };
@@ -384,7 +384,8 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
             if newest != self.me {
                 sleepers::remove::<H>(newest, self.me);
                 if demand != 0 {
-                    nudged = self.nudge_oldest(seen, Nudge::IfAsleep);
+                    // It may have been the only one whose nap is short: see `adaptive`.
+                    nudged = self.nudge_oldest(seen, Nudge::Always);
                 }
                 break;
             }

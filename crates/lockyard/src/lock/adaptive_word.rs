@@ -179,8 +179,9 @@ pub(super) fn remove_oldest<H: HostWithSlots, L: Lane>(
 /// Tells a thread that has left the queue what it may do. Its node is its own again after that.
 pub(super) fn call<H: HostWithSlots>(name: Name, what: u32) {
     let ready = &name.node::<H>().ready;
-    // Release: pairs with the acquire load of the thread that is called.
-    if matches!(ready.swap(what, Ordering::Release), ASLEEP | NAPPING) {
+    // Release: pairs with the acquire load of the thread that is called. A nudged thread may sleep
+    // still: the one that nudged it wakes it later, and may have no CPU.
+    if matches!(ready.swap(what, Ordering::Release), ASLEEP | NAPPING | NUDGED) {
         H::count(Event::Kick);
         H::unpark(ready, 1);
     }
@@ -204,7 +205,8 @@ pub(super) fn nudge<H: HostWithSlots>(name: Name, which: Nudge) -> bool {
     let mut seen = ready.load(Ordering::Relaxed);
     loop {
         let sleeps = seen == ASLEEP || seen == NAPPING && always;
-        let is_about_to_sleep = seen == WAITING && always;
+        // It may have decided already to sleep until it is called.
+        let is_about_to_sleep = seen == WAITING;
         if !sleeps && !is_about_to_sleep {
             return false;
         }
