@@ -82,14 +82,21 @@ fn interrupt() {
     }
 }
 
-/// Wakes a thread that is cancelled, until it has seen that it is.
+/// Number of naps of a thread that cancels another: a quarter of a second.
+const MOST_NAPS: u32 = 5_000;
+
+/// Wakes a thread that is cancelled, until it has seen that it is. A thread that is just about to
+/// sleep is not woken by the first call. A thread that runs a handler which interrupts its sleep is
+/// not woken either, and looks when the handler returns. So this ends after a while.
 fn wake(slot: Slot) {
     let record = slots::record(slot);
     // Sequentially consistent, both: pair with the other order in `sleep.rs`. Either the thread
     // sees the mark before it sleeps, or this one sees the word.
     record.cancelled.store(CANCELLED, Ordering::SeqCst);
     let word = record.word.load(Ordering::SeqCst);
+    let mut naps = 0;
     while word != 0
+        && naps < MOST_NAPS
         && record.word.load(Ordering::SeqCst) == word
         && record.cancelled.load(Ordering::SeqCst) == CANCELLED
         && !slots::has_ended(slot)
@@ -97,13 +104,18 @@ fn wake(slot: Slot) {
         && system::wake(core::ptr::without_provenance(word), u32::MAX) == 0
     {
         system::nap();
+        naps += 1;
     }
 }
 
 /// Makes requests to cancel the running thread visible to its wait, from here on.
 pub(crate) fn expect() {
     if let Some(slot) = Process::slot() {
-        slots::record(slot).cancelled.store(0, Ordering::Relaxed);
+        // In a handler that interrupts another wait, a request is that wait's too.
+        // SAFETY: the thread's own data.
+        if !unsafe { (*local()).waits } {
+            slots::record(slot).cancelled.store(0, Ordering::Relaxed);
+        }
         // Sequentially consistent: pairs with the fence in `pthread_cancel`. A thread that cancels
         // this one sees the record, or this thread sees at once that it is cancelled.
         fence(Ordering::SeqCst);

@@ -12,7 +12,6 @@ use crate::mutex::How;
 use crate::shared::Call;
 use crate::{cancel, deadline, fork, host, leave, mutex, priority, real, shared, start, system};
 use core::ffi::c_int;
-use core::ptr::null;
 use core::sync::atomic::Ordering;
 use core::time::Duration;
 use libc::{EINVAL, ETIMEDOUT, timespec};
@@ -83,12 +82,14 @@ unsafe fn wait(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> End {
     let object = core::ptr::from_ref(condition).addr();
     condition.users.fetch_add(1, Ordering::Relaxed);
     let mut failed = 0;
-    // SAFETY: the thread's own data. Until it is among the waiters, it does not leave.
+    // SAFETY: the thread's own data. Until it is among the waiters, it does not leave. If this is a
+    // handler that interrupts another wait, that one finds its data again.
     let before = unsafe {
-        let before = ((*me).waits, (*me).stays);
-        ((*me).waits, (*me).stays) = (true, true);
+        let before = ((*me).waits, (*me).stays, (*me).stop, (*me).exits, (*me).until);
+        ((*me).waits, (*me).stays, (*me).stop, (*me).exits) = (true, true, false, false);
         before
     };
+    let mut has_stopped = false;
     let notified = deadline::by_clock(limit.map_or(Clock::Monotonic, |(clock, _)| clock), || {
         let until = match limit {
             Some((clock, time)) => deadline::until(clock, time),
@@ -114,7 +115,16 @@ unsafe fn wait(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> End {
             }
         };
         match priority::mine(start::state()) {
-            None => condition.waiters.wait_with(ANY_MUTEX, release, Some(until)),
+            None => condition.waiters.wait_with_end(ANY_MUTEX, release, Some(until), || {
+                // The waiters' lock needs a clock that goes on.
+                // SAFETY: the thread's own data.
+                unsafe {
+                    has_stopped = core::mem::replace(&mut (*me).stop, false);
+                    if (*me).clock == Clock::Still {
+                        (*me).clock = Clock::Monotonic;
+                    }
+                }
+            }),
             Some(priority) => {
                 let take = || None::<()>;
                 let end = priority::wait(object, priority, true, Some(until), release, take);
@@ -124,9 +134,9 @@ unsafe fn wait(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> End {
     });
     // SAFETY: the thread's own data.
     let (stopped, exits) = unsafe {
-        (*me).until = null();
-        ((*me).waits, (*me).stays) = before;
-        (core::mem::replace(&mut (*me).stop, false), cancel::exits())
+        let ends = ((*me).stop || has_stopped, (*me).exits);
+        ((*me).waits, (*me).stays, (*me).stop, (*me).exits, (*me).until) = before;
+        ends
     };
     if failed != 0 && notified {
         // This thread does not wait, so another one gets the notification.

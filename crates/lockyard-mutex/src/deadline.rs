@@ -1,7 +1,6 @@
 //! Deadlines as POSIX has them: a time on a clock.
 
-use crate::host::read;
-use crate::local::{Clock, local};
+use crate::local::{Clock, local, read};
 use crate::word::Until;
 use core::time::Duration;
 use libc::{c_int, timespec};

@@ -1,14 +1,13 @@
 //! This process as the host of the locks: no allocation, no lock and no cancellation point of the C
 //! library, so that locks work inside an allocator, before constructors, and while a thread ends.
 
-use crate::local::{Clock, local};
+use crate::local::{Clock, local, read};
 use crate::slots::{self, SLOTS};
 use crate::{sleep, system};
 use core::alloc::Layout;
 use core::ptr::NonNull;
 use core::sync::atomic::Ordering;
 use core::time::Duration;
-use libc::timespec;
 use lockyard::platform::{
     Announcement, BudgetSpent, Host, HostWithSlots, NativeAtomics, NativeU32, Ordering as Order,
     QueueNode, Slot, Word, slot_is_idle, spread,
@@ -24,8 +23,8 @@ pub(crate) struct Process;
 /// Number of polls of a spinning thread between two yields.
 const POLLS: u32 = 64;
 
-/// Longest sleep of a thread whose deadline is on the real-time clock. If the clock is set, the new
-/// time decides, so the thread looks at it again.
+/// Longest sleep of a thread whose deadline is on the real-time clock, and which looks whether it is
+/// cancelled. If the clock is set, the new time decides, so the thread looks at it again.
 const LONGEST_REALTIME: Duration = Duration::from_millis(50);
 
 #[cold]
@@ -41,19 +40,6 @@ fn first_slot() -> Option<Slot> {
         slots::record(slot).thread.store(pthread_self(), Ordering::Relaxed);
     }
     Some(slot)
-}
-
-/// Returns the time on a clock.
-pub(crate) fn read(clock: Clock) -> Duration {
-    let clock = match clock {
-        Clock::Monotonic => libc::CLOCK_MONOTONIC,
-        Clock::Realtime => libc::CLOCK_REALTIME,
-        Clock::Still => return Duration::from_secs(1),
-    };
-    let mut time = timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the time is live. Both clocks exist, so the call does not fail.
-    unsafe { libc::clock_gettime(clock, &raw mut time) };
-    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), time.tv_nsec as u32)
 }
 
 // SAFETY: a slot is leased to one thread at a time, and stays with it while it is not idle. Nodes
@@ -109,12 +95,11 @@ unsafe impl Host for Process {
         }
         // SAFETY: the thread's own data.
         let (looks, clock) = unsafe { ((*local()).looks, (*local()).clock) };
-        let longest = if clock == Clock::Realtime { LONGEST_REALTIME } else { Duration::MAX };
-        let timeout = timeout.map(|timeout| timeout.min(longest));
         if looks {
-            return sleep::sleep(word, expected, timeout);
+            let longest = if clock == Clock::Realtime { LONGEST_REALTIME } else { Duration::MAX };
+            return sleep::sleep(word, expected, timeout.map(|timeout| timeout.min(longest)));
         }
-        system::sleep_for(word, expected, timeout);
+        sleep::by_clock(word, expected, timeout);
     }
 
     fn unpark(word: *const NativeU32, count: u32) {

@@ -1,6 +1,7 @@
 //! Data of the running thread.
 
 use core::sync::atomic::{AtomicUsize, Ordering};
+use core::time::Duration;
 use libc::timespec;
 
 /// Clock by which the running thread's host tells the time.
@@ -13,6 +14,19 @@ pub(crate) enum Clock {
     Realtime = 1,
     /// Stands still: for a wait without a deadline, which needs no clock.
     Still = 2,
+}
+
+/// Returns the time on a clock.
+pub(crate) fn read(clock: Clock) -> Duration {
+    let clock = match clock {
+        Clock::Monotonic => libc::CLOCK_MONOTONIC,
+        Clock::Realtime => libc::CLOCK_REALTIME,
+        Clock::Still => return Duration::from_secs(1),
+    };
+    let mut time = timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the time is live. Both clocks exist, so the call does not fail.
+    unsafe { libc::clock_gettime(clock, &raw mut time) };
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), time.tv_nsec as u32)
 }
 
 /// Data of a thread. All zeros is the state of a thread that has waited for nothing.

@@ -337,7 +337,7 @@ pub(crate) unsafe extern "C" fn pthread_mutex_destroy(mutex: *mut Mutex) -> c_in
             mutex.kind.store(DESTROYED, Ordering::Relaxed);
             0
         }
-        Err(Other::Destroyed) => EINVAL,
+        Err(Other::Destroyed) => 0,
         // SAFETY: the C library's mutex.
         Err(Other::Real) => unsafe { real::one(&real::MUTEX_DESTROY, address(mutex)) },
     }

@@ -123,7 +123,7 @@ mod arch {
     }
 
     /// Returns true if there are no shadow stacks.
-    pub(crate) fn may_return() -> bool {
+    fn may_return() -> bool {
         let shadow: usize;
         // SAFETY: the instruction reads a register, or does nothing.
         unsafe {
@@ -194,11 +194,6 @@ mod arch {
     }
 
     /// Returns false: there are no notes.
-    pub(crate) fn may_return() -> bool {
-        false
-    }
-
-    /// Returns false: there are no notes.
     ///
     /// # Safety
     ///
@@ -217,4 +212,4 @@ mod arch {
     }
 }
 
-pub(crate) use arch::{call, go_back, is_in_call, may_return};
+pub(crate) use arch::{call, go_back, is_in_call};

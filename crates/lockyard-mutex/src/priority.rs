@@ -50,9 +50,13 @@ static COUNT: AtomicU32 = AtomicU32::new(0);
 /// 1 while a thread uses the list.
 static LOCK: AtomicU32 = AtomicU32::new(0);
 
-/// Longest sleep of a thread that waits for a mutex. A release on the fast path, by a thread that
-/// does not know the bit yet, calls nobody.
-const LONGEST: Duration = Duration::from_millis(50);
+/// First sleep of a thread that waits for a mutex, and the factor by which the next ones are longer.
+/// A release on the fast path, by a thread that does not know the bit yet, calls nobody. The bit is
+/// set before a thread has such a priority, so that soon ends.
+const FIRST: Duration = Duration::from_millis(50);
+const GROWTH: u32 = 16;
+/// Longest sleep.
+const LONGEST: Duration = Duration::from_secs(60);
 
 fn locked<R>(body: impl FnOnce() -> R) -> R {
     // Acquire, and release below: they order the list.
@@ -179,6 +183,7 @@ pub(crate) fn wait<T>(
     // Sequentially consistent: pairs with the fence of a release.
     fence(Ordering::SeqCst);
     begin();
+    let mut longest = FIRST;
     loop {
         // Acquire: pairs with the release of `serve`.
         if me.state.load(Ordering::Acquire) == SERVED {
@@ -193,15 +198,17 @@ pub(crate) fn wait<T>(
             return if leave(&me) { End::Expired } else { End::Served };
         }
         let left = until.map_or(LONGEST, |until| until.saturating_duration_since(now));
+        let left = left.min(longest);
+        longest = (longest * GROWTH).min(LONGEST);
         let word = me.state.as_ptr();
         // SAFETY: the thread's own data.
         let looks = unsafe { (*local()).looks };
         if is_condition {
             sleep::sleep(word, WAITING, None);
         } else if looks {
-            sleep::sleep(word, WAITING, Some(left.min(LONGEST)));
+            sleep::sleep(word, WAITING, Some(left));
         } else {
-            system::sleep_for(word, WAITING, Some(left.min(LONGEST)));
+            sleep::by_clock(word, WAITING, Some(left));
         }
         // Relaxed, both: the loads above and the mutex order it.
         let (called, waiting) = (CALLED, WAITING);

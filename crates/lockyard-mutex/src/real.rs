@@ -55,6 +55,9 @@ const PRESENT: Option<&CStr> = Some(c"GLIBC_2.3.2");
 #[cfg(not(target_arch = "x86_64"))]
 const PRESENT: Option<&CStr> = None;
 
+/// Version of the function that reads a clock: not one of the program's own.
+const CLOCK: Option<&CStr> = Some(c"GLIBC_2.17");
+
 functions! {
     MUTEX_INIT, "pthread_mutex_init", None;
     MUTEX_DESTROY, "pthread_mutex_destroy", None;
@@ -75,6 +78,7 @@ functions! {
     CONDITION_CLOCKWAIT, "pthread_cond_clockwait", None;
     CONDITION_SIGNAL, "pthread_cond_signal", PRESENT;
     CONDITION_BROADCAST, "pthread_cond_broadcast", PRESENT;
+    CLOCK_GETTIME, "clock_gettime", CLOCK;
     CANCEL, "pthread_cancel", None;
     EXIT, "pthread_exit", None;
     REGISTER_ATFORK, "__register_atfork", None;

@@ -4,15 +4,16 @@
 //! word on which it is about to sleep, and then looks whether it is cancelled. The other marks it
 //! as cancelled, and then wakes the word's sleepers until the word is another one (`cancel.rs`).
 //!
-//! A handler may cancel its own thread. The kernel resumes a sleep without a timeout after a
-//! handler. So where the handler cannot end the sleep (`note.rs`), each sleep has a timeout.
+//! A handler may cancel its own thread, or run while another thread cancels it. The kernel resumes
+//! a sleep without a timeout after a handler, so each sleep here has a timeout.
 
 use crate::local::{Clock, local};
 use crate::slots::{self, CANCELLED, DECLINED, Record};
-use crate::{note, system};
+use crate::{real, system};
 use core::ffi::c_int;
 use core::sync::atomic::Ordering;
 use core::time::Duration;
+use libc::timespec;
 
 unsafe extern "C" {
     fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int;
@@ -40,20 +41,50 @@ pub(crate) fn sleep(word: *const u32, value: u32, timeout: Option<Duration>) {
     };
     let record = slots::record(slot);
     // Sequentially consistent, both: pair with the other order in `cancel.rs`.
-    record.word.store(word.addr(), Ordering::SeqCst);
+    let before = record.word.swap(word.addr(), Ordering::SeqCst);
     look();
     // SAFETY: as above.
     let (stop, until, clock) = unsafe { ((*me).stop, (*me).until, (*me).clock) };
     if stop {
     } else if until.is_null() {
-        let longest = if note::may_return() { None } else { Some(LONGEST) };
-        system::sleep_for(word, value, timeout.or(longest));
+        // With a time the kernel does not resume the sleep after a handler.
+        system::sleep_for(word, value, timeout.or(Some(LONGEST)));
     } else {
         system::sleep_until(word, value, until, clock == Clock::Realtime);
     }
-    // Relaxed: the thread that cancels only looks for a change.
-    record.word.store(0, Ordering::Relaxed);
+    // Relaxed: the thread that cancels only looks for a change. In a handler that interrupts
+    // another sleep it is that one's word again.
+    record.word.store(before, Ordering::Relaxed);
     look();
+}
+
+/// Sleeps while the word has a value: for `timeout` on the running thread's clock at most, or until
+/// it is woken.
+pub(crate) fn by_clock(word: *const u32, value: u32, timeout: Option<Duration>) {
+    // SAFETY: the thread's own data.
+    let clock = unsafe { (*local()).clock };
+    match timeout {
+        // The kernel ends the sleep earlier if the clock is set.
+        Some(timeout) if clock == Clock::Realtime => {
+            let until = real_time().saturating_add(timeout);
+            let until = timespec {
+                tv_sec: libc::time_t::try_from(until.as_secs()).unwrap_or(libc::time_t::MAX),
+                tv_nsec: libc::c_long::from(until.subsec_nanos() as i32),
+            };
+            system::sleep_until(word, value, &raw const until, true);
+        }
+        timeout => _ = system::sleep_for(word, value, timeout),
+    }
+}
+
+/// Returns the kernel's time on the real-time clock. A program may have a clock of its own, which
+/// the kernel does not know.
+fn real_time() -> Duration {
+    let mut time = timespec { tv_sec: 0, tv_nsec: 0 };
+    let at = (&raw mut time).expose_provenance();
+    // SAFETY: the time is live, and the clock exists, so the call does not fail.
+    unsafe { real::two(&real::CLOCK_GETTIME, libc::CLOCK_REALTIME as usize, at) };
+    Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), time.tv_nsec as u32)
 }
 
 /// Ends the wait if the thread has been cancelled, and can be now.

@@ -212,10 +212,26 @@ impl<H: HostWithSlots> Condvar<H> {
         release: impl FnOnce(),
         until: Option<Instant<H>>,
     ) -> bool {
+        self.wait_with_end(mutex, release, until, || ())
+    }
+
+    /// The same as [`wait_with`](Self::wait_with). Calls `end` when the time has passed, before it
+    /// leaves the ring: a host whose clock is that of this wait may change it there.
+    ///
+    /// # Panics
+    ///
+    /// As [`wait_with`](Self::wait_with).
+    pub fn wait_with_end(
+        &self,
+        mutex: usize,
+        release: impl FnOnce(),
+        until: Option<Instant<H>>,
+        end: impl FnOnce(),
+    ) -> bool {
         let me = Waiter::new();
         let in_ring = self.enter(&me, mutex);
         release();
-        in_ring.sleep(until)
+        in_ring.sleep(until, end)
     }
 
     /// Waits with a mutex of `lock_api`. Returns true if it was notified.
@@ -227,7 +243,7 @@ impl<H: HostWithSlots> Condvar<H> {
         let mutex = core::ptr::from_ref(MutexGuard::mutex(guard)).cast::<()>().addr();
         let me = Waiter::new();
         let in_ring = self.enter(&me, mutex);
-        MutexGuard::unlocked(guard, || in_ring.sleep(until))
+        MutexGuard::unlocked(guard, || in_ring.sleep(until, || ()))
     }
 
     /// Releases the mutex, sleeps until another thread notifies this one, and takes the mutex
@@ -368,8 +384,9 @@ struct InRing<'a, H: HostWithSlots> {
 }
 
 impl<H: HostWithSlots> InRing<'_, H> {
-    /// Sleeps until it is notified, or until `until`. Returns true if it was notified.
-    fn sleep(mut self, until: Option<Instant<H>>) -> bool {
+    /// Sleeps until it is notified, or until `until`. Then it calls `end`. Returns true if it was
+    /// notified.
+    fn sleep(mut self, until: Option<Instant<H>>, end: impl FnOnce()) -> bool {
         let notified = &self.me.notified;
         let mut deadline = until.map(Deadline::new);
         // Acquire: pairs with the release in `notify`.
@@ -379,6 +396,7 @@ impl<H: HostWithSlots> InRing<'_, H> {
                 continue;
             };
             if deadline.end_slice() {
+                end();
                 self.is_in = false;
                 return !self.condvar.leave(self.me);
             }
