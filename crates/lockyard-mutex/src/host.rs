@@ -23,7 +23,7 @@ pub(crate) struct Process;
 /// Number of polls of a spinning thread between two yields.
 const POLLS: u32 = 64;
 
-/// Longest sleep of a thread whose deadline is on the real-time clock, and which looks whether it is
+/// Longest sleep of a thread whose deadline is on the real-time clock, and that looks whether it is
 /// cancelled. If the clock is set, the new time decides, so the thread looks at it again.
 const LONGEST_REALTIME: Duration = Duration::from_millis(50);
 

@@ -50,7 +50,7 @@ static COUNT: AtomicU32 = AtomicU32::new(0);
 /// 1 while a thread uses the list.
 static LOCK: AtomicU32 = AtomicU32::new(0);
 
-/// First sleep of a thread that waits for a mutex, and the factor by which the next ones are longer.
+/// First sleep of a thread that waits for a mutex, and the factor by which later ones are longer.
 /// A release on the fast path, by a thread that does not know the bit yet, calls nobody. The bit is
 /// set before a thread has such a priority, so that soon ends.
 const FIRST: Duration = Duration::from_millis(50);

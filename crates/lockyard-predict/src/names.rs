@@ -58,9 +58,12 @@ pub fn machine(name: &str) -> Result<Machine, InputError> {
     if is_path(name) && Machine::rented(name).is_none() {
         let path = Path::new(name);
         let names: Vec<&str> = Machine::names().collect();
-        let beside = match nearest(name, &names) {
-            Some(near) => format!("did you mean the machine `{near}`?"),
-            None => "`lockyard machines` lists the machines".to_owned(),
+        let rented: Vec<String> = rented().iter().flat_map(Rented::names).collect();
+        let rented: Vec<&str> = rented.iter().map(String::as_str).collect();
+        let beside = match (nearest(name, &names), nearest(name, &rented)) {
+            (Some(near), _) => format!("did you mean the machine `{near}`?"),
+            (None, Some(near)) => format!("did you mean `{near}`?"),
+            (None, None) => "`lockyard machines` lists the machines".to_owned(),
         };
         return match missing(path, &beside) {
             Some(missing) => Err(missing),

@@ -240,6 +240,6 @@ fn bad_input_is_refused_in_a_line() {
     );
     assert!(
         refusal(&["no-such-file.toml", "--threads", "1"])
-            .contains("no-such-file.toml: cannot be read")
+            .contains("no-such-file.toml: there is no such file")
     );
 }

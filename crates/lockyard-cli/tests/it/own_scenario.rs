@@ -92,7 +92,7 @@ fn wrong_times_and_names_of_a_template_are_refused() {
             &["--held", "8000000", "--every", "20000000"],
             "--every 20000000: allowed: at most 10000000 more than --held (8000000)",
         ),
-        (&["--name", "a\"b"], "--name `a\\\"b`: allowed: 1 to 64 of a-z A-Z 0-9 - _ . + / @"),
+        (&["--name", "a\"b"], "--name `a\"b`: allowed: 1 to 64 of a-z A-Z 0-9 - _ . + / @"),
         (&["--name", ""], "--name ``: allowed: 1 to 64 of a-z A-Z 0-9 - _ . + / @"),
     ] {
         let all = [&["scenarios", "new"][..], arguments].concat();

@@ -107,7 +107,8 @@ impl Round {
             preempted = preempted.zip(thread.preempted).map(|(sum, of)| sum + of);
         }
         Some(Round {
-            least: (together - missed).max(0.0),
+            // The differences of rounding must not make it more than the upper bound.
+            least: (together - missed).max(0.0).min(together.min(least_of_thread)),
             most: together.min(least_of_thread),
             waited: waited.map(|sum| sum / threads.len() as f64),
             preempted,
