@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn locks_in_turn_have_no_figure_with_more_threads_than_cpus_and_others_have_one() {
-        for (placement, threads) in [(None, 16), (Some("0,1"), 3)] {
+        for (placement, threads) in [(None, 8), (Some("0,1"), 3)] {
             for row in rows(placement, threads) {
                 let is_refused = IN_TURN.contains(&row.key.variant.as_str());
                 assert_eq!(row.predicted.is_none(), is_refused, "{row:?}");
