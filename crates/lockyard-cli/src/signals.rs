@@ -9,7 +9,7 @@
 //! | --- | --- |
 //! | in a command that has no rows to keep ([`begin`]) | the process ends at once |
 //! | the first signal in long work | the work ends soon (by [`jobs`]), finished rows are printed |
-//! | a second signal | the process ends at once, with the code of the first one, and kills the program |
+//! | a second signal | it kills the program and ends at once, with the code of the first one |
 //! | the program of `profile` or `record` has ended | its records are read and reported |
 //! | the work has not ended after [`PATIENCE`] | the same |
 
