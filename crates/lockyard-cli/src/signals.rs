@@ -1,14 +1,15 @@
-//! Signals that end the command: SIGINT (Ctrl-C), SIGTERM, and SIGHUP unless `nohup` made the
-//! process ignore it.
+//! Signals that end the command: SIGINT (Ctrl-C), SIGTERM, and each other one that would end the
+//! process at once, unless its parent made it ignore that one, as `nohup` does.
 //!
 //! The exit code is 128 plus the signal's number: 130, 143, 129. The process exits instead of
-//! raising the signal again, so that buffers are flushed and temporary folders removed.
+//! raising the signal again, so that buffers are flushed and temporary folders removed. SIGXFSZ
+//! ends nothing: the write beyond the limit fails, and its error is reported.
 //!
 //! | when | what happens |
 //! | --- | --- |
 //! | in a command that has no rows to keep ([`begin`]) | the process ends at once |
 //! | the first signal in long work | the work ends soon (by [`jobs`]), finished rows are printed |
-//! | a second signal | the process ends at once, with the code of the first one |
+//! | a second signal | it kills the program and ends at once, with the code of the first one |
 //! | the program of `profile` or `record` has ended | its records are read and reported |
 //! | the work has not ended after [`PATIENCE`] | the same |
 
@@ -71,19 +72,26 @@ pub(crate) fn passed_on() {
 /// Returns the name of the signal that arrived, and the exit code for it.
 pub(crate) fn caught() -> Option<(&'static str, u8)> {
     let signal = CAUGHT.load(Ordering::Relaxed);
-    let name = match signal {
-        0 => return None,
-        1 => "SIGHUP",
-        2 => "SIGINT",
-        15 => "SIGTERM",
-        _ => "a signal",
-    };
-    Some((name, 128 + signal as u8))
+    (signal != 0).then(|| (name(signal).unwrap_or("a signal"), 128 + signal as u8))
 }
 
-/// Ends the process with the first signal's code, and leaves no temporary file.
+/// Returns the name of a signal.
+#[cfg(unix)]
+pub(crate) fn name(signal: i32) -> Option<&'static str> {
+    signal_hook::low_level::signal_name(signal)
+}
+
+/// Returns the name of a signal.
+#[cfg(not(unix))]
+fn name(signal: i32) -> Option<&'static str> {
+    (signal == 2).then_some("SIGINT")
+}
+
+/// Ends the process with the first signal's code, and leaves no program and no temporary file.
 fn end() -> ! {
     child::kill_all();
+    #[cfg(target_os = "linux")]
+    crate::profile::kill_program();
     temporary::remove_all();
     #[cfg(target_os = "linux")]
     lockyard_measure::syscalls::remove_all();
@@ -95,7 +103,7 @@ fn end() -> ! {
 /// Handles a signal, on the thread that waits for signals. `first` is the time of the first signal.
 fn handle(signal: i32, first: &mut Option<Instant>) {
     match first {
-        Some(first) if first.elapsed() < SAME => return,
+        Some(first) if first.elapsed() < SAME || is_repeated(signal) => return,
         Some(_) => end(),
         None => *first = Some(Instant::now()),
     }
@@ -122,6 +130,18 @@ fn handle(signal: i32, first: &mut Option<Instant>) {
     let _ = std::thread::Builder::new().spawn(too_late);
 }
 
+/// Returns true for a signal that the system itself sends again each second.
+#[cfg(unix)]
+fn is_repeated(signal: i32) -> bool {
+    signal == signal_hook::consts::SIGXCPU
+}
+
+/// Returns false: no signal is sent again.
+#[cfg(not(unix))]
+fn is_repeated(_: i32) -> bool {
+    false
+}
+
 /// Starts a thread that waits for signals.
 ///
 /// # Errors
@@ -129,10 +149,19 @@ fn handle(signal: i32, first: &mut Option<Instant>) {
 /// If the system does not allow it.
 #[cfg(unix)]
 pub(crate) fn install() -> io::Result<()> {
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::consts::{
+        SIGALRM, SIGHUP, SIGINT, SIGPROF, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU,
+        SIGXFSZ,
+    };
+    let ignored = ignored();
+    let is_heeded = |signal: &i32| ignored >> (signal - 1) & 1 == 0;
     let mut wanted = vec![SIGINT, SIGTERM];
-    if !is_ignored(SIGHUP) {
-        wanted.push(SIGHUP);
+    let others = [SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGXCPU];
+    wanted.extend(others.into_iter().filter(is_heeded));
+    if is_heeded(&SIGXFSZ) {
+        // A handler and not `SIG_IGN`, which a program that is started would inherit.
+        let reached = std::sync::Arc::<AtomicBool>::default();
+        signal_hook::flag::register(SIGXFSZ, reached)?;
     }
     let mut signals = signal_hook::iterator::Signals::new(wanted)?;
     std::thread::Builder::new().spawn(move || {
@@ -154,14 +183,13 @@ pub(crate) fn install() -> io::Result<()> {
     ctrlc::set_handler(move || handle(SIGINT, &mut first)).map_err(io::Error::other)
 }
 
-/// Returns true if the system reports that the process was started with the signal ignored, for
-/// example by `nohup`.
+/// Returns the signals with which the process was started ignored, for example by `nohup`: the
+/// first one is the lowest bit. Without a system that tells, there are none.
 #[cfg(unix)]
-fn is_ignored(signal: i32) -> bool {
+fn ignored() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    mask.is_some_and(|mask| mask >> (signal - 1) & 1 == 1)
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0)
 }
 
 #[cfg(all(test, target_os = "linux"))]

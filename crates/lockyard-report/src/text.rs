@@ -22,6 +22,35 @@ pub(crate) fn escape(text: &str) -> String {
     escaped
 }
 
+/// Numbers of characters of a long name that are shown: of its beginning, and of its end, where a
+/// call site has its line.
+const SHOWN: [usize; 2] = [52, 27];
+
+/// Returns a name in one line, without its middle if it is long.
+pub(crate) fn short(name: &str) -> String {
+    let [first, last] = SHOWN;
+    let letters = name.chars().count();
+    if letters <= first + last + 1 {
+        return lockyard_support::escaped(name);
+    }
+    let begin: String = name.chars().take(first).collect();
+    let end: String = name.chars().skip(letters - last).collect();
+    lockyard_support::escaped(&format!("{begin}…{end}"))
+}
+
+/// Formats a number in a sentence, with a comma between groups of three digits.
+pub(crate) fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
 /// Formats a share in per cent, with its sign.
 pub(crate) fn percent(value: f64) -> String {
     format!("{:+.1} %", value * 100.0)
@@ -67,7 +96,16 @@ mod tests {
     }
 
     #[test]
+    fn a_long_name_is_one_line_with_its_beginning_and_its_end() {
+        assert_eq!(short("nl\nline"), "nl\\nline");
+        let long = short(&format!("f{} (a.c:7)", "q".repeat(5000)));
+        assert!(long.starts_with("fqq") && long.ends_with("qq (a.c:7)"), "{long}");
+        assert_eq!(long.chars().count(), 80);
+    }
+
+    #[test]
     fn numbers_are_short() {
+        assert_eq!([7, 999, 2931, 1_234_567].map(grouped), ["7", "999", "2,931", "1,234,567"]);
         assert_eq!(
             [1.0, 1500.0, 2e6, 3.25e9].map(nanoseconds),
             ["1 ns", "1.5 µs", "2 ms", "3.2 s"]

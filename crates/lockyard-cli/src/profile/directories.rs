@@ -14,7 +14,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// Directories that exist now.
 static PRESENT: Mutex<Vec<Arc<Held>>> = Mutex::new(Vec::new());
@@ -31,13 +31,13 @@ fn present() -> MutexGuard<'static, Vec<Arc<Held>>> {
 
 /// Removes all directories. Call this before the process ends without unwinding.
 pub(crate) fn remove_all() {
-    present().drain(..).for_each(|held| removal::remove(&held.place()));
+    present().drain(..).for_each(|held| held.remove());
 }
 
 /// Does the same, unless a thread is creating or removing a directory.
 pub(crate) fn try_remove_all() {
     if let Ok(mut present) = PRESENT.try_lock() {
-        present.drain(..).for_each(|held| removal::remove(&held.place()));
+        present.drain(..).for_each(|held| held.remove());
     }
 }
 
@@ -45,19 +45,33 @@ pub(crate) fn try_remove_all() {
 #[derive(Debug)]
 struct Held {
     path: PathBuf,
-    folder: File,
+    /// The directory, until it is removed.
+    folder: Mutex<Option<File>>,
 }
 
 impl Held {
     /// Returns the path of the directory. A program may have given it another one.
     fn place(&self) -> PathBuf {
+        // Not a wait: memory may have run out in this function.
+        let Ok(folder) = self.folder.try_lock() else { return self.path.clone() };
+        let Some(folder) = folder.as_ref() else { return self.path.clone() };
         let identity = |about: fs::Metadata| (about.dev(), about.ino());
-        let own = self.folder.metadata().map(identity).ok();
+        let own = folder.metadata().map(identity).ok();
         if own.is_some() && fs::symlink_metadata(&self.path).map(identity).ok() == own {
             return self.path.clone();
         }
-        let link = format!("/proc/self/fd/{}", self.folder.as_raw_fd());
+        let link = format!("/proc/self/fd/{}", folder.as_raw_fd());
         fs::read_link(link).unwrap_or_else(|_| self.path.clone())
+    }
+
+    /// Removes the directory. It is closed before, because its descriptor may be the last one that
+    /// the process may have.
+    fn remove(&self) {
+        let place = self.place();
+        if let Ok(mut folder) = self.folder.try_lock() {
+            *folder = None;
+        }
+        removal::remove(&place);
     }
 }
 
@@ -75,10 +89,15 @@ fn lock(folder: &File) -> bool {
 
 /// Returns the beginning of the names of this boot: locks of another host's commands, on a file
 /// system of both, are not known here.
-fn of_this_boot() -> Option<String> {
-    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    let short: String = boot.chars().filter(char::is_ascii_hexdigit).take(12).collect();
-    (short.len() == 12).then(|| format!("{NAME}{short}-"))
+fn of_this_boot() -> Option<&'static str> {
+    static BEGIN: OnceLock<Option<String>> = OnceLock::new();
+    let read = || {
+        let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+        let short: String = boot.chars().filter(char::is_ascii_hexdigit).take(12).collect();
+        (short.len() == 12).then(|| format!("{NAME}{short}-"))
+    };
+    // Kept, because later there may be no descriptor for it.
+    BEGIN.get_or_init(read).as_deref()
 }
 
 /// Removes the directories of commands of this boot that were killed.
@@ -117,7 +136,7 @@ impl Private {
                 Ok(()) => {
                     let folder = open(&path).inspect_err(|_| removal::remove(&path))?;
                     let path = locked(&folder, path, random);
-                    let held = Arc::new(Held { path, folder });
+                    let held = Arc::new(Held { path, folder: Mutex::new(Some(folder)) });
                     present.push(held.clone());
                     return Ok(Private(held));
                 }
@@ -154,7 +173,7 @@ impl Drop for Private {
     fn drop(&mut self) {
         let mut present = present();
         present.retain(|held| !Arc::ptr_eq(held, &self.0));
-        removal::remove(&self.0.place());
+        self.0.remove();
     }
 }
 

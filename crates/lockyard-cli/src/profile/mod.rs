@@ -31,6 +31,8 @@ mod sleeps;
 #[cfg(target_os = "linux")]
 pub(crate) use directories::{remove_all, try_remove_all};
 #[cfg(target_os = "linux")]
+pub(crate) use program::kill_program;
+#[cfg(target_os = "linux")]
 pub(crate) use record::record;
 #[cfg(target_os = "linux")]
 pub(crate) use run::run;

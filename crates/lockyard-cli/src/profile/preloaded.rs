@@ -123,15 +123,8 @@ pub(super) fn end(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("exit code {code}"),
         (None, Some(signal)) => {
-            let name = match signal {
-                libc::SIGABRT => " (SIGABRT)",
-                libc::SIGINT => " (SIGINT)",
-                libc::SIGKILL => " (SIGKILL)",
-                libc::SIGSEGV => " (SIGSEGV)",
-                libc::SIGTERM => " (SIGTERM)",
-                _ => "",
-            };
-            format!("killed by signal {signal}{name}")
+            let name = signals::name(signal).map(|name| format!(" ({name})"));
+            format!("killed by signal {signal}{}", name.unwrap_or_default())
         }
         (None, None) => "ended".to_owned(),
     }

@@ -1,16 +1,40 @@
 //! A profiled program while it runs. Its input and output are those of the command, and so is its
 //! process group: a key that interrupts the command interrupts the program too.
 
+use crate::errors::complain;
 use crate::signals;
 use lockyard_support::jobs;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::time::Duration;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+/// Number of the program that is running.
+static RUNNING: Mutex<Option<libc::pid_t>> = Mutex::new(None);
+
+fn running() -> MutexGuard<'static, Option<libc::pid_t>> {
+    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Kills the running program, and blocks the start of another one, because this process is about to
+/// end.
+pub(crate) fn kill_program() {
+    let running = running();
+    if let Some(id) = *running {
+        // SAFETY: the call has no preconditions. The program has not been reaped, so its number is
+        // still its own.
+        unsafe { libc::kill(id, libc::SIGKILL) };
+    }
+    std::mem::forget(running);
+}
 
 /// Interval of the checks for a signal.
 const LOOKS: Duration = Duration::from_millis(20);
+
+/// Time after a signal from which the user is told that the program has not ended.
+const SILENCE: Duration = Duration::from_secs(1);
 
 /// End of a program.
 #[derive(Clone, Copy, Debug)]
@@ -26,17 +50,23 @@ pub(super) struct Ended {
 ///
 /// The program cannot be started, or not be waited for.
 pub(super) fn run(mut command: Command) -> io::Result<Ended> {
-    let child = command.spawn()?;
-    let id = child.id() as libc::pid_t;
+    let id = {
+        // The lock is held until the number is there, so that [`kill_program`] does not miss it.
+        let mut running = running();
+        let id = command.spawn()?.id() as libc::pid_t;
+        *running = Some(id);
+        id
+    };
     let (sender, receiver) = channel();
     let waiter = std::thread::Builder::new().spawn(move || {
         // This fails if the receiver is gone, because the command is about to end.
         let _ = sender.send(has_ended(id));
     });
     if waiter.is_err() {
-        return reap(id);
+        return has_ended(id).and_then(|()| reap(id));
     }
-    let mut was_told = false;
+    let mut told: Option<Instant> = None;
+    let mut has_said = false;
     loop {
         match receiver.recv_timeout(LOOKS) {
             Ok(ended) => return ended.and_then(|()| reap(id)),
@@ -45,12 +75,20 @@ pub(super) fn run(mut command: Command) -> io::Result<Ended> {
             }
             Err(RecvTimeoutError::Timeout) => {}
         }
-        if !was_told && jobs::interrupted() {
-            was_told = true;
+        if let Some(told) = told {
+            if !has_said && told.elapsed() >= SILENCE {
+                has_said = true;
+                complain(
+                    "lockyard: waiting for the program to end, to which the signal was passed on; \
+                     a second signal kills it, and nothing is reported",
+                );
+            }
+        } else if jobs::interrupted() {
+            told = Some(Instant::now());
             // The program may take its time to end. A second signal ends the command at once.
             signals::end_work();
             if let Some(signal) = signals::number()
-                && !(signal == libc::SIGINT && is_in_foreground())
+                && !(is_of_a_key(signal) && is_in_foreground())
             {
                 // SAFETY: the call has no preconditions. The number is still the program's: only
                 // this thread reaps it.
@@ -58,6 +96,11 @@ pub(super) fn run(mut command: Command) -> io::Result<Ended> {
             }
         }
     }
+}
+
+/// Returns true for the signals of Ctrl-C and of Ctrl-\.
+fn is_of_a_key(signal: libc::c_int) -> bool {
+    [libc::SIGINT, libc::SIGQUIT].contains(&signal)
 }
 
 /// Waits until a child has ended, and leaves its number to it.
@@ -78,8 +121,11 @@ fn has_ended(id: libc::pid_t) -> io::Result<()> {
     }
 }
 
-/// Waits for a child, and gives its number back to the system.
+/// Gives the number of a child that has ended back to the system.
 fn reap(id: libc::pid_t) -> io::Result<Ended> {
+    // From here on the number may be another process's.
+    let mut running = running();
+    *running = None;
     let mut status = 0;
     // SAFETY: zeros are a valid value of this structure of numbers.
     let mut used: libc::rusage = unsafe { std::mem::zeroed() };

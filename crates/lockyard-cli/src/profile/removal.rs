@@ -18,6 +18,10 @@ const MOST_FOLDERS: usize = 1 << 20;
 
 /// Removes a directory with all that is in it. What cannot be removed stays.
 pub(super) fn remove(path: &Path) {
+    // An empty one goes without a descriptor, of which there may be none.
+    if fs::remove_dir(path).is_ok() {
+        return;
+    }
     for _ in 0..ATTEMPTS {
         match fs::remove_dir_all(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => {

@@ -2,6 +2,7 @@
 
 use crate::support::{build, fresh, json_of, lock, locks, process, profile};
 use std::io::{BufRead, BufReader};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
@@ -105,20 +106,37 @@ fn a_page_has_the_locks() {
 #[test]
 fn a_signal_to_the_command_reaches_the_program() {
     let Some(program) = locks() else { return };
-    let mut command = profile(&[], &program, &["wait"]);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it runs");
-    let mut line = String::new();
-    let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
-    output.read_line(&mut line).expect("it prints");
-    assert_eq!(line, "ready\n");
-    // SAFETY: the call has no preconditions, and the process has not been reaped.
-    unsafe { libc::kill(child.id() as i32, libc::SIGTERM) };
-    let done = child.wait_with_output().expect("it ends");
-    let said = String::from_utf8_lossy(&done.stderr);
-    assert_eq!(done.status.code(), Some(143), "{said}");
-    let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(words.contains("killed by signal 15 (SIGTERM)"), "{said}");
-    assert!(said.contains("first_lock"), "{said}");
+    for (signal, name) in [
+        (libc::SIGTERM, "SIGTERM"),
+        (libc::SIGQUIT, "SIGQUIT"),
+        (libc::SIGUSR1, "SIGUSR1"),
+        (libc::SIGALRM, "SIGALRM"),
+        (libc::SIGXCPU, "SIGXCPU"),
+    ] {
+        let mut command = profile(&[], &program, &["wait"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        // A shell starts what is in the background with SIGQUIT ignored.
+        let heed = move || {
+            // SAFETY: the call has no preconditions, and may be made after a fork.
+            unsafe { libc::signal(signal, libc::SIG_DFL) };
+            Ok(())
+        };
+        // SAFETY: the function only calls the system, and allocates nothing.
+        unsafe { command.pre_exec(heed) };
+        let mut child = command.spawn().expect("it runs");
+        let mut line = String::new();
+        let mut output = BufReader::new(child.stdout.take().expect("a pipe"));
+        output.read_line(&mut line).expect("it prints");
+        assert_eq!(line, "ready\n");
+        // SAFETY: the call has no preconditions, and the process has not been reaped.
+        unsafe { libc::kill(child.id() as i32, signal) };
+        let done = child.wait_with_output().expect("it ends");
+        let said = String::from_utf8_lossy(&done.stderr);
+        assert_eq!(done.status.code(), Some(128 + signal), "{said}");
+        let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(&format!("killed by signal {signal} ({name})")), "{said}");
+        assert!(said.contains("first_lock"), "{said}");
+    }
 }
 
 #[test]

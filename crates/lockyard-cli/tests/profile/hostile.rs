@@ -118,9 +118,12 @@ fn without_memory_the_directories_are_removed() {
 /// Starts a program that takes no notice of signals, and returns it with its directories and its
 /// number.
 fn stubborn() -> (std::process::Child, Vec<PathBuf>, i32) {
-    let script = format!("trap '' INT TERM HUP; {PLACES}echo $$; exec sleep 100 > /dev/null");
+    let script = format!(
+        "trap '' INT TERM HUP USR1 QUIT ALRM XCPU; {PLACES}echo $$; exec sleep 100 > /dev/null"
+    );
     let mut command = profile(&[], Path::new("/bin/sh"), &["-c", &script]);
-    let mut child = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().expect("it runs");
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("it runs");
     let output = BufReader::new(child.stdout.take().expect("a pipe"));
     let lines: Vec<String> = output.lines().take(3).map(|line| line.expect("text")).collect();
     let number = lines[2].parse().expect("a number");
@@ -134,17 +137,56 @@ fn send(number: i32, signal: i32) {
 
 #[test]
 fn a_second_signal_ends_the_command_and_removes_the_directories() {
-    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP] {
+    for signal in [libc::SIGINT, libc::SIGTERM, libc::SIGHUP, libc::SIGUSR1] {
         let (mut child, places, program) = stubborn();
         send(child.id() as i32, signal);
-        std::thread::sleep(Duration::from_millis(400));
+        let mut said = String::new();
+        let mut errors = BufReader::new(child.stderr.take().expect("a pipe"));
+        errors.read_line(&mut said).expect("it says that it waits");
+        assert!(said.contains("waiting for the program to end"), "{said}");
+        assert!(said.contains("a second signal kills it"), "{said}");
         assert!(places.iter().all(|place| place.exists()), "{signal}");
         send(child.id() as i32, signal);
         let status = child.wait().expect("it ends");
-        send(program, libc::SIGKILL);
         assert_eq!(status.code(), Some(128 + signal));
+        // It was killed: a zombie at most, until its new parent reaps it.
+        let begun = std::time::Instant::now();
+        let about = format!("/proc/{program}/stat");
+        let is_alive = || std::fs::read_to_string(&about).is_ok_and(|text| !text.contains(") Z "));
+        while is_alive() {
+            assert!(begun.elapsed() < Duration::from_secs(60), "the program goes on");
+            std::thread::sleep(Duration::from_millis(5));
+        }
         assert!(!places.iter().any(|place| place.exists()), "{signal}: {places:?}");
     }
+}
+
+/// Without descriptors a directory cannot be opened, and its boot cannot be read.
+#[test]
+fn without_descriptors_no_directory_is_left() {
+    let home = fresh("few-descriptors");
+    std::fs::create_dir(&home).expect("there is room");
+    for limit in 4..12 {
+        let script =
+            format!("ulimit -n {limit}; exec {} profile true", env!("CARGO_BIN_EXE_lockyard"));
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", &script]).env("HOME", &home).env("TMPDIR", &home);
+        command.env_remove("XDG_RUNTIME_DIR").env("XDG_CACHE_HOME", &home);
+        command.output().expect("the shell runs");
+        let left: Vec<_> = std::fs::read_dir(&home).expect("it is there").collect();
+        assert!(left.is_empty(), "{limit}: {left:?}");
+    }
+    let _ = std::fs::remove_dir(home);
+}
+
+/// The write fails, and the command says so.
+#[test]
+fn a_limit_of_file_sizes_is_an_error_and_not_the_end() {
+    let script = format!("ulimit -f 1; exec {} profile true", env!("CARGO_BIN_EXE_lockyard"));
+    let output = Command::new("/bin/sh").args(["-c", &script]).output().expect("the shell runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("File too large"), "{said}");
 }
 
 #[test]

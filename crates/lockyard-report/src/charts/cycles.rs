@@ -3,7 +3,7 @@
 use crate::fact::Fact;
 use crate::group::Group;
 use crate::svg::bars::{Bar, Block, Segment, Stacked};
-use crate::svg::{Chart, Shown};
+use crate::svg::{Chart, Shown, WIDTH};
 use crate::text::share;
 use lockyard_results::details::CostsDetail;
 use lockyard_results::row::Row;
@@ -57,6 +57,7 @@ pub(crate) fn chart(group: &Group) -> Option<Chart> {
              of threads. Phases: {}.",
             names.join(", ").replace('_', " ")
         ),
+        width: WIDTH,
         parts: names.iter().map(|name| name.replace('_', " ")).collect(),
         blocks,
     };

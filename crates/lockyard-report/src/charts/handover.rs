@@ -4,7 +4,7 @@
 use crate::fact::Fact;
 use crate::group::Group;
 use crate::svg::bars::{Bar, Block, Segment, Stacked};
-use crate::svg::{Chart, Shown};
+use crate::svg::{Chart, Shown, WIDTH};
 use crate::text::share;
 use lockyard_results::details::{HandoversDetail, LineDetail};
 use lockyard_results::row::Row;
@@ -113,5 +113,5 @@ fn drawn(group: &Group, what: &str, parts: Vec<String>, blocks: Vec<Block>) -> O
          of threads. Distances: {}.",
         parts.join(", ")
     );
-    Some(Stacked { title, description, parts, blocks }.draw())
+    Some(Stacked { title, description, width: WIDTH, parts, blocks }.draw())
 }

@@ -3,8 +3,11 @@
 use crate::fact::Fact;
 use crate::svg::bars::{Bar, Block, Segment, Stacked};
 use crate::svg::{Chart, Shown};
-use crate::text::share;
+use crate::text::{share, short};
 use serde_json::Value;
+
+/// Width of the drawing, which a phone shows in legible letters.
+const SMALL: f64 = 520.0;
 
 /// Maximum number of locks in a block of the chart.
 const MOST: usize = 10;
@@ -13,9 +16,7 @@ const MOST: usize = 10;
 /// the place of the process in the page's document.
 pub(crate) fn chart(groups: &[Value], at: &str) -> Option<Chart> {
     let waited = block("Share of all waiting for locks", 0, groups, at, "share_of_waiting");
-    // The share of a group's hottest lock: the sum of many locks may be above the whole time.
-    let held =
-        block("Share of the time for which it is held", 1, groups, at, "held_share_of_hottest");
+    let held = block("Share of the time for which it is held", 1, groups, at, "held_share");
     let blocks: Vec<Block> = waited.into_iter().chain(held).collect();
     if blocks.is_empty() {
         return None;
@@ -23,9 +24,10 @@ pub(crate) fn chart(groups: &[Value], at: &str) -> Option<Chart> {
     let stacked = Stacked {
         title: "Which lock matters".to_owned(),
         description: "Bars of each lock or group of locks: its share of all the time for which \
-                      threads waited for locks, and the share of the run for which it, or the \
-                      hottest lock of the group, was held."
+                      threads waited for locks, and the share of the run for which it was held. \
+                      The share of a group is the sum of its locks; a bar ends at 100 %."
             .to_owned(),
+        width: SMALL,
         parts: vec!["waited for".to_owned(), "held".to_owned()],
         blocks,
     };
@@ -48,7 +50,7 @@ fn block<'g>(
     found.truncate(MOST);
     let bar = |(index, group, value): (usize, &Value, f64)| {
         let name = group["name"].as_str().or(group["hottest"].as_str()).unwrap_or_default();
-        let name = format!("#{} {name}", index + 1);
+        let name = format!("#{} {}", index + 1, short(name));
         let fact = Fact { at: format!("{at}/groups/{index}/{field}"), value };
         let shown = Shown::one(fact, format!("{name}: {}", share(value)));
         Bar { name, segments: vec![Segment { part, share: value, shown }] }

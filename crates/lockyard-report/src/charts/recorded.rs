@@ -3,7 +3,7 @@
 
 use crate::fact::Fact;
 use crate::svg::bars::{Bar, Block, Segment, Stacked};
-use crate::svg::{Chart, Shown};
+use crate::svg::{Chart, Shown, WIDTH};
 use crate::text::share;
 use lockyard_results::recorded::{LockSaturation, LockToday, LockUse, RecordedProgram, Today};
 use lockyard_support::threads;
@@ -49,6 +49,7 @@ pub(crate) fn today(of: &Today) -> Chart {
              Parts: {}.",
             parts.map(|(name, ..)| name).join(", ")
         ),
+        width: WIDTH,
         parts: parts.iter().map(|(name, ..)| (*name).to_owned()).collect(),
         blocks,
     };
@@ -71,6 +72,7 @@ pub(crate) fn saturation(of: &RecordedProgram) -> Option<Chart> {
         description: "Shares of time in which a lock is held, and in which it is wanted and not \
                       held: a block for each machine and lock, a bar for each number of threads."
             .to_owned(),
+        width: WIDTH,
         parts: vec!["held".to_owned(), "wanted, not held".to_owned()],
         blocks,
     };

@@ -4,9 +4,9 @@
 //! or sent.
 
 use super::frame::{Frame, charts, contents, framed, pairs, sentences};
-use super::profile_tables::{call_sites, holds, list, name, text, waits};
+use super::profile_tables::{call_sites, heading, holds, list, name, text, waits};
 use crate::charts::profile::chart;
-use crate::text::{escape, nanoseconds, share};
+use crate::text::{escape, grouped, nanoseconds, share, short};
 use serde_json::{Value, json};
 
 /// Maximum size of a page in bytes.
@@ -86,7 +86,7 @@ fn left_out(part: &Value) -> Vec<String> {
     ];
     let left = names.iter().filter_map(|(key, [one, many])| {
         let count = part["left_out"][key].as_u64().filter(|count| *count > 0)?;
-        Some(format!("{count} {}", if count == 1 { one } else { many }))
+        Some(format!("{} {}", grouped(count), if count == 1 { one } else { many }))
     });
     let left: Vec<String> = left.collect();
     if left.is_empty() {
@@ -112,7 +112,7 @@ fn page_of(profile: &Value) -> String {
         let name = process["name"]
             .as_str()
             .unwrap_or_else(|| base(process["program"].as_str().unwrap_or_default()));
-        let title = format!("{name} (process {})", process["pid"]);
+        let title = format!("{} (process {})", short(name), process["pid"]);
         body.push_str(&format!("<h2 id=\"{section}\">{}</h2>\n", escape(&title)));
         body.push_str(&of_process(process, &format!("/processes/{index}"), &mut id));
         sections.push((section, title));
@@ -138,7 +138,7 @@ fn page_of(profile: &Value) -> String {
     }
     framed(&Frame {
         title: "Locks of a program",
-        by: format!("lockyard profile -- {command}"),
+        by: format!("lockyard profile -- {}", lockyard_support::escaped(&command)),
         partial: None,
         content: format!("{}{body}", contents(&sections)),
         data: profile,
@@ -147,7 +147,7 @@ fn page_of(profile: &Value) -> String {
 }
 
 fn texts(value: &Value) -> Vec<String> {
-    list(value).iter().map(text).collect()
+    list(value).iter().map(|line| lockyard_support::escaped(&text(line))).collect()
 }
 
 fn base(path: &str) -> &str {
@@ -167,15 +167,40 @@ fn of_process(process: &Value, at: &str, id: &mut usize) -> String {
     html
 }
 
+/// Reasons that are short of advice: locks that have no other one share a line.
+const NO_ADVICE: [&str; 2] = ["Rarely contended", "Too few acquisitions for a reason"];
+
 /// Returns the reasons and the advice for each lock or group.
 fn reasons(groups: &[Value]) -> String {
     let mut html = String::new();
-    for (index, group) in groups.iter().enumerate().take(EXPLAINED) {
-        let title = format!("{}: {}", name(index, group), text(&group["kind"]));
-        html.push_str(&format!("<h3>{}</h3>\n", escape(&title)));
-        html.push_str(&sentences(&texts(&group["reasons"])));
+    let mut alike = NO_ADVICE.map(|reason| (reason, Vec::new()));
+    let mut explained = 0;
+    for (index, group) in groups.iter().enumerate() {
+        let reasons = texts(&group["reasons"]);
+        let of = alike
+            .iter_mut()
+            .find(|(reason, _)| matches!(reasons.as_slice(), [only] if only.starts_with(reason)));
+        if let Some((_, names)) = of {
+            names.push(short(&name(index, group)));
+        } else if explained < EXPLAINED {
+            explained += 1;
+            html.push_str(&format!("<h3>{}</h3>\n", escape(&heading(index, group))));
+            html.push_str(&sentences(&reasons));
+        }
     }
-    html
+    let line = |(reason, names): (&str, Vec<String>)| {
+        let more = match names.len().saturating_sub(EXPLAINED) {
+            0 => String::new(),
+            more => format!(" and {} more", grouped(more as u64)),
+        };
+        let first = names.get(..EXPLAINED).unwrap_or(&names).join(", ");
+        (!names.is_empty()).then(|| format!("{reason}: {first}{more}."))
+    };
+    let lines: Vec<String> = alike.into_iter().filter_map(line).collect();
+    if explained > 0 && !lines.is_empty() {
+        html.push_str("<h3>Other locks</h3>\n");
+    }
+    html + &sentences(&lines)
 }
 
 fn circles(process: &Value) -> String {
@@ -189,8 +214,12 @@ fn circles(process: &Value) -> String {
         found.and_then(|lock| lock["name"].as_str()).map_or_else(|| text(address), str::to_owned)
     };
     let arrow = |pair: &Value| {
-        let site = text(&pair["inner_site"]);
-        format!("{} then {} at {site}", named(&pair["outer"]), named(&pair["inner"]))
+        let site = short(&text(&pair["inner_site"]));
+        format!(
+            "{} then {} at {site}",
+            short(&named(&pair["outer"])),
+            short(&named(&pair["inner"]))
+        )
     };
     let line = |circle: &Value| list(circle).iter().map(arrow).collect::<Vec<_>>().join("; ");
     let lines: Vec<String> = circles.iter().map(line).collect();
@@ -229,7 +258,7 @@ mod tests {
         let at = |wanted: &str| page.find(wanted).unwrap_or_else(|| panic!("{wanted}: {page}"));
         let order = [
             "<li>#1 table_lock has 97.0 % of all waiting for locks.</li>",
-            "<svg class=\"chart\"",
+            "<svg class=\"chart small\"",
             "<li>Saturated.</li>",
             "<li>Give it a line.</li>",
             "<caption>Who waits",
@@ -261,6 +290,40 @@ mod tests {
         }
     }
 
+    /// A group has the heading of the text. Locks of which there is nothing to say share a line,
+    /// and chart and table have one figure.
+    #[test]
+    fn groups_have_headings_as_in_the_text_and_one_figure() {
+        let group = |reasons: &[&str], memory: &str| {
+            json!({
+                "name": null, "kind": "mutex", "memory": memory, "locks": 2069,
+                "hottest": "0x10", "reasons": reasons, "held_share": 1.25,
+                "held_share_of_hottest": 0.01,
+                "sites": [{ "text": format!("o\nb{} (g.cc:19)", "q".repeat(5000)) }],
+            })
+        };
+        let rare = ["Rarely contended: 0.0 % of its acquisitions waited."];
+        let mut groups = vec![group(&["Saturated."], "heap")];
+        groups.extend((0..11).map(|_| group(&rare, "other")));
+        let process = json!({ "program": "app", "pid": 1, "groups": groups });
+        let page = profile(&json!({ "processes": [process] }));
+        let text = &page[page.find("<main").unwrap_or(0)..page.find("<footer").unwrap_or(0)];
+        let heading = "<h3>#1 2,069 locks of kind mutex: on the heap, of o\\nbqqq";
+        assert!(text.contains(heading), "{text}");
+        assert_eq!(text.matches("<h3>").count(), 2, "{text}");
+        assert_eq!(text.matches("Rarely contended").count(), 1, "{text}");
+        assert!(text.contains("#9 0x10 in memory and 3 more."), "{text}");
+        assert!(text.contains("#1 0x10: 125.0 %</title>"), "{text}");
+        assert!(text.contains("data-name=\"held\">125.0 %</td>"), "{text}");
+        assert!(text.contains("class=\"chart small\""), "{text}");
+        // No word overflows: a tooltip has more of a long name.
+        let words = text.split(|letter: char| "<> \n".contains(letter));
+        let longest = words.map(|word| word.chars().count()).filter(|count| *count < 900).max();
+        assert!(longest < Some(81), "{longest:?}");
+        assert!(text.contains(" title=\"o\\nbqqq"), "{text}");
+        assert!(!text.contains(&"q".repeat(1000)), "{text}");
+    }
+
     #[test]
     fn a_page_without_locks_says_why() {
         let why = "the program took no lock of POSIX threads";
@@ -281,7 +344,7 @@ mod tests {
         let page = profile(&document);
         assert!(page.len() <= MOST_BYTES, "{}", page.len());
         let wanted =
-            "Not on this page: 2900 locks, 800 call sites. --format json --out FILE writes";
+            "Not on this page: 2,900 locks, 800 call sites. --format json --out FILE writes";
         assert!(page.contains(wanted), "{}", &page[page.find("<main").unwrap_or(0)..][..2000]);
     }
 

@@ -2,7 +2,7 @@
 //! the place of the process in the page's document.
 
 use super::tables::{Cell, Table};
-use crate::text::{nanoseconds, share};
+use crate::text::{grouped, nanoseconds, share, short};
 use lockyard_results::render::figure;
 use serde_json::Value;
 
@@ -19,9 +19,34 @@ pub(super) fn text(value: &Value) -> String {
 /// Returns the name of a lock or group: its number, and its variable or memory.
 pub(super) fn name(index: usize, group: &Value) -> String {
     let name = group["name"].as_str().map(str::to_owned);
-    let name = name
-        .unwrap_or_else(|| format!("{} in {}", text(&group["hottest"]), text(&group["memory"])));
+    let name = name.unwrap_or_else(|| format!("{} {}", text(&group["hottest"]), place(group)));
     format!("#{} {name}", index + 1)
+}
+
+/// Returns where a lock without a name is.
+fn place(group: &Value) -> &'static str {
+    match group["memory"].as_str() {
+        Some("heap") => "on the heap",
+        Some("stack") => "on the stack",
+        _ => "in memory",
+    }
+}
+
+/// Returns the heading of a lock or group, as the text of the profile has it.
+pub(super) fn heading(index: usize, group: &Value) -> String {
+    let site = group["sites"][0]["text"].as_str();
+    let name = match (group["name"].as_str(), site) {
+        (Some(name), _) => short(name),
+        (None, Some(site)) => format!("{}, of {}", place(group), short(site)),
+        (None, None) => place(group).to_owned(),
+    };
+    let (number, kind) = (index + 1, text(&group["kind"]));
+    match group["locks"].as_u64() {
+        Some(many) if many > 1 => {
+            format!("#{number} {} locks of kind {kind}: {name}", grouped(many))
+        }
+        _ => format!("#{number} {kind} {name}, {}", text(&group["hottest"])),
+    }
 }
 
 /// Returns a cell with a number above 0, in groups of three digits.
@@ -66,7 +91,7 @@ pub(super) fn waits(groups: &[Value], at: &str) -> Table {
     for (index, group) in groups.iter().enumerate() {
         let wait = &group["wait"];
         let cells = vec![
-            Cell::Text(name(index, group)),
+            Cell::Name(name(index, group)),
             Cell::Text(text(&group["kind"])),
             locks(group),
             count(&group["acquisitions"], "acquisitions"),
@@ -105,7 +130,7 @@ pub(super) fn holds(groups: &[Value], at: &str) -> Table {
     for (index, group) in groups.iter().enumerate() {
         let hold = &group["hold"];
         let cells = vec![
-            Cell::Text(name(index, group)),
+            Cell::Name(name(index, group)),
             part(&group["held_share"], "held_share"),
             part(&group["held_share_error"], "held_share_error"),
             time(&hold["total_ns"], "hold/total_ns"),
@@ -139,8 +164,8 @@ pub(super) fn call_sites(groups: &[Value], at: &str) -> Table {
     for (index, group) in groups.iter().enumerate() {
         for (number, site) in list(&group["sites"]).iter().enumerate() {
             let cells = vec![
-                Cell::Text(text(&site["text"])),
-                Cell::Text(name(index, group)),
+                Cell::Name(text(&site["text"])),
+                Cell::Name(name(index, group)),
                 count(&site["acquisitions"], "acquisitions"),
                 part(&site["contended_share"], "contended_share"),
                 time(&site["wait"]["total_ns"], "wait/total_ns"),

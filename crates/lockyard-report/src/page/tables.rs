@@ -1,12 +1,17 @@
 //! HTML tables. Each figure has its place in the embedded document.
 
-use crate::text::escape;
+use crate::text::{escape, short};
+
+/// Maximum number of characters of a name that its tooltip has.
+const TOOLTIP: usize = 1000;
 
 /// A cell of a table.
 #[derive(Clone, Debug)]
 pub(super) enum Cell {
     /// Text.
     Text(String),
+    /// A name from outside, which may be long.
+    Name(String),
     /// Sentences, which may take several lines.
     Words(String),
     /// A figure as text, and the JSON pointers to its numbers, relative to the place of the table's
@@ -82,6 +87,19 @@ impl Table {
 
 /// Returns a cell. Its column's name is shown in a card; it is empty if there are no cards.
 fn html(cell: &Cell, is_heading: bool, is_figure: bool, name: &str) -> String {
+    if let Cell::Name(whole) = cell {
+        let text = short(whole);
+        // A name that is cut is whole in the tooltip.
+        let begin: String = whole.chars().take(TOOLTIP).collect();
+        let tip = match lockyard_support::escaped(&begin) {
+            tip if tip == text => String::new(),
+            tip => format!(" title=\"{}\"", escape(&tip)),
+        };
+        return match is_heading {
+            true => format!("<th scope=\"row\"{tip}>{}</th>", escape(&text)),
+            false => format!("<td{tip} data-name=\"{}\">{}</td>", escape(name), escape(&text)),
+        };
+    }
     let class = if is_figure { " class=\"r\"" } else { "" };
     let name = match (name, cell) {
         ("", _) => String::new(),
@@ -94,7 +112,9 @@ fn html(cell: &Cell, is_heading: bool, is_figure: bool, name: &str) -> String {
             format!("<th scope=\"row\">{}</th>", escape(text))
         }
         Cell::Text(text) => format!("<td{class}{name}>{}</td>", escape(text)),
-        Cell::Words(text) => format!("<td class=\"w\"{name}>{}</td>", escape(text)),
+        Cell::Name(text) | Cell::Words(text) => {
+            format!("<td class=\"w\"{name}>{}</td>", escape(text))
+        }
         Cell::Figure(text, of) => {
             format!("<td data-of=\"{of}\"{name}>{}</td>", escape(text))
         }

@@ -11,7 +11,7 @@ pub(crate) mod style;
 use crate::fact::{Fact, attributes};
 use crate::text::escape;
 
-/// Width of every chart.
+/// Width of a chart, unless it says otherwise.
 pub(crate) const WIDTH: f64 = 800.0;
 
 /// Alignment of a text at a position.
@@ -107,7 +107,7 @@ impl Svg {
 
     /// Returns the elements as a chart.
     pub(crate) fn chart(self, title: String, description: String, height: f64) -> Chart {
-        Chart { title, description, height, body: self.body }
+        Chart { title, description, width: WIDTH, height, body: self.body }
     }
 }
 
@@ -116,7 +116,9 @@ impl Svg {
 pub(crate) struct Chart {
     title: String,
     description: String,
-    /// Height at a width of [`WIDTH`].
+    /// Width of the drawing: [`WIDTH`], or less for a chart that is legible in a narrow window.
+    pub(crate) width: f64,
+    /// Height at this width.
     pub(crate) height: f64,
     body: String,
 }
@@ -125,10 +127,12 @@ impl Chart {
     /// Returns the chart as an element of a page. `id` is unique there.
     pub(crate) fn in_page(&self, id: &str) -> String {
         let (title, description) = (escape(&self.title), escape(&self.description));
+        let class = if self.width < WIDTH { "chart small" } else { "chart" };
         format!(
-            "<svg class=\"chart\" role=\"img\" viewBox=\"0 0 {WIDTH} {}\" \
+            "<svg class=\"{class}\" role=\"img\" viewBox=\"0 0 {} {}\" \
              aria-labelledby=\"{id}-t {id}-d\">\n<title id=\"{id}-t\">{title}</title>\n\
              <desc id=\"{id}-d\">{description}</desc>\n{}</svg>\n",
+            number(self.width),
             number(self.height),
             self.body
         )
@@ -165,10 +169,11 @@ pub(crate) fn text_width(text: &str, size: f64) -> f64 {
     text.chars().count() as f64 * size * 0.6
 }
 
-/// Returns a text of at most this width, with an ellipsis where it is cut.
+/// Returns a text of one line and at most this width, with an ellipsis where it is cut.
 pub(crate) fn cut(text: &str, size: f64, width: f64) -> String {
-    if text_width(text, size) <= width {
-        return text.to_owned();
+    let text = lockyard_support::escaped(text);
+    if text_width(&text, size) <= width {
+        return text;
     }
     let most = (width / (size * 0.6)).floor().max(2.0) as usize;
     let kept: String = text.chars().take(most - 1).collect();
