@@ -31,13 +31,13 @@ fn present() -> MutexGuard<'static, Vec<Arc<Held>>> {
 
 /// Removes all directories. Call this before the process ends without unwinding.
 pub(crate) fn remove_all() {
-    present().drain(..).for_each(|held| removal::remove(&held.place()));
+    present().drain(..).for_each(|held| held.remove());
 }
 
 /// Does the same, unless a thread is creating or removing a directory.
 pub(crate) fn try_remove_all() {
     if let Ok(mut present) = PRESENT.try_lock() {
-        present.drain(..).for_each(|held| removal::remove(&held.place()));
+        present.drain(..).for_each(|held| held.remove());
     }
 }
 
@@ -49,11 +49,25 @@ struct Held {
 }
 
 impl Held {
-    /// Returns the path of the directory. A program may have given it another one.
-    fn place(&self) -> PathBuf {
+    /// Returns true if the directory is not at its path any more.
+    fn is_displaced(&self) -> bool {
         let identity = |about: fs::Metadata| (about.dev(), about.ino());
         let own = self.folder.metadata().map(identity).ok();
-        if own.is_some() && fs::symlink_metadata(&self.path).map(identity).ok() == own {
+        own.is_none() || fs::symlink_metadata(&self.path).map(identity).ok() != own
+    }
+
+    /// Removes the directory, and a file or link that a program has put in its place.
+    fn remove(&self) {
+        let place = self.place();
+        removal::remove(&place);
+        if fs::symlink_metadata(&self.path).is_ok_and(|about| !about.is_dir()) {
+            let _ = fs::remove_file(&self.path);
+        }
+    }
+
+    /// Returns the path of the directory. A program may have given it another one.
+    fn place(&self) -> PathBuf {
+        if !self.is_displaced() {
             return self.path.clone();
         }
         let link = format!("/proc/self/fd/{}", self.folder.as_raw_fd());
@@ -134,6 +148,11 @@ impl Private {
         &self.0.path
     }
 
+    /// Returns true if a program has removed it, renamed it, or put something in its place.
+    pub(super) fn is_displaced(&self) -> bool {
+        self.0.is_displaced()
+    }
+
     /// Returns its path after a program had it, which may have renamed it.
     pub(super) fn place(&self) -> PathBuf {
         self.0.place()
@@ -154,7 +173,7 @@ impl Drop for Private {
     fn drop(&mut self) {
         let mut present = present();
         present.retain(|held| !Arc::ptr_eq(held, &self.0));
-        removal::remove(&self.0.place());
+        self.0.remove();
     }
 }
 
