@@ -142,6 +142,11 @@ pub(crate) fn repeats(text: &str) -> Result<u16, String> {
     whole(text, 1000)
 }
 
+/// Reads the number of lines of a table.
+pub(crate) fn top(text: &str) -> Result<usize, String> {
+    whole(text, 1_000_000)
+}
+
 /// Reads the mean number of holds for each one that is timed.
 pub(crate) fn every(text: &str) -> Result<u64, String> {
     whole(text, lockyard_records::MOST_EVERY as u32)

@@ -11,7 +11,7 @@
 
 use crate::system;
 use core::ptr::null_mut;
-use core::sync::atomic::{AtomicPtr, AtomicU64, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, Ordering};
 use lockyard_records::{Cpu, FULL_DISK, FULL_LIMIT, FULL_MAPPING, Header, MAX_BYTES};
 
 /// A page of its own, which the kernel clears in the child of a fork: its alignment is its size.
@@ -38,6 +38,9 @@ static FULL_UNTIL: AtomicU64 = AtomicU64::new(0);
 
 /// Ticks between two such questions: about a tenth of a second.
 const PAUSE: u64 = 1 << 28;
+
+/// True if the mapping is a copy of the parent's records, which nobody reads.
+static IS_COPY: AtomicBool = AtomicBool::new(false);
 
 /// Identity of the file: what is found under its path later may be another one.
 static DEVICE: AtomicU64 = AtomicU64::new(0);
@@ -146,6 +149,11 @@ pub(crate) fn resume() {
     PAGE.base.store(MAPPED.load(Ordering::Relaxed), Ordering::Relaxed);
 }
 
+/// Returns true if the last mapping is a copy that nobody reads.
+pub(crate) fn is_a_copy() -> bool {
+    IS_COPY.load(Ordering::Relaxed)
+}
+
 /// Lets code that a fork has interrupted end its work in the child, on a copy of the parent's
 /// records. The copy takes no new room, and nobody reads it.
 ///
@@ -159,6 +167,7 @@ pub(crate) unsafe fn keep_a_copy() {
         // the parent's later changes, as those of its other threads did.
         if unsafe { system::map_copy(file, base, ROOM.load(Ordering::Relaxed)) } {
             LENGTH.store(0, Ordering::Relaxed);
+            IS_COPY.store(true, Ordering::Relaxed);
         }
         system::close(file);
     }
@@ -213,6 +222,7 @@ pub(crate) unsafe fn create(file: i32, path: &[u8]) -> bool {
         FULL_UNTIL.store(0, Ordering::Relaxed);
         ROOM.store(room, Ordering::Relaxed);
         MAPPED.store(base, Ordering::Relaxed);
+        IS_COPY.store(false, Ordering::Relaxed);
         PAGE.base.store(base, Ordering::Relaxed);
         return true;
     }

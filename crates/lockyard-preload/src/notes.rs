@@ -5,7 +5,7 @@ use crate::memory::{allocate, at, base, count, header, link, offset_of};
 use crate::{local, system};
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
-use lockyard_records::{MOST_NOTES, Note};
+use lockyard_records::{MOST_NOTES, Note, note};
 
 /// Marks of locks that are not recorded: 1 if there was a call in this process.
 pub(crate) static SEMAPHORES: AtomicU32 = AtomicU32::new(0);
@@ -29,6 +29,19 @@ pub(crate) fn add(about: &Note, parts: [&[u8]; 2]) -> *mut Note {
     note
 }
 
+/// Says in the parent's records that this child of a fork has none.
+///
+/// # Safety
+///
+/// There is a mapping, that of the parent, and the thread is inside the recorder.
+pub(crate) unsafe fn add_child_without_records() {
+    let mut name = [0; 16];
+    system::own_name(&mut name);
+    let length = name.iter().position(|&byte| byte == 0).unwrap_or(name.len());
+    // SAFETY: the caller's promise. The parent adds notes by the same atomic operations.
+    unsafe { add_inside(&now(note::CHILD), [name.get(..length).unwrap_or_default(), b""]) };
+}
+
 /// Size of the longest part of a text: that of a path.
 const LONGEST: usize = 4096;
 
@@ -49,7 +62,7 @@ unsafe fn add_inside(about: &Note, parts: [&[u8]; 2]) -> *mut Note {
                 && text.len() == length
                 && text.starts_with(first)
                 && text.get(first.len() + 1..).is_some_and(|rest| rest.starts_with(second));
-            if is_same && about.kind != lockyard_records::note::EXECUTED {
+            if is_same && about.kind != note::EXECUTED {
                 return other;
             }
             next = (*other).next;

@@ -205,6 +205,14 @@ pub(crate) unsafe fn create_for_child() {
         unsafe { create(folder, true) };
         system::close(folder);
     }
+    if base().is_null() && !memory::is_a_copy() {
+        // The directory cannot be reached any more, or has no room. What the child does is missing,
+        // and only the parent's records can say so.
+        memory::resume();
+        // SAFETY: the caller's promise, and there is the parent's mapping.
+        unsafe { notes::add_child_without_records() };
+        memory::forget();
+    }
 }
 
 /// Does so later: the fork has interrupted the recorder in this thread.

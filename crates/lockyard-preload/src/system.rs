@@ -17,6 +17,7 @@ const READLINK: usize = 89;
 const GETRUSAGE: usize = 98;
 const GETEUID: usize = 107;
 const GETPPID: usize = 110;
+const PRCTL: usize = 157;
 const GETTID: usize = 186;
 const CLOCK_GETTIME: usize = 228;
 const OPENAT: usize = 257;
@@ -164,6 +165,13 @@ pub(crate) fn wipe_on_fork(address: usize, bytes: usize) {
 pub(crate) fn process() -> u32 {
     // SAFETY: the call has no preconditions.
     unsafe { call(GETPID, [0; 6]) as u32 }
+}
+
+/// Writes the name of this thread, as the system keeps it. A zero follows. No file is needed.
+pub(crate) fn own_name(into: &mut [u8; 16]) {
+    const GET_NAME: usize = 16;
+    // SAFETY: the call writes 16 bytes, which the array has.
+    let _ = unsafe { call(PRCTL, [GET_NAME, into.as_mut_ptr().addr(), 0, 0, 0, 0]) };
 }
 
 pub(crate) fn parent() -> u32 {

@@ -114,10 +114,12 @@ impl Group {
     }
 }
 
-/// Returns the name of the variable that has the lock, without the lock's place in it; or the kind
-/// of memory.
+/// Returns the name of the variable that has the lock, without the lock's place in it; without one
+/// only whether it is on a stack, and otherwise nothing.
 fn object(lock: &Lock) -> &str {
-    let Some(name) = &lock.variable.name else { return lock.variable.place };
+    // A large object is in memory of its own, a small one of the same kind on the heap.
+    let unnamed = if lock.variable.place == "stack" { "stack" } else { "" };
+    let Some(name) = &lock.variable.name else { return unnamed };
     let is_place = |text: &str| {
         let digits = text.strip_prefix("0x").unwrap_or(text);
         !digits.is_empty() && digits.chars().all(|digit| digit.is_ascii_hexdigit())

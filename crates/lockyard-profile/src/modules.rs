@@ -167,12 +167,37 @@ impl Modules {
         }
         let mut mappings = self.copies.iter().flat_map(|(_, mappings)| mappings);
         let found = mappings.find(|mapping| (mapping.from..mapping.to).contains(&address));
+        let grown = || self.copies.iter().any(|(_, mappings)| is_above_program(mappings, address));
         Place::Memory(match found.map(|mapping| &mapping.path[..]) {
             Some(b"[heap]") => "heap",
             Some(b"[stack]") => "stack",
+            None if grown() => "heap",
             _ => "memory",
         })
     }
+}
+
+/// Returns true if an address is between the heap, or the program if there was no heap yet, and the
+/// mapping above it. The heap grows into this room after the mappings are copied.
+fn is_above_program(mappings: &[Mapping], address: u64) -> bool {
+    let heap = mappings.iter().rposition(|mapping| mapping.path == b"[heap]");
+    // The program is below all libraries, and its variables without a value are at its end.
+    let own = |first: &Mapping| {
+        let is_own = |mapping: &Mapping| mapping.path == first.path && mapping.inode != 0;
+        mappings.iter().rposition(is_own)
+    };
+    let Some(index) = heap.or_else(|| mappings.first().and_then(own)) else { return false };
+    let next = mappings.get(index + 1).map_or(u64::MAX, |mapping| mapping.from);
+    let room = mappings[index].to..next;
+    // Without a heap, a mapping of no file right above the program has its variables.
+    let room = match mappings.get(index + 1) {
+        Some(own) if heap.is_none() && own.inode == 0 && own.from == room.start => {
+            own.to..mappings.get(index + 2).map_or(u64::MAX, |mapping| mapping.from)
+        }
+        _ => room,
+    };
+    // Memory of its own is given out from the mapping above downwards.
+    room.contains(&address) && address - room.start < room.end - address
 }
 
 /// Addresses of a file's contents: where its first byte is mapped, first and last address.
@@ -260,6 +285,21 @@ mod tests {
         assert!(is_memory(b"/dev/dri/card0") && is_memory(b"/SYSV00000000 (deleted)"));
         assert!(!is_memory(&found.path) && !is_memory(b"/dev/shm/a") && !is_memory(b"/memfd:a"));
         assert_eq!(with_lines(b"/a\\012b\\01"), b"/a\nb\\01");
+    }
+
+    #[test]
+    fn the_heap_may_have_grown_since_the_copy() {
+        let library = "7000-8000 rw-p 0 00:00 9 /lib\n";
+        let own = "1000-2000 r-xp 0 00:00 7 /own\n2000-3000 rw-p 0 00:00 0\n";
+        for heap in ["", "4000-5000 rw-p 0 00:00 0 [heap]\n"] {
+            let modules = Modules::of(&[format!("{own}{heap}{library}").into_bytes()]);
+            let place = |address| match modules.place(address) {
+                Place::Memory(place) => place,
+                Place::Module(..) => "module",
+            };
+            assert_eq!([0x4800, 0x6800, 0x9000].map(place), ["heap", "memory", "memory"]);
+            assert_eq!(place(0x2800), "memory");
+        }
     }
 
     #[test]

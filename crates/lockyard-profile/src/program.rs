@@ -19,6 +19,9 @@ const MOST_SCRIPTS: usize = 4;
 /// There is no such command: a message that says where it was looked for.
 pub fn find(command: &OsStr, path: Option<&OsStr>) -> Result<PathBuf, String> {
     let shown = lockyard_support::printable(&command.to_string_lossy());
+    if command.is_empty() {
+        return Err("the name of the program is empty".to_owned());
+    }
     let direct = Path::new(command);
     if direct.components().count() > 1 || direct.is_absolute() {
         return match fs::metadata(direct) {
@@ -185,6 +188,8 @@ mod tests {
         let error =
             find(OsStr::new("no-such-command"), path.as_deref()).expect_err("there is none");
         assert_eq!(error, "no-such-command is not a command: it is in no directory of PATH");
+        let error = find(OsStr::new(""), path.as_deref()).expect_err("there is none");
+        assert_eq!(error, "the name of the program is empty");
         let error = find(OsStr::new("/no/such"), None).expect_err("there is none");
         assert!(error.starts_with("/no/such cannot be run: "), "{error}");
         assert!(

@@ -17,6 +17,9 @@ const MOST_SITES: usize = 4;
 /// Maximum number of locks of a group that are printed.
 const MOST_MEMBERS: usize = 3;
 
+/// Maximum number of other processes that are printed.
+const MOST_OTHERS: usize = 10;
+
 /// Part of a share of held time from which its error is not small.
 const IN_DOUBT: f64 = 0.1;
 
@@ -56,12 +59,12 @@ pub fn text(profile: &Profile, layout: Layout) -> String {
         Some(first) => process(&mut text, profile, first, layout),
         None => nothing(&mut text, profile, layout.width),
     }
-    let mut is_first = true;
-    for other in processes {
-        if is_first {
-            text.push_str("\nOther processes (--format json has their locks):\n");
-        }
-        is_first = false;
+    let others: Vec<&Process> = processes.collect();
+    if !others.is_empty() {
+        text.push_str("\nOther processes (--format json has their locks):\n");
+    }
+    let (listed, rest) = others.split_at(others.len().min(MOST_OTHERS));
+    for other in listed {
         let line = format!(
             "{} (process {}): {} of {}, {} contended",
             printable(&other.name),
@@ -70,6 +73,11 @@ pub fn text(profile: &Profile, layout: Layout) -> String {
             locks(other.locks.len()),
             grouped(other.contended())
         );
+        push(&mut text, "  ", &line, layout.width);
+    }
+    if !rest.is_empty() {
+        let count = rest.iter().map(|other| other.acquisitions()).sum();
+        let line = format!("and {} more: {}", grouped(rest.len() as u64), acquisitions(count));
         push(&mut text, "  ", &line, layout.width);
     }
     if profile.processes.is_empty() {
@@ -105,18 +113,28 @@ fn nothing(text: &mut String, profile: &Profile, width: usize) {
     }
 }
 
+/// Returns a range of figures, or one figure if its ends read the same.
+fn range(least: String, most: String) -> String {
+    if least == most { least } else { format!("{least} to {most}") }
+}
+
 fn cost(profile: &Profile) -> String {
     let lost = match profile.lost() {
         0 => "nothing was lost".to_owned(),
         lost => format!("{} records had no room and are lost", grouped(lost)),
     };
     match (profile.cost_ns, profile.overhead()) {
-        (Some([near, far]), Some([least, most])) => format!(
-            "Recording cost {near:.0} ns a pair of lock and unlock with its records in the nearest \
-             cache, {far:.0} ns with cold ones: {} to {} of the program's CPU time; {lost}.",
-            share(least),
-            share(most)
-        ),
+        (Some([near, far]), Some([least, most])) => {
+            let shares = range(share(least), share(most));
+            let costs = match [near, far].map(|cost| format!("{cost:.0} ns")) {
+                [near, far] if near == far => format!("{near} a pair of lock and unlock"),
+                [near, far] => format!(
+                    "{near} a pair of lock and unlock with its records in the nearest cache, {far} \
+                     with cold ones"
+                ),
+            };
+            format!("Recording cost {costs}: {shares} of the program's CPU time; {lost}.")
+        }
         _ => format!("The cost of recording is not known; {lost}."),
     }
 }
@@ -140,7 +158,7 @@ fn process(text: &mut String, profile: &Profile, process: &Process, layout: Layo
     }
     text.push('\n');
     let (shown, rest) = groups.list.split_at(layout.top.min(groups.list.len()));
-    text.push_str(&table(profile, process, shown));
+    text.push_str(&table(profile, process, shown, layout.width));
     if !rest.is_empty() {
         let count: u64 = rest.iter().map(|group| group.all.counts.acquisitions).sum();
         let waited: u64 = rest.iter().map(|group| group.all.counts.waits.total).sum();
@@ -172,14 +190,15 @@ fn process(text: &mut String, profile: &Profile, process: &Process, layout: Layo
 const COLUMNS: [&str; 9] =
     ["lock", "acquired", "contended", "waited", "wait p99", "held", "hold p50", "hold p99", "run"];
 
-fn table(profile: &Profile, process: &Process, shown: &[Group]) -> String {
+fn table(profile: &Profile, process: &Process, shown: &[Group], most: usize) -> String {
     let dash = || "-".to_owned();
     let at = |ticks: Option<f64>| ticks.map_or_else(dash, |of| time(of / profile.ticks_per_ns));
     let row = |(index, group): (usize, &Group)| {
         let counts = &group.all.counts;
         let many = match group.members.len() {
             1 => String::new(),
-            many => format!(" x{}", grouped(many as u64)),
+            many if many < 100_000 => format!(" x{}", grouped(many as u64)),
+            many => format!(" x{}", si(many as u64)),
         };
         [
             format!("#{}{many}", index + 1),
@@ -198,6 +217,9 @@ fn table(profile: &Profile, process: &Process, shown: &[Group]) -> String {
     let width =
         |column: usize| rows.iter().map(|row| row[column].chars().count()).max().unwrap_or(0);
     let widths: Vec<usize> = (0..COLUMNS.len()).map(width).collect();
+    // Two blanks between columns, or one if the lines are too long.
+    let is_wide = widths.iter().sum::<usize>() + 2 * (COLUMNS.len() - 1) > most;
+    let between = if is_wide { " " } else { "  " };
     let mut text = String::new();
     for (index, row) in rows.iter().enumerate() {
         let cells = row.iter().zip(&widths).enumerate();
@@ -207,7 +229,7 @@ fn table(profile: &Profile, process: &Process, shown: &[Group]) -> String {
                 _ => format!("{cell:>width$}"),
             })
             .collect();
-        let line = cells.join("  ");
+        let line = cells.join(between);
         text.push_str(line.trim_end());
         text.push('\n');
         if index == 0 {
@@ -396,6 +418,12 @@ fn push(text: &mut String, indent: &str, line: &str, width: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_range_of_equal_ends_is_one_figure() {
+        let range = |least: &str, most: &str| super::range(least.to_owned(), most.to_owned());
+        assert_eq!([range("0.2 %", "0.2 %"), range("1 %", "2 %")], ["0.2 %", "1 % to 2 %"]);
+    }
 
     #[test]
     fn long_lines_are_wrapped() {

@@ -544,6 +544,9 @@ pub mod note {
     pub const SEMAPHORES: u32 = 6;
     /// A mutex of standard C was acquired.
     pub const STANDARD: u32 = 7;
+    /// A child of a fork has no records: it could not make its file. The text is its name. The
+    /// child writes this to the records of its parent.
+    pub const CHILD: u32 = 8;
     /// State of a program that could not be executed.
     pub const FAILED: u32 = 1;
     /// State of a program whose environment does not name the recorder.

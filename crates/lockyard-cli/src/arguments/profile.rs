@@ -1,7 +1,7 @@
 //! The arguments of `lockyard profile`.
 
 use super::report::ReportFile;
-use crate::values::every;
+use crate::values::{every, top};
 use clap::{Args, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -28,7 +28,7 @@ pub(crate) struct Profile {
     )]
     pub(crate) format: ProfileFormat,
     /// Maximum number of locks, or groups of locks, in a table
-    #[arg(long, value_name = "N", default_value_t = 10)]
+    #[arg(long, value_name = "N", default_value_t = 10, value_parser = top, allow_hyphen_values = true)]
     pub(crate) top: usize,
     /// Time one hold in N on average, after each thread's first 1,024; 1 times all
     #[arg(

@@ -50,28 +50,40 @@ struct Held {
 }
 
 impl Held {
-    /// Returns the path of the directory. A program may have given it another one.
-    fn place(&self) -> PathBuf {
+    /// Returns true if the directory is not at its path any more.
+    fn is_displaced(&self) -> bool {
         // Not a wait: memory may have run out in this function.
-        let Ok(folder) = self.folder.try_lock() else { return self.path.clone() };
-        let Some(folder) = folder.as_ref() else { return self.path.clone() };
+        let Ok(folder) = self.folder.try_lock() else { return false };
+        let Some(folder) = folder.as_ref() else { return false };
         let identity = |about: fs::Metadata| (about.dev(), about.ino());
         let own = folder.metadata().map(identity).ok();
-        if own.is_some() && fs::symlink_metadata(&self.path).map(identity).ok() == own {
+        own.is_none() || fs::symlink_metadata(&self.path).map(identity).ok() != own
+    }
+
+    /// Returns the path of the directory. A program may have given it another one.
+    fn place(&self) -> PathBuf {
+        if !self.is_displaced() {
             return self.path.clone();
         }
+        // As above.
+        let Ok(folder) = self.folder.try_lock() else { return self.path.clone() };
+        let Some(folder) = folder.as_ref() else { return self.path.clone() };
         let link = format!("/proc/self/fd/{}", folder.as_raw_fd());
         fs::read_link(link).unwrap_or_else(|_| self.path.clone())
     }
 
-    /// Removes the directory. It is closed before, because its descriptor may be the last one that
-    /// the process may have.
+    /// Removes the directory, and a file or link that a program has put in its place. It is closed
+    /// before, because its descriptor may be the last one that the process may have.
     fn remove(&self) {
         let place = self.place();
         if let Ok(mut folder) = self.folder.try_lock() {
             *folder = None;
         }
         removal::remove(&place);
+        if fs::symlink_metadata(&self.path).is_ok_and(|about| !about.is_dir()) {
+            // Nothing more can be done about an error here.
+            let _ = fs::remove_file(&self.path);
+        }
     }
 }
 
@@ -151,6 +163,11 @@ impl Private {
     /// Returns its path.
     pub(super) fn path(&self) -> &Path {
         &self.0.path
+    }
+
+    /// Returns true if a program has removed it, renamed it, or put something in its place.
+    pub(super) fn is_displaced(&self) -> bool {
+        self.0.is_displaced()
     }
 
     /// Returns its path after a program had it, which may have renamed it.

@@ -4,7 +4,7 @@
 
 use super::directories::Private;
 use lockyard_profile::records::Records;
-use lockyard_records::{EXTENSION, MAX_BYTES};
+use lockyard_records::{EXTENSION, MAGIC, MAX_BYTES};
 use lockyard_support::printable;
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -75,8 +75,15 @@ struct Limits {
 fn read(path: &Path, limits: &mut Limits) -> Result<Option<Records>, String> {
     let file = open(path)?;
     let few = || format!("only {MOST_FILES} are read");
-    limits.files = limits.files.checked_sub(1).ok_or_else(few)?;
     let failed = |error: io::Error| format!("it cannot be read: {error}");
+    // A program may leave thousands of files that no process has completed.
+    let mut first = [0; 8];
+    if file.read_at(&mut first, 0).map_err(failed)? < first.len()
+        || u64::from_le_bytes(first) != MAGIC
+    {
+        return Ok(None);
+    }
+    limits.files = limits.files.checked_sub(1).ok_or_else(few)?;
     let parts = written(&file).map_err(failed)?;
     let size: u64 = parts.iter().map(|part| part.end - part.start).sum();
     let large = || format!("all records together have more than {} GiB", MOST_WRITTEN >> 30);

@@ -55,6 +55,7 @@ impl Noticed {
         let mut missing = Lines::default();
         let mut executed = Lines::default();
         let mut others = Lines::default();
+        let mut children = Lines::default();
         let mut programs: Vec<&str> = Vec::new();
         for records in found {
             if !programs.contains(&records.program.as_str()) {
@@ -64,6 +65,12 @@ impl Noticed {
             }
             for note in &records.notes {
                 match note.kind {
+                    note::CHILD => children.add(format!(
+                        "process {} ({}), a child of a fork, could not make its file of records: \
+                         its acquisitions are missing",
+                        note.pid,
+                        shown_name(&note.texts[0])
+                    )),
                     note::EXECUTED => executed.extend(not_loaded(records, note, found)),
                     note::SEMAPHORES => others.add(
                         "the program waits for semaphores (sem_wait), which are not recorded"
@@ -79,8 +86,8 @@ impl Noticed {
             }
             if records.header.note_count > MOST_NOTES {
                 missing.add(format!(
-                    "process {} executed more than {MOST_NOTES} programs, and whether the rest \
-                     loaded the recorder is not known",
+                    "process {} executed or forked more than {MOST_NOTES} programs, and whether \
+                     the rest was recorded is not known",
                     records.header.pid
                 ));
             }
@@ -92,6 +99,7 @@ impl Noticed {
         });
         noticed.missing = missing.into_lines("more of this kind");
         noticed.missing.extend(executed.into_lines("more programs that did not load the recorder"));
+        noticed.missing.extend(children.into_lines("more children of forks without records"));
         let mut running = Lines::default();
         running.extend(still);
         noticed.missing.extend(running.into_lines("more processes that still run"));

@@ -65,8 +65,12 @@ pub(super) fn run(
     let ended = program::run(command).map_err(|error| {
         let shown = printable(&name.to_string_lossy()).to_string();
         let message = format!("{who}: {shown} cannot be run: {error}");
-        match error.kind() {
-            ErrorKind::NotFound | ErrorKind::PermissionDenied => Failure::Input(message),
+        match (error.kind(), error.raw_os_error()) {
+            (_, Some(libc::ENOEXEC)) => Failure::Input(format!(
+                "{who}: {shown} cannot be run: it is neither a complete program nor a script that \
+                 begins with #!"
+            )),
+            (ErrorKind::NotFound | ErrorKind::PermissionDenied, _) => Failure::Input(message),
             _ => Failure::Run(message),
         }
     })?;
@@ -97,6 +101,36 @@ pub(super) fn measured(library: &Library, variables: &[(&str, u64)]) -> Option<R
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let Ended { .. } = program::run(command).ok()?;
     files(&directory).found.into_iter().find(|records| records.header.cost > 0)
+}
+
+/// The line of records that the program has moved or removed.
+pub(super) const DISPLACED: &str =
+    "the directory of records was removed or replaced by the program, so records may be missing";
+
+/// Returns the line of processes that have begun a file of records and not completed it.
+pub(super) fn begun_line(directory: &Path) -> String {
+    let folder = directory.parent().unwrap_or(directory).display().to_string();
+    format!(
+        "a process had no room for its records, or ended at once: the file system of {} is full, \
+         or a limit of the process is too low (ulimit -f, ulimit -v)",
+        printable(&folder)
+    )
+}
+
+/// Returns the line that says why no process has records.
+pub(super) fn not_loaded() -> String {
+    match std::env::var_os(preload::OVERRIDE).filter(|path| !path.is_empty()) {
+        Some(path) => format!(
+            "no process loaded the preload library: is {}={} that library?",
+            preload::OVERRIDE,
+            printable(&path.to_string_lossy())
+        ),
+        None => {
+            "no process loaded the preload library: the program runs on another C library than \
+                 glibc 2.34 or later, or has rights that its caller has not (file capabilities)"
+                .to_owned()
+        }
+    }
 }
 
 /// Returns the line that says why records have no room.
@@ -134,4 +168,19 @@ pub(super) fn end(status: ExitStatus) -> String {
 pub(super) fn code(status: ExitStatus) -> u8 {
     let signal = status.signal().map(|signal| 128 + signal);
     status.code().or(signal).unwrap_or(1) as u8
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn standard_signals_have_their_names() {
+        let named = [(1, "HUP"), (3, "QUIT"), (8, "FPE"), (13, "PIPE"), (31, "SYS")];
+        for (number, name) in named {
+            let said = end(ExitStatus::from_raw(number));
+            assert_eq!(said, format!("killed by signal {number} (SIG{name})"));
+        }
+        assert_eq!(end(ExitStatus::from_raw(40)), "killed by signal 40");
+    }
 }

@@ -5,7 +5,9 @@ use super::directories::{self, Library};
 use super::events;
 use super::files::{Files, files};
 use super::noticed::{self, Noticed};
-use super::preloaded::{self, Ran, check_program, code, end, full_line, measured};
+use super::preloaded::{
+    self, DISPLACED, Ran, begun_line, check_program, code, end, full_line, measured, not_loaded,
+};
 use super::recorded_host::{self, Host};
 use super::sleeps::sleeps;
 use crate::arguments::Record as Options;
@@ -47,7 +49,13 @@ pub(crate) fn record(options: &Options) -> Result<ExitCode, Failure> {
     let noticed = Noticed::of(&found, &running);
     let loaded = !found.is_empty();
     let Some(records) = busiest(found) else {
-        let why = wrong.first().cloned().unwrap_or_else(|| nothing(begun, loaded, &noticed));
+        let displaced = directory.is_displaced().then(|| DISPLACED.to_owned());
+        let why = displaced.or_else(|| wrong.first().cloned());
+        let why = why.unwrap_or_else(|| match (begun, loaded) {
+            (0, false) => not_loaded(),
+            (0, true) => format!("no lock was recorded: {}", noticed.of_none().join("; ")),
+            _ => begun_line(directory.path()),
+        });
         if ended.status.success() {
             return Err(failed(why));
         }
@@ -71,6 +79,12 @@ pub(crate) fn record(options: &Options) -> Result<ExitCode, Failure> {
         about.notes.push(ended_as(&end(ended.status)));
     }
     about.notes.extend(wrong);
+    if directory.is_displaced() {
+        about.notes.push(DISPLACED.to_owned());
+    }
+    if begun > 0 {
+        about.notes.push(begun_line(directory.path()));
+    }
     if records.header.full != 0 {
         about.notes.push(full_line(records.header.full, directory.path()));
     }
@@ -126,19 +140,6 @@ fn busiest(found: Vec<Records>) -> Option<Records> {
         records.windows.iter().map(|window| u64::from(window.count)).sum::<u64>()
     };
     found.into_iter().filter(|records| events(records) > 0).max_by_key(events)
-}
-
-/// Returns the reason for which nothing was recorded.
-fn nothing(begun: usize, loaded: bool, noticed: &Noticed) -> String {
-    if begun > 0 {
-        return "a process had no room for its records, or ended at once".to_owned();
-    }
-    if !loaded {
-        return "no process loaded the preload library: the program runs on another C library than \
-                glibc 2.34 or later, or has rights that its caller has not (file capabilities)"
-            .to_owned();
-    }
-    format!("no lock was recorded: {}", noticed.of_none().join("; "))
 }
 
 /// Returns a number of things, in the plural unless it is one.

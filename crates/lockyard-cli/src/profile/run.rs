@@ -3,7 +3,9 @@
 use super::directories::{self, Library, Private};
 use super::files::{Files, files};
 use super::noticed::{self, Noticed};
-use super::preloaded::{self, Ran, check_program, code, end, full_line, measured};
+use super::preloaded::{
+    self, DISPLACED, Ran, begun_line, check_program, code, end, full_line, measured, not_loaded,
+};
 use crate::arguments::{Profile as Options, ProfileFormat};
 use crate::errors::{Failure, first};
 use crate::new_file::NewFile;
@@ -15,7 +17,6 @@ use lockyard_profile::profile::Profile;
 use lockyard_profile::screen::{Layout, text};
 use lockyard_profile::symbols::Symbols;
 use lockyard_records::EVERY;
-use lockyard_support::printable;
 use std::cmp::Reverse;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -73,21 +74,15 @@ fn cost(library: &Library, every: u64) -> Option<[f64; 2]> {
 fn read(profile: &mut Profile, directory: &Private) {
     let running = noticed::running(directory.path());
     let Files { found, wrong, begun } = files(directory);
-    profile.saw_all = wrong.is_empty();
+    profile.saw_all = wrong.is_empty() && begun == 0 && !directory.is_displaced();
     profile.warnings.extend(wrong);
+    if directory.is_displaced() {
+        profile.warnings.push(DISPLACED.to_owned());
+    }
     if begun > 0 {
-        let folder = directory.path().parent().unwrap_or(directory.path()).display().to_string();
-        profile.warnings.push(format!(
-            "a process had no room for its records, or ended at once: the file system of {} is \
-             full, or a limit of the process is too low (ulimit -f, ulimit -v)",
-            printable(&folder)
-        ));
-    } else if found.is_empty() {
-        profile.warnings.push(
-            "no process loaded the preload library: the program runs on another C library than \
-             glibc 2.34 or later, or has rights that its caller has not (file capabilities)"
-                .to_owned(),
-        );
+        profile.warnings.push(begun_line(directory.path()));
+    } else if found.is_empty() && !directory.is_displaced() {
+        profile.warnings.push(not_loaded());
     }
     if found.is_empty() {
         return;

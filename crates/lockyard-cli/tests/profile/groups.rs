@@ -56,6 +56,22 @@ fn the_text_and_the_page_have_the_group_once() {
     let _ = std::fs::remove_file(program);
 }
 
+#[test]
+fn a_pool_on_a_heap_that_grows_is_one_group() {
+    let Some(program) = build("cc", "pool.c", &["-O1", "-g"]) else { return };
+    let (_, profile) = json_of(&program, &[]);
+    let process = process(&profile);
+    assert_eq!(process["groups"].as_array().map(Vec::len), Some(1), "{:#}", process["groups"]);
+    let locks = process["locks"].as_array().expect("a list");
+    let on_heap = locks.iter().filter(|lock| lock["memory"] == "heap").count();
+    assert_eq!((locks.len(), on_heap), (3000, 2990));
+    let output = self::profile(&[], &program, &[]).output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    let widest = said.lines().map(|line| line.chars().count()).max();
+    assert!(said.contains("#1 x3,000") && widest <= Some(80), "{said}");
+    let _ = std::fs::remove_file(program);
+}
+
 /// A thread that holds a lock shares a processor with another thread: half of the time, or more on a
 /// loaded host, the lock is held by a thread that does not run.
 #[test]

@@ -102,7 +102,8 @@ fn a_directory_is_removed_whatever_the_program_made_of_it() {
 
 #[test]
 fn without_memory_the_directories_are_removed() {
-    let large = "cd $LOCKYARD_RECORDS; truncate -s 1073741823 1-0.records; printf x >> 1-0.records";
+    let large = "cd $LOCKYARD_RECORDS; printf lockyard > 1-0.records; \
+                 truncate -s 1073741823 1-0.records; printf x >> 1-0.records";
     let script = format!("{PLACES}{large}");
     let lockyard = env!("CARGO_BIN_EXE_lockyard");
     let limited = format!("ulimit -v 900000; exec {lockyard} profile -- sh -c '{script}'");

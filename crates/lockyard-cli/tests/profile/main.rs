@@ -5,6 +5,7 @@
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64", target_env = "gnu"))]
 
+mod children;
 mod counts;
 mod ends;
 mod groups;

@@ -101,3 +101,26 @@ fn a_sample_of_none_is_refused() {
         assert!(said.contains(&format!("--every is {every}; allowed: 1 to 1048576")), "{said}");
     }
 }
+
+#[test]
+fn a_table_of_no_number_of_lines_is_refused() {
+    let Some(program) = locks() else { return };
+    let said = refusal(&mut profile(&["--top", "x"], &program, &["output"]));
+    assert!(said.contains("--top is x; allowed: 1 to 1000000"), "{said}");
+}
+
+#[test]
+fn what_the_system_does_not_execute_is_refused() {
+    let Some(program) = locks() else { return };
+    let said = refusal(&mut profile(&[], Path::new(""), &[]));
+    assert!(said.contains("the name of the program is empty"), "{said}");
+    let bytes = std::fs::read(&program).expect("it is there");
+    for content in [&b"echo no first line\n"[..], &bytes[..100]] {
+        let file = fresh("no-program");
+        std::fs::write(&file, content).expect("there is room");
+        std::fs::set_permissions(&file, Permissions::from_mode(0o755)).expect("it is ours");
+        let said = refusal(&mut profile(&[], &file, &[]));
+        assert!(said.contains("neither a complete program nor a script"), "{said}");
+        let _ = std::fs::remove_file(file);
+    }
+}

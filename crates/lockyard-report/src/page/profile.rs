@@ -123,7 +123,10 @@ fn page_of(profile: &Value) -> String {
     let number = |value: &Value| value.as_f64();
     let range = |from: &str, to: &str, shown: fn(f64) -> String| {
         let ends = [from, to].map(|name| number(&profile["recording"][name]).map(shown));
-        ends.into_iter().flatten().collect::<Vec<_>>().join(" to ")
+        let mut ends: Vec<String> = ends.into_iter().flatten().collect();
+        // Both may read the same.
+        ends.dedup();
+        ends.join(" to ")
     };
     let facts = [
         ("end of the program", text(&profile["end"])),
