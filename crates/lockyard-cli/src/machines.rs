@@ -14,8 +14,8 @@ use lockyard_sim::Machine;
 pub(crate) fn run(options: &Machines) -> Result<(), Failure> {
     let format = options.format.into();
     match &options.command {
-        None if options.names => output::write(&report::names()),
-        None => output::write(&list(format, &screen())),
+        None | Some(MachinesCommand::List) if options.names => output::write(&report::names()),
+        None | Some(MachinesCommand::List) => output::write(&list(format, &screen())),
         Some(MachinesCommand::Show { machine }) => {
             output::write(&show(&names::machine(machine)?, format, &screen()))
         }

@@ -3,7 +3,7 @@
 use crate::arguments::Predict;
 use crate::baselines::Baselines;
 use crate::errors::{Failure, first};
-use crate::recorded::{self, Gated};
+use crate::recorded::{self, Gated, Given};
 use crate::report::{About, Reports};
 use crate::screen::screen;
 use crate::trace::TraceFile;
@@ -25,13 +25,16 @@ use lockyard_results::row::Row;
 use lockyard_results::scaling::{self, VariantFit};
 use lockyard_scenarios::{LockKinds, Script};
 use lockyard_sim::Machine;
+use lockyard_support::nearest;
 
 pub(crate) fn run(options: &Predict, locks: &LockKinds) -> Result<(), Failure> {
     call_path::no_scenario(&options.scenario)?;
-    let recorded = recorded::of(options)?;
-    let script = match &recorded {
-        Some(recorded) => recorded.script.clone(),
-        None => names::scenario(&options.scenario, locks)?,
+    let (recorded, script) = match recorded::of(options, locks)? {
+        Given::Recording(recorded) => {
+            let script = recorded.script.clone();
+            (Some(*recorded), script)
+        }
+        Given::Scenario(script) => (None, script),
     };
     let machines = machines(&options.machines, recorded.as_ref())?;
     let threads = match &options.threads {
@@ -129,7 +132,15 @@ fn machines(names: &[String], recorded: Option<&Recorded>) -> Result<Vec<Machine
                 let allowed = "allowed: a name of `lockyard machines`, or a file";
                 Failure::Input(format!("--machine: `{}`: {why}; {allowed}", recorded::HOST))
             })?,
-            None => names::machine(name.trim())?,
+            None => names::machine(name.trim()).map_err(|error| {
+                // The host of a recording is no shipped machine.
+                let is_near = recorded.is_some() && nearest(name, &[recorded::HOST]).is_some();
+                if !is_near {
+                    return Failure::from(error);
+                }
+                let (name, host) = (lockyard_support::printable(name), recorded::HOST);
+                Failure::Input(format!("there is no machine `{name}`; did you mean `{host}`?"))
+            })?,
         };
         if found.iter().any(|other| other.name() == machine.name()) {
             return Err(Failure::Input(format!(

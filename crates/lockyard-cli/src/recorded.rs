@@ -9,7 +9,7 @@ use lockyard_predict::recorded::{Gate, Recorded, on};
 use lockyard_recording::file::is_recording;
 use lockyard_recording::script::{OTHER_LOCKS, RECORDED};
 use lockyard_results::render::Document;
-use lockyard_scenarios::Script;
+use lockyard_scenarios::{LockKinds, Script};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -23,20 +23,47 @@ const NOT_GATED: &str = "/not-gated";
 /// Bytes by which a recording is recognised.
 const BEGINNING: usize = 32;
 
-/// Returns the recording that the user names, if it is one.
+/// What the user names.
+pub(crate) enum Given {
+    /// A recording.
+    Recording(Box<Recorded>),
+    /// A scenario.
+    Scenario(Script),
+}
+
+/// Returns the recording or the scenario that the user names. Both may come from a pipe.
 ///
 /// # Errors
 ///
-/// Bad input: the recording is broken; or the scenario is no recording, and an option is for
-/// recordings only.
-pub(crate) fn of(options: &Predict) -> Result<Option<Recorded>, Failure> {
-    let path = Path::new(&options.scenario);
+/// Bad input: it is broken; or the scenario is no recording, and an option is for recordings only.
+pub(crate) fn of(options: &Predict, locks: &LockKinds) -> Result<Given, Failure> {
+    let host = || {
+        let host = options.host_machine.as_deref().map(names::machine).transpose();
+        host.map_err(|error| Failure::Input(format!("--host-machine: {error}")))
+    };
+    let name = options.scenario.as_str();
+    let given = |recorded: Recorded| Given::Recording(Box::new(recorded));
+    if let Some(bytes) = names::piped(name) {
+        let bytes = bytes?;
+        if !is_recording(&bytes) {
+            no_recording(options)?;
+            return Ok(Given::Scenario(names::scenario_of(name, bytes, locks)?));
+        }
+        let refuse = |what| Failure::Input(format!("{}: {what}", names::pipe_name(name)));
+        let recording = lockyard_recording::file::read(&bytes).map_err(refuse)?;
+        return Recorded::with_host(recording, host()?).map(given).map_err(refuse);
+    }
+    let path = Path::new(name);
     let is_named = path.extension().is_some_and(|extension| extension == "recording");
     if is_named || begins_as_one(path) {
-        let host = options.host_machine.as_deref().map(names::machine).transpose();
-        let host = host.map_err(|error| Failure::Input(format!("--host-machine: {error}")))?;
-        return Recorded::load(path, host).map(Some).map_err(Failure::Input);
+        return Recorded::load(path, host()?).map(given).map_err(Failure::Input);
     }
+    no_recording(options)?;
+    Ok(Given::Scenario(names::scenario(name, locks)?))
+}
+
+/// Refuses options that are for recordings only.
+fn no_recording(options: &Predict) -> Result<(), Failure> {
     let flags = [
         (options.host_machine.is_some(), "--host-machine"),
         (options.ungated, "--ungated"),
@@ -48,7 +75,7 @@ pub(crate) fn of(options: &Predict) -> Result<Option<Recorded>, Failure> {
             "{flag}: `{}` is no recording; allowed: with a file of lockyard record",
             lockyard_support::printable(&options.scenario)
         ))),
-        None => Ok(None),
+        None => Ok(()),
     }
 }
 

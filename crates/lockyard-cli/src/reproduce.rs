@@ -28,6 +28,13 @@ pub(crate) fn run(options: &Reproduce) -> Result<(), Failure> {
         jobs: options.common.jobs(),
         measure: (!options.no_measure).then_some(rounds::Effort::USUAL),
     };
+    if let Some(file) = options.experiments.iter().find(|name| Path::new(name).is_file()) {
+        return Err(Failure::Input(format!(
+            "`{}` is a file; allowed: names of published experiments, such as fstat2 \
+             (lockyard predict takes files)",
+            lockyard_support::printable(file)
+        )));
+    }
     let asked = reproduce::asked(&request, &tables)?;
     let cells = asked.len();
     make_directory(options)?;

@@ -8,6 +8,7 @@ use crate::screen::screen;
 use lockyard_results::render::Screen;
 use lockyard_scenarios::{LockKinds, OwnLock, Script};
 use lockyard_support::{hint, printable};
+use std::path::Path;
 
 pub(crate) fn run(options: &Scenarios, locks: &LockKinds) -> Result<(), Failure> {
     match &options.command {
@@ -46,6 +47,10 @@ fn list(locks: &LockKinds) -> String {
 fn show(name: &str) -> Result<(), Failure> {
     match Script::shipped_text(name) {
         Some(text) => output::write(text),
+        None if Path::new(name).is_file() => Err(Failure::Input(format!(
+            "`{}` is a file; allowed: a name that `lockyard scenarios` lists",
+            printable(name)
+        ))),
         None => {
             let names: Vec<&str> = Script::names().collect();
             let hint = hint(name, &names, "there are");

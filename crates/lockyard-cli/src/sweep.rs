@@ -6,6 +6,7 @@ use crate::new_file::NewFile;
 use crate::report::Reports;
 use crate::screen::screen;
 use crate::{output, progress};
+use lockyard_predict::names;
 use lockyard_scenarios::LockKinds;
 use lockyard_support::count;
 use lockyard_sweep::merge::{self, Format, State};
@@ -19,6 +20,9 @@ use serde_json::{Value, json};
 const MOST_ON_A_PAGE: u64 = 20_000;
 
 pub(crate) fn run(options: &Sweep, locks: &LockKinds) -> Result<(), Failure> {
+    if let Some(missing) = names::missing(&options.plan, "allowed: the file of a plan") {
+        return Err(missing.into());
+    }
     let plan = Plan::load(&options.plan, locks)?;
     let shard = options.shard.unwrap_or(Shard::ALL);
     let cells = shard.count(plan.count());

@@ -50,7 +50,31 @@ fn parsed(all: &[OsString], locks: &LockKinds) -> Result<Arguments, Error> {
 }
 
 fn explained(all: &[OsString], error: &Error) -> String {
-    Place::of(all.iter().skip(1).cloned()).explain(error)
+    let said = Place::of(all.iter().skip(1).cloned()).explain(error);
+    match needy(all, error) {
+        Some(option) => said.replacen(THESE_OPTIONS, &format!("with `{}` ", printable(&option)), 1),
+        None => said,
+    }
+}
+
+/// Words for options of which one needs another one.
+const THESE_OPTIONS: &str = "with these options ";
+
+/// Returns the option that needs another one which is missing: without it, none is.
+fn needy(all: &[OsString], error: &Error) -> Option<String> {
+    let is_missing = |error: &Error| error.kind() == ErrorKind::MissingRequiredArgument;
+    if !is_missing(error) {
+        return None;
+    }
+    let end = all.iter().position(|argument| argument == "--").unwrap_or(all.len());
+    let options = 1..end;
+    let mut options = options.filter(|&at| all[at].as_encoded_bytes().starts_with(b"-"));
+    // From the last one, so that no value of an option becomes the program.
+    let at = options.rfind(|&at| {
+        let others = [&all[..at], &all[at + 1..]].concat();
+        !matches!(&parsed(&others, &LockKinds::default()), Err(error) if is_missing(error))
+    })?;
+    Some(all[at].to_string_lossy().into_owned())
 }
 
 /// Wraps the usage of a command and of its subcommands. The parser wraps the other help, but not
@@ -117,7 +141,7 @@ impl Place {
                 let missing: Vec<String> = arguments.iter().map(|a| self.described(a)).collect();
                 let always =
                     arguments.iter().any(|a| self.find(a).is_some_and(Arg::is_required_set));
-                let when = if always { "" } else { "with these options " };
+                let when = if always { "" } else { THESE_OPTIONS };
                 format!("{when}`{place}` needs {}", missing.join("; "))
             }
             ErrorKind::InvalidSubcommand => {

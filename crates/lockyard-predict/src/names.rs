@@ -1,9 +1,10 @@
 //! Look-up of machines and scenarios: shipped ones by name, others by the path of a file.
 
+use lockyard_recording::file::{self, is_recording};
 use lockyard_scenarios::{LockKinds, Script};
 use lockyard_sim::Machine;
 use lockyard_sim::machine::{Rented, rented};
-use lockyard_support::{InputError, hint, nearest, printable, read_pipe};
+use lockyard_support::{InputError, files, hint, nearest, printable, read_pipe};
 use std::io::Read;
 use std::path::Path;
 
@@ -20,8 +21,9 @@ fn is_path(name: &str) -> bool {
 /// Maximum number of files that are looked through for a misspelt name.
 const MOST_FILES: usize = 10_000;
 
-/// Returns the error of a file that does not exist, with a name beside it that was probably meant.
-fn missing(path: &Path, beside: &str) -> Option<InputError> {
+/// Returns the error of a file that does not exist, with a name beside it that was probably meant,
+/// or else with the hint `otherwise`.
+pub fn missing(path: &Path, otherwise: &str) -> Option<InputError> {
     let error = std::fs::symlink_metadata(path).err()?;
     if error.kind() != std::io::ErrorKind::NotFound {
         return None;
@@ -41,7 +43,7 @@ fn missing(path: &Path, beside: &str) -> Option<InputError> {
             let near = path.with_file_name(near).display().to_string();
             format!("did you mean `{}`?", printable(&near))
         }
-        None => beside.to_owned(),
+        None => otherwise.to_owned(),
     };
     Some(InputError(format!("{shown}: there is no such file; {hint}")))
 }
@@ -65,6 +67,12 @@ pub fn machine(name: &str) -> Result<Machine, InputError> {
             (None, Some(near)) => format!("did you mean `{near}`?"),
             (None, None) => "`lockyard machines` lists the machines".to_owned(),
         };
+        if let Some(bytes) = read_pipe(path, |_| MOST_BYTES) {
+            let origin = printable(name);
+            let bytes = bytes.map_err(InputError)?;
+            let text = files::text(&origin, bytes, "a machine file is TOML").map_err(InputError)?;
+            return Ok(Machine::parse(&origin, &text)?);
+        }
         return match missing(path, &beside) {
             Some(missing) => Err(missing),
             None => Ok(Machine::load(path)?),
@@ -85,15 +93,55 @@ pub fn machine(name: &str) -> Result<Machine, InputError> {
     Err(InputError(format!("there is no machine `{}`; {hint} (or name a file)", printable(name))))
 }
 
-/// Maximum length of a script from standard input, in bytes.
+/// Maximum length of a script from a pipe, in bytes.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Returns the script on standard input.
-fn standard_input(locks: &LockKinds) -> Result<Script, InputError> {
-    let mut text = String::new();
-    let read = std::io::stdin().lock().take(MOST_BYTES + 1).read_to_string(&mut text);
-    read.map_err(|error| InputError(format!("standard input cannot be read: {error}")))?;
-    Ok(Script::parse_with("standard input", &text, locks)?)
+/// Returns what comes from a pipe of this name: standard input, if it is `-`. Returns `None` if it
+/// is none. A script is short, a recording is not.
+///
+/// # Errors
+///
+/// The pipe cannot be read, or has too much. It may be slow, but must have a writer.
+pub fn piped(name: &str) -> Option<Result<Vec<u8>, InputError>> {
+    let most = |bytes: &[u8]| if is_recording(bytes) { file::MOST_BYTES } else { MOST_BYTES };
+    if name == "-" {
+        return Some(standard_input(most));
+    }
+    let is_wanted = Script::shipped(name).is_none() && is_path(name);
+    let read = is_wanted.then(|| read_pipe(Path::new(name), most)).flatten()?;
+    Some(read.map_err(InputError))
+}
+
+/// Returns what is on standard input.
+fn standard_input(most: impl Fn(&[u8]) -> u64) -> Result<Vec<u8>, InputError> {
+    let fail = |error| InputError(format!("standard input cannot be read: {error}"));
+    let (mut bytes, mut input) = (Vec::new(), std::io::stdin().lock());
+    input.by_ref().take(MOST_BYTES + 1).read_to_end(&mut bytes).map_err(fail)?;
+    let most = most(&bytes);
+    input
+        .take((most + 1).saturating_sub(bytes.len() as u64))
+        .read_to_end(&mut bytes)
+        .map_err(fail)?;
+    if bytes.len() as u64 > most {
+        return Err(InputError(format!("standard input: is larger than {most} bytes")));
+    }
+    Ok(bytes)
+}
+
+/// Returns the name of a pipe in messages.
+pub fn pipe_name(name: &str) -> String {
+    if name == "-" { "standard input".to_owned() } else { printable(name).into() }
+}
+
+/// Returns the scenario that came from the pipe of this name.
+///
+/// # Errors
+///
+/// It is broken, or a recording.
+pub fn scenario_of(name: &str, bytes: Vec<u8>, locks: &LockKinds) -> Result<Script, InputError> {
+    let origin = pipe_name(name);
+    let text = files::text(&origin, bytes, "a script is TOML").map_err(InputError)?;
+    Ok(Script::parse_with(&origin, &text, locks)?)
 }
 
 /// Returns the scenario of this name, or in this file; `-` is standard input. A file can name the
@@ -103,8 +151,8 @@ fn standard_input(locks: &LockKinds) -> Result<Script, InputError> {
 ///
 /// If there is none, or its file is broken. A pipe may be slow, but must have a writer.
 pub fn scenario(name: &str, locks: &LockKinds) -> Result<Script, InputError> {
-    if name == "-" {
-        return standard_input(locks);
+    if let Some(bytes) = piped(name) {
+        return scenario_of(name, bytes?, locks);
     }
     if let Some(script) = Script::shipped(name) {
         return Ok(script);
@@ -112,10 +160,6 @@ pub fn scenario(name: &str, locks: &LockKinds) -> Result<Script, InputError> {
     let names: Vec<&str> = Script::names().collect();
     if is_path(name) {
         let path = Path::new(name);
-        if let Some(text) = read_pipe(path, MOST_BYTES) {
-            let text = text.map_err(InputError)?;
-            return Ok(Script::parse_with(&printable(name), &text, locks)?);
-        }
         let beside = match nearest(name, &names) {
             Some(near) => format!("did you mean the scenario `{near}`?"),
             None => "`lockyard scenarios` lists the scenarios".to_owned(),

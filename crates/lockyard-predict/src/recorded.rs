@@ -13,7 +13,7 @@ mod gate;
 mod tests;
 
 use gate::LEAST_REPLAYED;
-pub use gate::{GATE, Gate, LEAST_CPU};
+pub use gate::{GATE, Gate, LEAST_CPU, too_little};
 
 use crate::limit::Limit;
 use crate::placement::MachinePlacement;
@@ -176,7 +176,7 @@ impl Recorded {
 
     /// Returns the reason for which times of a busy host say nothing.
     fn busy_host(&self) -> String {
-        let share = self.model.shares.cpu * 100.0;
+        let share = too_little(self.model.shares.cpu);
         let Recording { about, .. } = &self.recording;
         let wanted = self.model.threads.min(about.cpus.max(1) as f64);
         let of = if wanted < 1.5 { "a CPU" } else { "the CPUs that it could use" };
@@ -194,14 +194,14 @@ impl Recorded {
 
     /// Returns the most likely reason of a wrong replay, as the end of a sentence.
     fn likely_reason(&self) -> String {
-        let shares = &self.model.shares;
+        let (shares, today) = (&self.model.shares, &self.model.today);
         let costs = self.recording.about.costs;
         let cycle = 1e9 * self.model.threads / self.model.rate.max(1.0);
         let of_recorder = (costs.hold + costs.think - costs.plain) / cycle;
         let reasons = [
-            (self.model.today.preempted, "threads lost their CPU to others"),
-            (shares.slept, "threads slept"),
-            (shares.waited, "threads waited for locks, with the kernel's sleeps and wake-ups"),
+            (today.preempted, "threads lost their CPU to others"),
+            (today.slept + today.slept_held, "threads slept"),
+            (today.waited(), "threads waited for locks, with the kernel's sleeps and wake-ups"),
             (of_recorder, "events cost much of the time between two locks"),
             (shares.merged, "visits were of rare kinds"),
         ];
@@ -220,7 +220,7 @@ impl Recorded {
 
     /// Returns what predictions assume and leave out, in sentences.
     pub fn assumptions(&self) -> Vec<String> {
-        let shares = &self.model.shares;
+        let (shares, today) = (&self.model.shares, &self.model.today);
         let mut all = vec![
             format!(
                 "Recorded: {:.1} thread{} in {}, {:.0} acquisitions a second in {:.0} % of \
@@ -252,8 +252,13 @@ impl Recorded {
         }
         let mut left = Vec::new();
         for (share, what) in [
-            (shares.slept, "of the threads' time is sleep (conditions, reader-writer locks, I/O)"),
-            (self.model.today.preempted, "of the threads' time another thread had the CPU"),
+            (
+                today.slept,
+                "of the threads' time is sleep outside of locks (conditions, reader-writer locks, \
+                 I/O)",
+            ),
+            (today.slept_held, "of the threads' time is sleep under locks"),
+            (today.preempted, "of the threads' time another thread had the CPU"),
             (shares.read_write, "of the acquisitions are of reader-writer locks"),
             (shares.conditions, "of the acquisitions end a wait for a condition"),
             (shares.other_threads, "of the acquisitions are by threads that are left out"),
@@ -268,11 +273,12 @@ impl Recorded {
         if !left.is_empty() {
             all.push(format!("Changed or left out: {}.", left.join("; ")));
         }
-        if shares.slept + shares.read_write > NAMED {
+        let slept = today.slept + today.slept_held;
+        if slept + shares.read_write > NAMED {
             all.push(format!(
                 "Sleep is {:.0} %: what it depends on is not in the model, so a prediction holds \
                  only if it stays as it is.",
-                (shares.slept + shares.read_write) * 100.0
+                (slept + shares.read_write) * 100.0
             ));
         }
         if self.model.groups.iter().any(|group| group.data.is_none()) {

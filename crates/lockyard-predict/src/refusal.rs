@@ -66,8 +66,15 @@ mod tests {
     use lockyard_sim::Machine;
 
     /// Locks whose waiters spin in order of arrival, and others.
-    const IN_TURN: [&str; 6] =
-        ["ticket", "ticket-portable", "queued", "queued-portable", "mcs", "clh"];
+    const IN_TURN: [&str; 7] = [
+        "ticket",
+        "ticket-portable",
+        "ticket-as-queued",
+        "queued",
+        "queued-portable",
+        "mcs",
+        "clh",
+    ];
     const OTHERS: [&str; 4] = ["mutex", "futex-mutex", "pthread-like-mutex", "pv-ticket"];
 
     /// Returns a script with a variant for each lock: 200 ns under it, 1,000 ns outside.
@@ -117,6 +124,21 @@ mod tests {
         }
         assert!(rows(None, 4).iter().all(|row| row.predicted.is_some()), "a CPU for each");
         assert!(rows(Some("0,1"), 2).iter().all(|row| row.predicted.is_some()));
+    }
+
+    #[test]
+    fn a_lock_that_makes_no_progress_costs_the_others_no_figure() {
+        // Two guests, so that nothing is refused before: a hand-over may take all of the time.
+        let mut script = script(2);
+        script.variants.retain(|of| ["ticket-as-queued", "mutex"].contains(&of.name.as_str()));
+        let machine = Machine::shipped("skylake-client-4c").expect("it is shipped");
+        let request = PredictRequest { jobs: 2, ..PredictRequest::new(script, machine, vec![16]) };
+        let found = request::run(&request, &[], &|| {}).expect("a row has a figure");
+        let [stalled, mutex] = found.rows.as_slice() else { panic!("{:?}", found.rows) };
+        assert_eq!((stalled.predicted.is_none(), stalled.status), (true, Status::NotModelled));
+        let why = stalled.reason.as_deref().expect("it says why");
+        assert!(why.contains("no operation finished within"), "{why}");
+        assert!(mutex.predicted.is_some() && mutex.reason.is_none(), "{mutex:?}");
     }
 
     #[test]

@@ -258,7 +258,15 @@ enum Found {
 }
 
 impl Cell<'_> {
+    /// Simulates the cell. One in which no operation finishes costs no other cell its figure.
     fn simulate(&self) -> Result<Found, SimulationError> {
+        match self.predict() {
+            Err(SimulationError::Stalled(why)) => Ok(Found::Refused(why)),
+            other => other,
+        }
+    }
+
+    fn predict(&self) -> Result<Found, SimulationError> {
         let script = &self.request.script;
         if let Some(why) = refusal::before(&self.spec) {
             return Ok(Found::Refused(why));
@@ -310,7 +318,9 @@ impl Cell<'_> {
     fn failed(&self, error: SimulationError) -> Failure {
         let (script, variant) = (&self.request.script.name, &self.spec.variant.name);
         match error {
-            SimulationError::Run(what) => Failure::Run(format!("{script}, {variant}: {what}")),
+            SimulationError::Run(what) | SimulationError::Stalled(what) => {
+                Failure::Run(format!("{script}, {variant}: {what}"))
+            }
             SimulationError::Script(what) => Failure::Input(InputError(what)),
         }
     }

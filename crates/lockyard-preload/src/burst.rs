@@ -10,7 +10,7 @@
 //! another thread may have had the processor.
 
 use crate::memory::{allocate, at, count, header, link, offset_of};
-use crate::system::{thread_usage, ticks};
+use crate::system::{thread_switches, ticks};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use lockyard_records::{Event, MAX_HELD, Thread, WINDOW_EVENTS, Window, event};
 
@@ -121,7 +121,8 @@ pub(crate) unsafe fn acquired(thread: *mut Thread, lock: u64, site: u64, waits_s
         if is_first {
             // The calls are the recorder's, also if the thread loses its CPU at one of them, and
             // so is the first touch of the window's memory. Otherwise the hold would be that long.
-            ((*thread).read_cpu, (*thread).read_switches) = thread_usage();
+            ((*thread).read_cpu, (*thread).read_switches) = thread_switches();
+            (*thread).read_waits = (*thread).waits;
             (*thread).read_ticks = ticks();
             add_own(thread, (*thread).read_ticks.saturating_sub(now));
         }
@@ -182,12 +183,19 @@ unsafe fn append(thread: *mut Thread, event: Event) {
         let interval = event.ticks.saturating_sub((*thread).event_ticks);
         (*thread).event_ticks = event.ticks;
         if interval > LONG * TICKS.load(Ordering::Relaxed) {
-            let (cpu, switches) = thread_usage();
+            let (cpu, switches) = thread_switches();
             let passed = event.ticks.saturating_sub((*thread).read_ticks);
             let passed = passed * 1000 / TICKS.load(Ordering::Relaxed).max(1);
             let off = passed.saturating_sub(cpu.saturating_sub((*thread).read_cpu));
-            let by_itself = u32::from(switches != (*thread).read_switches);
+            let [given_up, taken] = (*thread).read_switches;
+            let waits = (*thread).waits.wrapping_sub((*thread).read_waits);
+            let by_itself = u32::from(slept(
+                switches[0].wrapping_sub(given_up),
+                switches[1].wrapping_sub(taken),
+                waits,
+            ));
             ((*thread).read_cpu, (*thread).read_switches) = (cpu, switches);
+            (*thread).read_waits = (*thread).waits;
             if off > 0 {
                 let site = event::OFF_CPU;
                 push(thread, Event { lock: off, site, wait: by_itself, own: 0, ..event });
@@ -200,6 +208,14 @@ unsafe fn append(thread: *mut Thread, event: Event) {
             push(thread, event);
         }
     }
+}
+
+/// Returns true if a thread without a processor slept, by the numbers of times for which it has
+/// `given_up` its processor, has lost it, and has waited for a lock since the reading before. A
+/// wait gives the processor up too. It may be long over when the processor is lost, so it does not
+/// make a sleep of that loss.
+const fn slept(given_up: u64, lost: u64, waits: u64) -> bool {
+    given_up > if lost > 0 { waits } else { 0 }
 }
 
 /// Adds to the recorder's own time after the latest event.

@@ -244,13 +244,6 @@ pub(crate) fn cpu() -> u32 {
     processor & 0xfff
 }
 
-/// Returns the running thread's processor time in nanoseconds, and the number of times it has given
-/// up its processor by itself.
-pub(crate) fn thread_usage() -> (u64, u64) {
-    let (time, [by_itself, _]) = thread_switches();
-    (time, by_itself)
-}
-
 /// Returns the running thread's processor time in nanoseconds, and the numbers of times it has
 /// given up its processor by itself, and has lost it.
 pub(crate) fn thread_switches() -> (u64, [u64; 2]) {

@@ -27,10 +27,10 @@ use std::path::Path;
 pub const VERSION: u32 = 1;
 
 /// Beginning of the first line.
-const NAME: &str = "lockyard-recording ";
+const NAME: &str = lockyard_support::RECORDING;
 
 /// Maximum size of a file in bytes.
-const MOST_BYTES: u64 = 1 << 30;
+pub const MOST_BYTES: u64 = 1 << 30;
 
 /// Maximum number of locks and of sites.
 const MOST_NAMES: usize = 1 << 20;

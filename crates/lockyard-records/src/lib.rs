@@ -33,7 +33,7 @@ pub mod histogram;
 pub const MAGIC: u64 = u64::from_le_bytes(*b"lockyard");
 
 /// Version of the layout.
-pub const VERSION: u32 = 5;
+pub const VERSION: u32 = 6;
 
 /// Environment variable with the directory for the files. Without it nothing is recorded.
 pub const DIRECTORY: &str = "LOCKYARD_RECORDS";
@@ -245,8 +245,10 @@ pub struct Thread {
     pub read_ticks: u64,
     /// The processor time, in nanoseconds.
     pub read_cpu: u64,
-    /// Number of times the thread had given up its processor by itself.
-    pub read_switches: u64,
+    /// Number of times the thread had given up its processor by itself, and had lost it.
+    pub read_switches: [u64; 2],
+    /// Number of acquisitions that had waited.
+    pub read_waits: u64,
     /// Time at which the thread's use of processors was last read for its holds; 0 if never.
     pub usage_ticks: u64,
     /// The processor time, in nanoseconds.

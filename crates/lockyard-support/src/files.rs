@@ -34,6 +34,13 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
 /// regular file, or is too large. If the path is not a regular file, for example a pipe, it is
 /// refused without waiting.
 pub fn read_file(path: &Path, max_bytes: u64) -> Result<Vec<u8>, String> {
+    let bytes = read_beginning(path, max_bytes)?;
+    check_size(path, &bytes, max_bytes)?;
+    Ok(bytes)
+}
+
+/// Reads a file, or its beginning: a byte more than `max_bytes`.
+fn read_beginning(path: &Path, max_bytes: u64) -> Result<Vec<u8>, String> {
     let origin = shown(path);
     let unreadable = |error: io::Error| match error.kind() {
         io::ErrorKind::InvalidInput if error.raw_os_error().is_none() => {
@@ -44,10 +51,15 @@ pub fn read_file(path: &Path, max_bytes: u64) -> Result<Vec<u8>, String> {
     let file = open_regular(path).map_err(unreadable)?;
     let mut bytes = Vec::new();
     file.take(max_bytes + 1).read_to_end(&mut bytes).map_err(unreadable)?;
-    if bytes.len() as u64 > max_bytes {
-        return Err(format!("{origin}: is larger than {max_bytes} bytes"));
-    }
     Ok(bytes)
+}
+
+/// Refuses bytes that are too many.
+fn check_size(path: &Path, bytes: &[u8], max_bytes: u64) -> Result<(), String> {
+    if bytes.len() as u64 > max_bytes {
+        return Err(format!("{}: is larger than {max_bytes} bytes", shown(path)));
+    }
+    Ok(())
 }
 
 /// Reads the text of a file of at most `max_bytes` bytes. `what` says what the file should be, for
@@ -57,10 +69,35 @@ pub fn read_file(path: &Path, max_bytes: u64) -> Result<Vec<u8>, String> {
 ///
 /// Fails as [`read_file`] does, or if the file is not UTF-8. The error then names the line.
 pub fn read_text(path: &Path, max_bytes: u64, what: &str) -> Result<String, String> {
-    String::from_utf8(read_file(path, max_bytes)?).map_err(|error| {
+    let bytes = read_beginning(path, max_bytes)?;
+    no_recording(&shown(path), &bytes)?;
+    check_size(path, &bytes, max_bytes)?;
+    text(&shown(path), bytes, what)
+}
+
+/// Returns the text of bytes from `origin`. `what` is as for [`read_text`].
+///
+/// # Errors
+///
+/// One line: the bytes are a recording, or not UTF-8.
+pub fn text(origin: &str, bytes: Vec<u8>, what: &str) -> Result<String, String> {
+    no_recording(origin, &bytes)?;
+    String::from_utf8(bytes).map_err(|error| {
         let line = line_of(error.as_bytes(), error.utf8_error().valid_up_to());
-        format!("{}:{line}: not UTF-8 text; {what}", shown(path))
+        format!("{origin}:{line}: not UTF-8 text; {what}")
     })
+}
+
+/// Beginning of a recording's file.
+pub const RECORDING: &str = "lockyard-recording ";
+
+/// Refuses a recording, which only one command takes.
+fn no_recording(origin: &str, bytes: &[u8]) -> Result<(), String> {
+    if bytes.starts_with(RECORDING.as_bytes()) {
+        let allowed = "allowed: with lockyard predict";
+        return Err(format!("{origin}: is a recording of `lockyard record`; {allowed}"));
+    }
+    Ok(())
 }
 
 #[cfg(all(test, unix))]
@@ -79,5 +116,18 @@ mod tests {
         }
         drop(held);
         let _ = std::fs::remove_file(&socket);
+    }
+
+    #[test]
+    fn a_recording_in_place_of_text_is_named_whatever_its_size() {
+        let path = std::env::temp_dir().join(format!("lockyard-recorded-{}", std::process::id()));
+        for size in [0, 1_000] {
+            let bytes = [RECORDING.as_bytes(), b"1\n", vec![0xff; size].as_slice()].concat();
+            std::fs::write(&path, bytes).expect("there is room");
+            let said = read_text(&path, 100, "a plan is TOML").expect_err("it is none");
+            let right = ": is a recording of `lockyard record`; allowed: with lockyard predict";
+            assert!(said.ends_with(right), "{said}");
+        }
+        let _ = std::fs::remove_file(&path);
     }
 }

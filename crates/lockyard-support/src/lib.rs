@@ -2,7 +2,7 @@
 //! shares, errors in the input, and independent work on several threads that can be interrupted.
 
 mod escape;
-mod files;
+pub mod files;
 pub mod jobs;
 mod numbers;
 mod pipe;
@@ -12,7 +12,7 @@ mod text;
 pub use escape::{
     escaped, escaped_json, escaped_lines, markdown_name, markdown_text, printable, shown,
 };
-pub use files::{open_regular, read_file, read_text};
+pub use files::{RECORDING, open_regular, read_file, read_text};
 pub use numbers::{count, share};
 pub use pipe::read_pipe;
 pub use range::Range;

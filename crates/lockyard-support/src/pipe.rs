@@ -1,24 +1,26 @@
-//! Text from a pipe that has a name: a shell's `<(command)`, or one that `mkfifo` made. It is read
+//! Bytes from a pipe that has a name: a shell's `<(command)`, or one that `mkfifo` made. It is read
 //! with a limit, and only while something writes to it: opening a pipe without a writer as a file
 //! waits for ever.
 
 use crate::shown;
 use std::path::Path;
 
-/// Reads the text of a pipe of at most `most` bytes. Returns `None` if the path is not a pipe.
+/// Reads a pipe of at most as many bytes as `most` allows for its beginning. Returns `None` if the
+/// path is not a pipe.
 #[cfg(not(target_os = "linux"))]
-pub fn read_pipe(_: &Path, _: u64) -> Option<Result<String, String>> {
+pub fn read_pipe(_: &Path, _: impl Fn(&[u8]) -> u64) -> Option<Result<Vec<u8>, String>> {
     None
 }
 
-/// Reads the text of a pipe of at most `most` bytes. Returns `None` if the path is not a pipe.
+/// Reads a pipe of at most as many bytes as `most` allows for its beginning. Returns `None` if the
+/// path is not a pipe.
 ///
 /// # Errors
 ///
-/// One line that begins with the path: nothing was written to the pipe for seconds, it has too much
-/// text, or no text.
+/// One line that begins with the path: nothing was written to the pipe for seconds, or it has too
+/// much.
 #[cfg(target_os = "linux")]
-pub fn read_pipe(path: &Path, most: u64) -> Option<Result<String, String>> {
+pub fn read_pipe(path: &Path, most: impl Fn(&[u8]) -> u64) -> Option<Result<Vec<u8>, String>> {
     use std::os::unix::fs::FileTypeExt;
     let about = std::fs::metadata(path).ok()?;
     about.file_type().is_fifo().then(|| linux::read(path, most))
@@ -40,7 +42,7 @@ mod linux {
     /// Makes `open` and `read` return at once (`O_NONBLOCK` of Linux).
     const AT_ONCE: i32 = 0o4000;
 
-    pub(super) fn read(path: &Path, most: u64) -> Result<String, String> {
+    pub(super) fn read(path: &Path, most: impl Fn(&[u8]) -> u64) -> Result<Vec<u8>, String> {
         let origin = shown(path);
         let unreadable = |error: std::io::Error| format!("{origin}: cannot be read: {error}");
         let options = std::fs::OpenOptions::new().read(true).custom_flags(AT_ONCE).open(path);
@@ -67,13 +69,11 @@ mod linux {
                 Err(error) if error.kind() == ErrorKind::Interrupted => {}
                 Err(error) => return Err(unreadable(error)),
             }
+            let most = most(&text);
             if text.len() as u64 > most {
                 return Err(format!("{origin}: is larger than {most} bytes"));
             }
         }
-        String::from_utf8(text).map_err(|error| {
-            let line = crate::line_of(error.as_bytes(), error.utf8_error().valid_up_to());
-            format!("{origin}:{line}: not UTF-8 text")
-        })
+        Ok(text)
     }
 }

@@ -30,6 +30,9 @@ pub(crate) struct Machines {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum MachinesCommand {
+    /// Print the machines, as without a command
+    #[command(after_help = "Examples:\n  lockyard machines list")]
+    List,
     /// Print every number of a machine, with its source
     #[command(after_help = "Examples:\n  lockyard machines show zen4-7840u")]
     Show {

@@ -13,7 +13,7 @@ use super::sleeps::sleeps;
 use crate::arguments::Record as Options;
 use crate::errors::{Failure, complain};
 use crate::new_file::NewFile;
-use lockyard_predict::recorded::LEAST_CPU;
+use lockyard_predict::recorded::{LEAST_CPU, too_little};
 use lockyard_profile::clock::{self, Clock};
 use lockyard_profile::records::Records;
 use lockyard_recording::file;
@@ -172,7 +172,7 @@ fn describe(recording: &Recording, bytes: usize) {
                     "lockyard record: the program had {:.0} % of the CPU time that it could use, \
                      so predictions will be refused (below {:.0} %): record it again on a quieter \
                      host",
-                    model.shares.cpu * 100.0,
+                    too_little(model.shares.cpu),
                     LEAST_CPU * 100.0
                 ));
             }

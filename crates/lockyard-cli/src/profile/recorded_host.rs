@@ -9,6 +9,7 @@ use crate::arguments::Record as Options;
 use crate::errors::{Failure, complain};
 use crate::progress;
 use lockyard_lab::calibrate_host;
+use lockyard_predict::names;
 use lockyard_sim::Machine;
 use lockyard_sim::machine::MAX_FILE_BYTES;
 use lockyard_support::{jobs, read_text};
@@ -47,6 +48,10 @@ pub(super) fn given(options: &Options) -> Result<Option<Host>, Failure> {
     let Some(path) = &options.host_machine else { return Ok(None) };
     let shown = lockyard_support::shown(path);
     let refuse = |error: String| Failure::Input(format!("--host-machine: {error}"));
+    let otherwise = "`lockyard machines calibrate` makes one";
+    if let Some(missing) = names::missing(path, otherwise) {
+        return Err(refuse(missing.to_string()));
+    }
     // The recording has the text alone, without a family's file beside it.
     let text = read_text(path, MAX_FILE_BYTES, "a machine file is TOML").map_err(refuse)?;
     Machine::parse(&shown, &text).map_err(|error| refuse(error.to_string()))?;

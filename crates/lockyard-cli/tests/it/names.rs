@@ -87,11 +87,45 @@ fn a_script_comes_through_a_pipe_with_a_name() {
     let (code, printed, said) = run(script.as_bytes().to_vec());
     assert_eq!(code, Some(0), "{said}");
     assert!(printed.contains("fstat2"), "{printed}");
+    // A recording may come too, and is told by its beginning.
+    let (code, _, said) = run(b"lockyard-recording 1\n{}\n".to_vec());
+    assert_eq!((code, said.contains("pipe: line 2, column")), (Some(2), true), "{said}");
     let (code, _, said) = run(vec![b'#'; (1 << 20) + 70_000]);
     assert_eq!((code, said.contains(": is larger than 1048576 bytes")), (Some(2), true), "{said}");
     // Without a writer, it says so instead of waiting for ever.
     let said = refusal(&folder, &predict);
     assert!(said.ends_with("pipe: nothing was written to this pipe in 5 s"), "{said}");
+}
+
+#[test]
+fn a_file_in_the_wrong_place_is_answered_with_the_right_one() {
+    let folder = folder("places");
+    std::fs::write(folder.join("small.toml"), "name = 1").expect("there is room");
+    let recording = [b"lockyard-recording 1\n".as_slice(), &[0xff; 300_000]].concat();
+    std::fs::write(folder.join("w.recording"), recording).expect("there is room");
+    for (arguments, right) in [
+        (vec!["sweep", "smal.toml", "--count"], "did you mean `small.toml`?"),
+        (
+            vec!["record", "--host-machine", "smal.toml", "-o", "x", "true"],
+            "did you mean `small.toml`?",
+        ),
+        (vec!["sweep", "w.recording", "--count"], "allowed: with lockyard predict"),
+        (vec!["measure", "w.recording"], "allowed: with lockyard predict"),
+        (vec!["machines", "check", "./w.recording"], "allowed: with lockyard predict"),
+        (vec!["reproduce", "w.recording"], "(lockyard predict takes files)"),
+        (
+            vec!["scenarios", "show", "w.recording"],
+            "`w.recording` is a file; allowed: a name that `lockyard scenarios` lists",
+        ),
+        (
+            vec!["profile", "--report", "x.html", "--force", "true"],
+            "with `--force` `profile` needs",
+        ),
+    ] {
+        let said = refusal(&folder, &arguments);
+        assert!(said.contains(right) && said.len() < 200, "{arguments:?}: {said}");
+    }
+    assert_eq!(lockyard(&["machines", "list"]).stdout, lockyard(&["machines"]).stdout);
 }
 
 #[test]

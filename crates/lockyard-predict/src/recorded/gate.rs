@@ -6,6 +6,12 @@ pub const GATE: f64 = 0.1;
 /// Smallest share of the CPU time that the recorded threads could have used.
 pub const LEAST_CPU: f64 = 0.8;
 
+/// Returns a share of the CPU time below [`LEAST_CPU`] in percent. It is rounded down, so that it
+/// never reads as the least one.
+pub fn too_little(share: f64) -> f64 {
+    (share * 100.0 + 1e-6).floor().min(LEAST_CPU * 100.0 - 1.0)
+}
+
 /// Smallest share of the run from the first to the last acquisition in a burst. The rate of a
 /// shorter part is not that of the program.
 pub(super) const LEAST_REPLAYED: f64 = 0.2;

@@ -14,6 +14,8 @@ pub(super) enum Failed {
     Setup(&'static str),
     /// Failure during the run.
     Run(String),
+    /// No operation finished.
+    Stalled(String),
     /// A step that no script may do, with its place in the script.
     Script(String),
 }
@@ -28,12 +30,21 @@ impl Failed {
         }
     }
 
+    /// Returns the reason why a run with these objects has no figure, in which no operation finished.
+    pub(super) fn stalled(objects: &[Rc<Prepared<OnMachine>>], what: String) -> Failed {
+        match Failed::during(objects, &what) {
+            Failed::Run(what) => Failed::Stalled(what),
+            fault => fault,
+        }
+    }
+
     /// Returns the error of the run `which` of a cell.
     pub(super) fn error(self, cell: &CellSpec, which: &str) -> SimulationError {
         let threads = in_words(cell.threads);
         match self {
             Failed::Setup(what) => SimulationError::Run(what.to_owned()),
             Failed::Run(what) => SimulationError::Run(format!("{threads}, {which}: {what}")),
+            Failed::Stalled(what) => SimulationError::Stalled(format!("{which}: {what}")),
             Failed::Script(what) => {
                 let variant = &cell.variant.name;
                 SimulationError::Script(format!("{what} ({variant}, {threads}, {which})"))

@@ -84,6 +84,8 @@ impl Prediction {
 pub enum SimulationError {
     /// A run failed.
     Run(String),
+    /// No operation finished in the longest time that is simulated: there is no figure.
+    Stalled(String),
     /// A step did what no script may do. The text begins with the step's place in the script.
     Script(String),
 }
@@ -98,7 +100,9 @@ impl SimulationError {
 impl std::fmt::Display for SimulationError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            SimulationError::Run(what) | SimulationError::Script(what) => f.write_str(what),
+            SimulationError::Run(what)
+            | SimulationError::Stalled(what)
+            | SimulationError::Script(what) => f.write_str(what),
         }
     }
 }

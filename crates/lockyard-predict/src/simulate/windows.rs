@@ -226,7 +226,7 @@ impl<'a> Run<'a> {
                     "no operation finished within {} s of the machine's time",
                     nanoseconds / 1e9
                 );
-                return Err(Failed::during(&self.objects, &what));
+                return Err(Failed::stalled(&self.objects, what));
             }
             nanoseconds *= 2.0;
             ends = ends.into_iter().skip(1).step_by(2).collect();

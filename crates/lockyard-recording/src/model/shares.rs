@@ -9,14 +9,10 @@ pub struct Shares {
     pub read_write: f64,
     /// Acquisitions that end a wait for a condition.
     pub conditions: f64,
-    /// Thread time without a CPU, by the thread's own will, outside of waits for locks.
-    pub slept: f64,
     /// Thread time without a CPU because another thread had it.
     pub preempted: f64,
     /// Share of the CPU time that the threads could have used and had.
     pub cpu: f64,
-    /// Thread time in waits for locks.
-    pub waited: f64,
     /// Releases in another order than that of the acquisitions.
     pub unordered: f64,
     /// Acquisitions of nested locks that are replayed as work, because the order would be a circle.

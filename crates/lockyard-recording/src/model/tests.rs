@@ -308,3 +308,42 @@ fn the_system_s_times_say_how_much_of_a_cpu_the_program_had() {
     assert!((model.today.outside - 0.1 * 300.0 / 330.0).abs() < 0.01, "{:?}", model.today);
     assert_eq!((model.today.preempted, model.shares.cpu), (0.0, 1.0));
 }
+
+#[test]
+fn what_bursts_do_not_see_is_shared_as_what_they_saw() {
+    // 300 ns outside, a wait of 600, 30 under the lock. The costs of events are as in `windows`.
+    let of = |wait: u64, asleep: u64, on_cpu: f64| {
+        let mut recording = recording(vec![lock("a", Kind::Mutex, 1)], Vec::new());
+        recording.windows = windows(40);
+        for event in recording.windows.iter_mut().flat_map(|window| &mut window.events) {
+            if let Event::Acquired { after, wait: waited, .. } = event {
+                *after += wait + asleep;
+                *waited = wait;
+            }
+        }
+        for window in &mut recording.windows {
+            let events = std::mem::take(&mut window.events);
+            let off = Event::OffCpu { time: wait + asleep, slept: true };
+            let with = |event: Event| match event {
+                Event::Acquired { .. } => vec![off, event],
+                _ => vec![event],
+            };
+            window.events = events.into_iter().flat_map(with).collect();
+        }
+        recording.about.seconds = 1.0;
+        // The windows are in 0.9 s.
+        recording.about.cpu_time = Some(CpuTime { ran: 0.9 * on_cpu, waited: 0.0 });
+        Model::of(&recording).expect("it has all").today
+    };
+    let near = |share: f64, right: f64| (share - right).abs() < 0.01;
+    // A thread that never sleeps: the rest is the lock's, as long as it is no more than was seen.
+    let today = of(660, 0, 0.25);
+    assert!(near(today.groups[0].waited, 0.75) && today.slept < 1e-9, "{today:?}");
+    // Waits and sleep, half each.
+    let today = of(330, 330, 0.25);
+    assert!(near(today.groups[0].waited, 0.375) && near(today.slept, 0.375), "{today:?}");
+    // Much more than was seen: the long sleeps are between bursts.
+    let today = of(33, 0, 0.1);
+    assert!(near(today.groups[0].waited, 0.02) && near(today.slept, 0.88), "{today:?}");
+    assert!(near(today.outside + today.slept + today.waited() + 0.1 * 30.0 / 330.0, 1.0));
+}

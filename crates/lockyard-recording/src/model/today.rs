@@ -17,6 +17,8 @@ pub struct Today {
     pub outside: f64,
     /// Sleep outside of locks: in waits for conditions and for reader-writer locks, in I/O.
     pub slept: f64,
+    /// Sleep under locks, a part of the groups' time.
+    pub slept_held: f64,
     /// Time in which a thread could run, and another one had the CPU.
     pub preempted: f64,
     /// Time of each group of locks, in the order of the model's groups.
@@ -36,6 +38,11 @@ pub struct GroupTime {
 }
 
 impl Today {
+    /// Returns the time in waits for locks.
+    pub fn waited(&self) -> f64 {
+        self.groups.iter().map(|group| group.waited).sum()
+    }
+
     /// Returns the time on a CPU, with sleep under locks.
     fn on_cpu(&self) -> f64 {
         self.outside + self.groups.iter().map(|group| group.held).sum::<f64>()
@@ -101,11 +108,6 @@ pub(super) struct Passed {
 }
 
 impl Spent {
-    /// Returns the time in waits for locks.
-    pub(super) fn waited(&self) -> f64 {
-        self.locks.values().map(|of| of.waited).sum()
-    }
-
     /// Adds the time between two events.
     pub(super) fn add(&mut self, passed: Passed, costs: &Costs) {
         let Passed { busy, slept, preempted, waited, holds, acquires, enters } = passed;
@@ -145,7 +147,8 @@ pub(super) struct WholeRun {
 /// Returns the shares of the time that runs spent. `of_lock` has the group of each lock.
 ///
 /// The runs of events are a small part of the program's run, and are from busy times. With `whole`,
-/// the time without a CPU is that of the whole run. What is left of the threads' time is sleep.
+/// the time without a CPU is that of the whole run. What is left of the threads' time is off a CPU
+/// by the threads' own will: see [`share_rest`].
 pub(super) fn of<'a>(
     runs: impl Iterator<Item = &'a Spent>,
     of_lock: &HashMap<u32, u32>,
@@ -153,9 +156,8 @@ pub(super) fn of<'a>(
     whole: Option<WholeRun>,
 ) -> Today {
     let mut today = Today { groups: vec![GroupTime::default(); groups], ..Today::default() };
-    let mut under_locks = 0.0;
     for spent in runs {
-        under_locks += spent.slept_under_locks;
+        today.slept_held += spent.slept_under_locks;
         today.outside += spent.outside;
         today.slept += spent.slept;
         today.preempted += spent.preempted;
@@ -171,17 +173,17 @@ pub(super) fn of<'a>(
     today.outside = today.outside.max(0.0);
     today.groups.iter_mut().for_each(|group| group.held = group.held.max(0.0));
     if let Some(WholeRun { cpu, of_threads }) = whole.filter(|whole| whole.cpu.ran > 0.0) {
-        let on_cpu = today.on_cpu() - under_locks;
+        let on_cpu = today.on_cpu() - today.slept_held;
         today.preempted = on_cpu * cpu.waited / cpu.ran;
-        let waited: f64 = today.groups.iter().map(|group| group.waited).sum();
-        let known = on_cpu + under_locks + today.preempted + waited;
-        today.slept = today.slept.max(on_cpu * of_threads / cpu.ran - known);
+        let known = on_cpu + today.slept_held + today.preempted;
+        share_rest(&mut today, on_cpu * of_threads / cpu.ran - known);
     }
     let of_groups = |of: fn(&GroupTime) -> f64| today.groups.iter().map(of).sum::<f64>();
     let all = today.outside + today.slept + today.preempted;
     let all = (all + of_groups(|group| group.held + group.waited)).max(f64::MIN_POSITIVE);
     let acquired = of_groups(|group| group.acquired).max(1.0);
-    for share in [&mut today.outside, &mut today.slept, &mut today.preempted] {
+    let Today { outside, slept, slept_held, preempted, .. } = &mut today;
+    for share in [outside, slept, slept_held, preempted] {
         *share /= all;
     }
     for group in &mut today.groups {
@@ -190,4 +192,21 @@ pub(super) fn of<'a>(
         group.acquired /= acquired;
     }
     today
+}
+
+/// Shares the time off a CPU by the threads' own will between waits for locks and sleep, if it is
+/// more than the bursts saw.
+///
+/// A thread that is blocked when a burst begins or ends has no event, so bursts see too little of
+/// waits and of sleep alike. The rest is shared as what they saw. But they are from busy times, so
+/// it is no more than the waits again: the longest sleeps are between bursts.
+fn share_rest(today: &mut Today, off: f64) {
+    let waited = today.waited();
+    let seen = waited + today.slept;
+    let rest = (off - seen).max(0.0);
+    let more = if waited > 0.0 { (rest * waited / seen).min(waited) } else { 0.0 };
+    for group in &mut today.groups {
+        group.waited += if waited > 0.0 { more * group.waited / waited } else { 0.0 };
+    }
+    today.slept += rest - more;
 }

@@ -58,7 +58,6 @@ pub(super) struct Run {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Sums {
     time: f64,
-    slept: f64,
     preempted: f64,
     acquisitions: u64,
     read_write: u64,
@@ -91,9 +90,7 @@ pub(super) fn add_shares(runs: &[Run], shares: &mut Shares) {
     let sum = |of: fn(&Sums) -> f64| runs.iter().map(|run| of(&run.sums)).sum::<f64>();
     let time = sum(|sums| sums.time).max(1.0);
     let acquisitions = sum(|sums| sums.acquisitions as f64).max(1.0);
-    shares.slept = sum(|sums| sums.slept) / time;
     shares.preempted = sum(|sums| sums.preempted) / time;
-    shares.waited = runs.iter().map(|run| run.spent.waited()).sum::<f64>() / time;
     shares.read_write = sum(|sums| sums.read_write as f64) / acquisitions;
     shares.conditions = sum(|sums| sums.conditions as f64) / acquisitions;
     let releases = sum(|sums| sums.releases as f64).max(1.0);
@@ -201,7 +198,6 @@ impl Reader {
         if self.begun {
             let sums = &mut self.run.sums;
             sums.time += after;
-            sums.slept += passed.slept;
             sums.preempted += passed.preempted;
             self.run.spent.add(passed, costs);
         }

@@ -108,7 +108,9 @@ impl LockKind {
 
     /// Returns `true` if waiters are served in order of arrival, and spin until it is their turn.
     pub fn spins_in_turn(self) -> bool {
-        self.is_fifo() && !matches!(self, LockKind::PvTicket | LockKind::PvTicketGuest)
+        let naps = matches!(self, LockKind::PvTicket | LockKind::PvTicketGuest);
+        // This control is a ticket lock.
+        (self.is_fifo() && !naps) || self == LockKind::TicketAsQueued
     }
 
     /// Returns `true` if a holder keeps one of its thread's queue nodes.
