@@ -85,7 +85,10 @@ fn of_today(today: &Today, name: Words<str>) -> Table {
         row
     };
     table.add_row(part("outside of locks", today.share_outside));
-    table.add_row(part("asleep", today.share_asleep));
+    // Waits that bursts did not see look like sleep.
+    let is_unsure = today.share_asleep > 0.05 && today.share_waited > 0.2;
+    let asleep = if is_unsure { "asleep or waiting" } else { "asleep" };
+    table.add_row(part(asleep, today.share_asleep));
     if today.share_without_cpu >= 0.0005 {
         table.add_row(part("without a CPU", today.share_without_cpu));
     }
@@ -222,6 +225,15 @@ mod tests {
         let end = "No prediction: the replay is off by +30.0 %. Record it again.";
         assert_eq!(text.trim_end().lines().last(), Some(end));
         assert!(of.sentences().iter().any(|sentence| sentence == end));
+    }
+
+    #[test]
+    fn sleep_beside_many_waits_is_not_told_apart() {
+        let mut of = answers();
+        of.today.share_asleep = 0.2;
+        assert!(!table(&of, &Screen::default()).contains("asleep or waiting"));
+        of.today.share_waited = 0.35;
+        assert!(table(&of, &Screen::default()).contains("asleep or waiting │ 20.0 %"));
     }
 
     #[test]
