@@ -34,7 +34,7 @@ pub(crate) fn run(options: &Predict, locks: &LockKinds) -> Result<(), Failure> {
             let script = recorded.script.clone();
             (Some(*recorded), script)
         }
-        Given::Scenario(script) => (None, script),
+        Given::Scenario(script) => (None, *script),
     };
     let machines = machines(&options.machines, recorded.as_ref())?;
     let threads = match &options.threads {

@@ -28,7 +28,7 @@ pub(crate) enum Given {
     /// A recording.
     Recording(Box<Recorded>),
     /// A scenario.
-    Scenario(Script),
+    Scenario(Box<Script>),
 }
 
 /// Returns the recording or the scenario that the user names. Both may come from a pipe.
@@ -47,7 +47,7 @@ pub(crate) fn of(options: &Predict, locks: &LockKinds) -> Result<Given, Failure>
         let bytes = bytes?;
         if !is_recording(&bytes) {
             no_recording(options)?;
-            return Ok(Given::Scenario(names::scenario_of(name, bytes, locks)?));
+            return Ok(Given::Scenario(Box::new(names::scenario_of(name, bytes, locks)?)));
         }
         let refuse = |what| Failure::Input(format!("{}: {what}", names::pipe_name(name)));
         let recording = lockyard_recording::file::read(&bytes).map_err(refuse)?;
@@ -59,7 +59,7 @@ pub(crate) fn of(options: &Predict, locks: &LockKinds) -> Result<Given, Failure>
         return Recorded::load(path, host()?).map(given).map_err(Failure::Input);
     }
     no_recording(options)?;
-    Ok(Given::Scenario(names::scenario(name, locks)?))
+    Ok(Given::Scenario(Box::new(names::scenario(name, locks)?)))
 }
 
 /// Refuses options that are for recordings only.

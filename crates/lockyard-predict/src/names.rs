@@ -130,7 +130,7 @@ fn standard_input(most: impl Fn(&[u8]) -> u64) -> Result<Vec<u8>, InputError> {
 
 /// Returns the name of a pipe in messages.
 pub fn pipe_name(name: &str) -> String {
-    if name == "-" { "standard input".to_owned() } else { printable(name).into() }
+    if name == "-" { "standard input".to_owned() } else { printable(name) }
 }
 
 /// Returns the scenario that came from the pipe of this name.
