@@ -26,16 +26,18 @@ mod removal;
 #[cfg(target_os = "linux")]
 mod run;
 #[cfg(target_os = "linux")]
+mod running;
+#[cfg(target_os = "linux")]
 mod sleeps;
 
 #[cfg(target_os = "linux")]
 pub(crate) use directories::{remove_all, try_remove_all};
 #[cfg(target_os = "linux")]
-pub(crate) use program::kill_program;
-#[cfg(target_os = "linux")]
 pub(crate) use record::record;
 #[cfg(target_os = "linux")]
 pub(crate) use run::run;
+#[cfg(target_os = "linux")]
+pub(crate) use running::kill_program;
 
 /// Reports that this system is not supported.
 #[cfg(not(target_os = "linux"))]

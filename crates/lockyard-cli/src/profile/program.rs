@@ -1,6 +1,7 @@
 //! A profiled program while it runs. Its input and output are those of the command, and so is its
 //! process group: a key that interrupts the command interrupts the program too.
 
+use super::running::running;
 use crate::errors::complain;
 use crate::signals;
 use lockyard_support::jobs;
@@ -8,27 +9,7 @@ use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus};
 use std::sync::mpsc::{RecvTimeoutError, channel};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-
-/// Number of the program that is running.
-static RUNNING: Mutex<Option<libc::pid_t>> = Mutex::new(None);
-
-fn running() -> MutexGuard<'static, Option<libc::pid_t>> {
-    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Kills the running program, and blocks the start of another one, because this process is about to
-/// end.
-pub(crate) fn kill_program() {
-    let running = running();
-    if let Some(id) = *running {
-        // SAFETY: the call has no preconditions. The program has not been reaped, so its number is
-        // still its own.
-        unsafe { libc::kill(id, libc::SIGKILL) };
-    }
-    std::mem::forget(running);
-}
 
 /// Interval of the checks for a signal.
 const LOOKS: Duration = Duration::from_millis(20);
@@ -51,7 +32,7 @@ pub(super) struct Ended {
 /// The program cannot be started, or not be waited for.
 pub(super) fn run(mut command: Command) -> io::Result<Ended> {
     let id = {
-        // The lock is held until the number is there, so that [`kill_program`] does not miss it.
+        // The lock is held until the number is there, so that a kill does not miss it.
         let mut running = running();
         let id = command.spawn()?.id() as libc::pid_t;
         *running = Some(id);
