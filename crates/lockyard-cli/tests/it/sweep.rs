@@ -145,7 +145,7 @@ fn wrong_input_is_one_line_and_code_2() {
     let html = path(&directory, "a.html");
     let wrong: [(&[&str], &str); 7] = [
         (&["sweep", &wrong_plan, "--count"], "q.toml:2:12: there is no machine `zen9-7840u`"),
-        (&["sweep", "none.toml", "--count"], "none.toml: cannot be read"),
+        (&["sweep", "none.toml", "--count"], "none.toml: there is no such file"),
         (&["sweep", &plan], "--out"),
         (&["sweep", &plan, "--count", "--shard", "3/2"], "--shard is `3/2`; allowed: I/N"),
         (
