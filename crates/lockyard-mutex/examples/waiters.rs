@@ -6,19 +6,8 @@
 //! on, as a share of one CPU.
 
 use std::cell::UnsafeCell;
-use std::ffi::c_int;
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
-
-unsafe extern "C" {
-    fn pthread_mutex_lock(mutex: *mut libc::pthread_mutex_t) -> c_int;
-    fn pthread_mutex_unlock(mutex: *mut libc::pthread_mutex_t) -> c_int;
-    fn pthread_cond_wait(
-        condition: *mut libc::pthread_cond_t,
-        mutex: *mut libc::pthread_mutex_t,
-    ) -> c_int;
-    fn pthread_cond_broadcast(condition: *mut libc::pthread_cond_t) -> c_int;
-}
 
 /// A mutex with a condition, and whether the waiters may end.
 struct Monitor {
@@ -40,12 +29,12 @@ impl Monitor {
 
     fn lock(&self) {
         // SAFETY: a live mutex.
-        unsafe { pthread_mutex_lock(self.mutex.get()) };
+        unsafe { libc::pthread_mutex_lock(self.mutex.get()) };
     }
 
     fn unlock(&self) {
         // SAFETY: a live mutex, which this thread holds.
-        unsafe { pthread_mutex_unlock(self.mutex.get()) };
+        unsafe { libc::pthread_mutex_unlock(self.mutex.get()) };
     }
 }
 
@@ -85,7 +74,9 @@ fn wait(what: &str, threads: usize, time: Duration) -> (f64, Duration) {
                 // SAFETY: under the mutex.
                 while is_condition && !unsafe { *monitor.ends.get() } {
                     // SAFETY: both are live, and this thread holds the mutex.
-                    unsafe { pthread_cond_wait(monitor.condition.get(), monitor.mutex.get()) };
+                    unsafe {
+                        libc::pthread_cond_wait(monitor.condition.get(), monitor.mutex.get())
+                    };
                 }
                 monitor.unlock();
             };
@@ -102,7 +93,7 @@ fn wait(what: &str, threads: usize, time: Duration) -> (f64, Duration) {
             // SAFETY: under the mutex; the condition is live.
             unsafe {
                 *all[0].ends.get() = true;
-                pthread_cond_broadcast(all[0].condition.get());
+                libc::pthread_cond_broadcast(all[0].condition.get());
             }
         }
         all.iter().for_each(Monitor::unlock);

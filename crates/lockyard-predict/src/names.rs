@@ -57,40 +57,38 @@ pub fn machine(name: &str) -> Result<Machine, InputError> {
     if let Some(machine) = Machine::shipped(name) {
         return Ok(machine);
     }
-    if is_path(name) && Machine::rented(name).is_none() {
-        let path = Path::new(name);
-        let names: Vec<&str> = Machine::names().collect();
-        let rented: Vec<String> = rented().iter().flat_map(Rented::names).collect();
-        let rented: Vec<&str> = rented.iter().map(String::as_str).collect();
-        let beside = match (nearest(name, &names), nearest(name, &rented)) {
-            (Some(near), _) => format!("did you mean the machine `{near}`?"),
-            (None, Some(near)) => format!("did you mean `{near}`?"),
-            (None, None) => "`lockyard machines` lists the machines".to_owned(),
-        };
-        if let Some(bytes) = read_pipe(path, |_| MOST_BYTES) {
-            let origin = printable(name);
-            let bytes = bytes.map_err(InputError)?;
-            let text = files::text(&origin, bytes, "a machine file is TOML").map_err(InputError)?;
-            return Ok(Machine::parse(&origin, &text)?);
-        }
-        return match missing(path, &beside) {
-            Some(missing) => Err(missing),
-            None => Ok(Machine::load(path)?),
-        };
-    }
     if let Some(machine) = Machine::rented(name) {
         return Ok(machine);
     }
     let names: Vec<&str> = Machine::names().collect();
+    // The clouds' names are too many for a list, so they are only looked through.
     let rented: Vec<String> = rented().iter().flat_map(Rented::names).collect();
     let rented: Vec<&str> = rented.iter().map(String::as_str).collect();
-    // The clouds' names are too many for a list, so they are only looked through.
-    let near = nearest(name, &names).or_else(|| nearest(name, &rented));
-    let hint = match near {
-        Some(near) => format!("did you mean `{near}`?"),
-        None => hint(name, &names, "there are"),
+    if !is_path(name) {
+        let near = nearest(name, &names).or_else(|| nearest(name, &rented));
+        let hint = match near {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => hint(name, &names, "there are"),
+        };
+        let name = printable(name);
+        return Err(InputError(format!("there is no machine `{name}`; {hint} (or name a file)")));
+    }
+    let path = Path::new(name);
+    if let Some(bytes) = read_pipe(path, |_| MOST_BYTES) {
+        let origin = printable(name);
+        let bytes = bytes.map_err(InputError)?;
+        let text = files::text(&origin, bytes, "a machine file is TOML").map_err(InputError)?;
+        return Ok(Machine::parse(&origin, &text)?);
+    }
+    let beside = match (nearest(name, &names), nearest(name, &rented)) {
+        (Some(near), _) => format!("did you mean the machine `{near}`?"),
+        (None, Some(near)) => format!("did you mean `{near}`?"),
+        (None, None) => "`lockyard machines` lists the machines".to_owned(),
     };
-    Err(InputError(format!("there is no machine `{}`; {hint} (or name a file)", printable(name))))
+    match missing(path, &beside) {
+        Some(missing) => Err(missing),
+        None => Ok(Machine::load(path)?),
+    }
 }
 
 /// Maximum length of a script from a pipe, in bytes.

@@ -227,7 +227,7 @@ impl Recorded {
                  the run.",
                 self.model.threads,
                 if (self.model.threads - 1.0).abs() < 0.05 { "" } else { "s" },
-                lockyard_support::counted(self.model.classes.len(), "class", "classes"),
+                lockyard_support::count(self.model.classes.len(), "class"),
                 self.model.rate,
                 shares.replayed * 100.0
             ),

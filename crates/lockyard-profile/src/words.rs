@@ -1,29 +1,23 @@
 //! Counts and times in words and in few characters, for text and for reasons.
 
+/// Returns a number of things in words, with groups of digits.
+fn many(count: u64, thing: &str) -> String {
+    format!("{} {thing}{}", grouped(count), if count == 1 { "" } else { "s" })
+}
+
 pub(crate) fn acquisitions(count: u64) -> String {
-    if count == 1 { "1 acquisition".to_owned() } else { format!("{} acquisitions", grouped(count)) }
+    many(count, "acquisition")
 }
 
 pub(crate) fn locks(count: usize) -> String {
-    if count == 1 { "1 lock".to_owned() } else { format!("{} locks", grouped(count as u64)) }
+    many(count as u64, "lock")
 }
 
 pub(crate) fn threads(count: u64) -> String {
-    if count == 1 { "1 thread".to_owned() } else { format!("{} threads", grouped(count)) }
+    many(count, "thread")
 }
 
-/// Formats a number with a comma between groups of three digits.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
+pub(crate) use lockyard_support::grouped;
 
 /// Formats a count in at most six characters.
 pub(crate) fn si(count: u64) -> String {

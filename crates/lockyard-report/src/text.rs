@@ -38,25 +38,12 @@ pub(crate) fn short(name: &str) -> String {
     lockyard_support::escaped(&format!("{begin}…{end}"))
 }
 
-/// Formats a number in a sentence, with a comma between groups of three digits.
-pub(crate) fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 /// Formats a share in per cent, with its sign.
 pub(crate) fn percent(value: f64) -> String {
     format!("{:+.1} %", value * 100.0)
 }
 
-pub(crate) use lockyard_support::share;
+pub(crate) use lockyard_support::{grouped, share};
 
 /// Formats nanoseconds with a unit that leaves one to three digits before the point.
 pub(crate) fn nanoseconds(ns: f64) -> String {

@@ -13,10 +13,10 @@ pub use escape::{
     escaped, escaped_json, escaped_lines, markdown_name, markdown_text, printable, shown,
 };
 pub use files::{RECORDING, open_regular, read_file, read_text};
-pub use numbers::{count, share};
+pub use numbers::{count, grouped, share};
 pub use pipe::read_pipe;
 pub use range::Range;
-pub use text::{counted, hint, line_of, nearest, threads};
+pub use text::{hint, line_of, nearest, threads};
 
 /// Error in the input, in one line: what is wrong, where, and what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]

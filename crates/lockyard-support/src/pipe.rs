@@ -39,13 +39,11 @@ mod linux {
     /// Time between two looks.
     const LOOKS: Duration = Duration::from_millis(5);
 
-    /// Makes `open` and `read` return at once (`O_NONBLOCK` of Linux).
-    const AT_ONCE: i32 = 0o4000;
-
     pub(super) fn read(path: &Path, most: impl Fn(&[u8]) -> u64) -> Result<Vec<u8>, String> {
         let origin = shown(path);
         let unreadable = |error: std::io::Error| format!("{origin}: cannot be read: {error}");
-        let options = std::fs::OpenOptions::new().read(true).custom_flags(AT_ONCE).open(path);
+        let options =
+            std::fs::OpenOptions::new().read(true).custom_flags(libc::O_NONBLOCK).open(path);
         let mut pipe = options.map_err(unreadable)?;
         let (mut text, mut part) = (Vec::new(), vec![0; 1 << 16]);
         let mut lonely = Instant::now();

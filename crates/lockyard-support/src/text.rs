@@ -2,6 +2,8 @@
 //! and arguments use this module. All errors therefore have the same form: one line that says where
 //! the error is, what is wrong, and what is allowed.
 
+use crate::count;
+
 /// Returns the number of the line, counted from 1, that contains the byte at `offset`.
 pub fn line_of(text: &[u8], offset: usize) -> usize {
     let before = text.get(..offset).unwrap_or(text);
@@ -44,12 +46,7 @@ pub fn hint(name: &str, allowed: &[&str], otherwise: &str) -> String {
 
 /// Returns a number of threads in words, for example `1 thread`.
 pub fn threads(number: usize) -> String {
-    if number == 1 { "1 thread".to_owned() } else { format!("{number} threads") }
-}
-
-/// Returns a number of things in words, for example `1 class` or `2 classes`.
-pub fn counted(number: usize, one: &str, many: &str) -> String {
-    format!("{number} {}", if number == 1 { one } else { many })
+    count(number, "thread")
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use lockyard_profile::records::Records;
 use lockyard_profile::symbols::{Site, Symbols};
 use lockyard_recording::recording::{About, Event, How, Kind, LockAbout, Recording, Window};
 use lockyard_records::{Event as Raw, Kind as RawKind, Window as RawWindow, event};
-use lockyard_support::{counted, printable};
+use lockyard_support::{count, printable};
 use std::collections::HashMap;
 
 /// Size of a cache line in bytes.
@@ -57,13 +57,13 @@ pub(super) fn recording(records: &Records, about: About, ticks_per_ns: f64) -> R
     }
     let mut recording = Recording { about: names.about, windows };
     if backwards > 0 {
-        let times = counted(backwards as usize, "time", "times");
+        let times = count(backwards as usize, "time");
         let note = format!("the clock went back {times}; an interval in which it did counts as 0");
         recording.about.notes.push(note);
     }
     if records.header.lost_windows > 0 {
         let lost = records.header.lost_windows;
-        let windows = counted(lost as usize, "window", "windows");
+        let windows = count(lost as usize, "window");
         recording.about.notes.push(format!("{windows} of events had no room"));
     }
     straighten(&mut recording);

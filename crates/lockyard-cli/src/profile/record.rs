@@ -21,7 +21,7 @@ use lockyard_recording::model::Model;
 use lockyard_recording::recording::{About, Costs, Recording};
 use lockyard_records::{EVENTS, EVERY, WINDOW_EVENTS, Window, event};
 use lockyard_results::statistics::median;
-use lockyard_support::jobs;
+use lockyard_support::{count, jobs};
 use std::process::ExitCode;
 
 /// Mean number of acquisitions for each one that may begin a burst.
@@ -142,20 +142,15 @@ fn busiest(found: Vec<Records>) -> Option<Records> {
     found.into_iter().filter(|records| events(records) > 0).max_by_key(events)
 }
 
-/// Returns a number of things, in the plural unless it is one.
-fn count(number: u64, thing: &str) -> String {
-    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
-}
-
 /// Says what was recorded, on standard error.
 fn describe(recording: &Recording, bytes: usize) {
     let about = &recording.about;
     let acquired: u64 = recording.windows.iter().map(|window| window.acquired()).sum();
     complain(&format!(
         "lockyard record: {} of {} at {} recorded in detail, {bytes} bytes ({:.1} an acquisition)",
-        count(acquired, "acquisition"),
-        count(about.locks.len() as u64, "lock"),
-        count(about.sites.len() as u64, "call site"),
+        count(acquired as usize, "acquisition"),
+        count(about.locks.len(), "lock"),
+        count(about.sites.len(), "call site"),
         bytes as f64 / acquired.max(1) as f64
     ));
     match Model::of(recording) {

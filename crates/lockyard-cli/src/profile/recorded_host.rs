@@ -12,7 +12,7 @@ use lockyard_lab::calibrate_host;
 use lockyard_predict::names;
 use lockyard_sim::Machine;
 use lockyard_sim::machine::MAX_FILE_BYTES;
-use lockyard_support::{jobs, read_text};
+use lockyard_support::{count, jobs, read_text};
 use std::time::Duration;
 
 /// Time for which a host is measured, unless the user wants another one.
@@ -97,11 +97,10 @@ pub(super) fn measured(options: &Options) -> Host {
 
 /// Returns a duration in words.
 fn in_words(age: Duration) -> String {
-    let counted =
-        |number: u64, one: &str, many: &str| lockyard_support::counted(number as usize, one, many);
-    match age.as_secs() {
-        seconds if seconds < 60 => counted(seconds, "second", "seconds"),
-        seconds if seconds < 3600 => counted(seconds / 60, "minute", "minutes"),
-        seconds => counted(seconds / 3600, "hour", "hours"),
-    }
+    let (number, unit) = match age.as_secs() {
+        seconds if seconds < 60 => (seconds, "second"),
+        seconds if seconds < 3600 => (seconds / 60, "minute"),
+        seconds => (seconds / 3600, "hour"),
+    };
+    count(number as usize, unit)
 }

@@ -17,6 +17,7 @@ use lockyard_profile::profile::Profile;
 use lockyard_profile::screen::{Layout, text};
 use lockyard_profile::symbols::Symbols;
 use lockyard_records::EVERY;
+use lockyard_results::render::pretty;
 use std::cmp::Reverse;
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -119,17 +120,12 @@ fn write(
 ) -> Result<(), Failure> {
     let version = env!("CARGO_PKG_VERSION");
     let json = || profile.json(version);
-    let pretty = || {
-        let text = serde_json::to_string_pretty(&json());
-        // Numbers, texts and lists cannot fail.
-        lockyard_support::escaped_json(&text.unwrap_or_default()) + "\n"
-    };
     let text = || {
         text(profile, Layout { width: screen().width, top: options.top, unicode: screen().unicode })
     };
     let written = match (out, options.format) {
         (Some(out), ProfileFormat::Table) => out.write(text()),
-        (Some(out), ProfileFormat::Json) => out.write(pretty()),
+        (Some(out), ProfileFormat::Json) => out.write(pretty(&json())),
         (None, _) => {
             let text = format!("\n{}", text());
             let mut stderr = std::io::stderr().lock();

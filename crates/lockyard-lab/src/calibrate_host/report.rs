@@ -212,11 +212,7 @@ fn to_json(
     if let Some(Partial { why, extent }) = &figures.partial {
         render::mark_partial(&mut object, why, extent.finished, extent.asked);
     }
-    // Serialising this document cannot fail.
-    format!(
-        "{}\n",
-        lockyard_support::escaped_json(&serde_json::to_string_pretty(&object).unwrap_or_default())
-    )
+    render::pretty(&object)
 }
 
 fn to_csv(figures: &Figures) -> String {

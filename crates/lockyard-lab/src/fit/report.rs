@@ -122,11 +122,7 @@ fn to_json(fit: &Fit, machine: &Machine) -> String {
     if fit.finished < fit.asked {
         render::mark_partial(&mut object, "interrupted", fit.finished, fit.asked);
     }
-    // Serialising this document cannot fail.
-    format!(
-        "{}\n",
-        lockyard_support::escaped_json(&serde_json::to_string_pretty(&object).unwrap_or_default())
-    )
+    render::pretty(&object)
 }
 
 fn to_csv(fit: &Fit) -> String {

@@ -3,7 +3,7 @@
 use super::Made;
 use crate::calibrate_host::LineDistance;
 use comfy_table::{CellAlignment, Table};
-use lockyard_results::render::{Format, Screen};
+use lockyard_results::render::{self, Format, Screen};
 use serde_json::{Value, json};
 
 /// Version of the JSON format.
@@ -104,11 +104,7 @@ fn to_json(made: &Made, file: Option<&str>) -> String {
         "machine_notes": machine.notes(),
         "machine_file": file,
     });
-    // Serialising this document cannot fail.
-    format!(
-        "{}\n",
-        lockyard_support::escaped_json(&serde_json::to_string_pretty(&object).unwrap_or_default())
-    )
+    render::pretty(&object)
 }
 
 fn to_csv(made: &Made) -> String {

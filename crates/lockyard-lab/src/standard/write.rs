@@ -2,6 +2,7 @@
 
 use super::read::SCHEMA;
 use crate::calibrate_host::Measurements;
+use lockyard_results::render;
 use lockyard_results::row::Measured;
 use serde_json::{Value, json};
 
@@ -84,9 +85,5 @@ pub fn write(
         let fields_of = json!({ "why": partial.why, "seconds_asked": partial.asked });
         fields.insert("partial".to_owned(), fields_of);
     }
-    // Serialising this document cannot fail.
-    format!(
-        "{}\n",
-        lockyard_support::escaped_json(&serde_json::to_string_pretty(&object).unwrap_or_default())
-    )
+    render::pretty(&object)
 }

@@ -8,7 +8,7 @@ use super::picture::picture;
 use super::size::size;
 use super::warnings::{Warning, warnings};
 use comfy_table::Table;
-use lockyard_results::render::{Format, Screen};
+use lockyard_results::render::{self, Format, Screen};
 use serde_json::json;
 
 /// Version of the JSON format. It changes when a field is removed or changes its meaning.
@@ -46,11 +46,7 @@ fn json(host: &Description, warnings: &[Warning]) -> String {
         "cores": host.topology.cores().map(|cores| cores.len()),
         "warnings": warnings,
     });
-    // Serialising the object cannot fail.
-    format!(
-        "{}\n",
-        lockyard_support::escaped_json(&serde_json::to_string_pretty(&object).unwrap_or_default())
-    )
+    render::pretty(&object)
 }
 
 /// Returns the facts, then the warnings with their remedies, in four columns. Unavailable values

@@ -106,10 +106,11 @@ impl Round {
             waited = waited.zip(thread.waited).map(|(sum, of)| sum + share(of));
             preempted = preempted.zip(thread.preempted).map(|(sum, of)| sum + of);
         }
+        let most = together.min(least_of_thread);
         Some(Round {
             // The differences of rounding must not make it more than the upper bound.
-            least: (together - missed).max(0.0).min(together.min(least_of_thread)),
-            most: together.min(least_of_thread),
+            least: (together - missed).max(0.0).min(most),
+            most,
             waited: waited.map(|sum| sum / threads.len() as f64),
             preempted,
         })

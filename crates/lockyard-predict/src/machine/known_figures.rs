@@ -311,11 +311,7 @@ fn json_text(all: &[(&Machine, Vec<Checked>)], asked: Option<usize>) -> String {
     if let Some(asked) = asked {
         render::mark_partial(&mut object, "interrupted", rows.len(), asked);
     }
-    // Every value of this object can be written as JSON.
-    format!(
-        "{}\n",
-        lockyard_support::escaped_json(&serde_json::to_string_pretty(&object).unwrap_or_default())
-    )
+    render::pretty(&object)
 }
 
 fn csv_text(all: &[(&Machine, Vec<Checked>)], partial: bool) -> String {

@@ -1,7 +1,7 @@
 //! Reports about machines: a list of them, and the numbers of one machine with their sources.
 
 use comfy_table::Table;
-use lockyard_results::render::{Format, Screen};
+use lockyard_results::render::{self, Format, Screen};
 use lockyard_sim::machine::{Rented, rented};
 use lockyard_sim::{Machine, Parameter};
 use serde_json::{Map, Value, json};
@@ -26,13 +26,7 @@ fn for_programs(format: Format, columns: &[&str], rows: &[Vec<Value>], about: Va
             })
             .collect();
         let object = json!({ "schema": SCHEMA, "environment": about, "rows": rows });
-        // Every value of this object can be written as JSON.
-        return format!(
-            "{}\n",
-            lockyard_support::escaped_json(
-                &serde_json::to_string_pretty(&object).unwrap_or_default()
-            )
-        );
+        return render::pretty(&object);
     }
     let mut writer = csv::Writer::from_writer(Vec::new());
     // Writing to memory does not fail, and all records have the same length.

@@ -7,9 +7,9 @@ use crate::cell_key::CellKey;
 use crate::compare::comparison::{
     Compared, Comparison, FAMILY_ERROR, FEWEST_ROUNDS, Mean, Method, Verdict,
 };
-use crate::render::{Format, Screen, figure, in_markdown, new_table};
+use crate::render::{Format, Screen, figure, in_markdown, new_table, pretty};
 use comfy_table::{Table, presets};
-use lockyard_support::{escaped_json, escaped_lines, markdown_text};
+use lockyard_support::{escaped_lines, markdown_text};
 use serde_json::{Map, json};
 use std::collections::HashMap;
 
@@ -278,10 +278,7 @@ fn json(comparison: &Comparison) -> String {
     if comparison.method == Method::Pairs {
         object["method"] = "pairs".into();
     }
-    // A JSON value can always be serialised.
-    let mut text = escaped_json(&serde_json::to_string_pretty(&object).unwrap_or_default());
-    text.push('\n');
-    text
+    pretty(&object)
 }
 
 const COLUMNS: [&str; 16] = [

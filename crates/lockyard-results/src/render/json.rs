@@ -38,10 +38,14 @@ pub fn json(document: &Document) -> String {
     if let Some(Partial { why, extent }) = &document.partial {
         mark_partial(&mut object, why, extent.finished, extent.asked);
     }
+    pretty(&object)
+}
+
+/// Returns a JSON document as text, for people too. The texts in it may come from outside: what a
+/// terminal would obey is escaped as JSON does. The text ends with a line feed.
+pub fn pretty(document: &Value) -> String {
     // A JSON value can always be serialised.
-    let mut text = escaped_json(&serde_json::to_string_pretty(&object).unwrap_or_default());
-    text.push('\n');
-    text
+    escaped_json(&serde_json::to_string_pretty(document).unwrap_or_default()) + "\n"
 }
 
 fn row(row: &Row) -> Value {

@@ -26,7 +26,7 @@ mod verdict;
 pub use self::csv::csv;
 pub use cells::{figure, new_table};
 pub use document::{Document, Extent, Format, Partial, is_partial, mark_partial};
-pub use json::{SCHEMA, json};
+pub use json::{SCHEMA, json, pretty};
 pub(crate) use layout::in_markdown;
 pub use people::{table, verdicts};
 pub use screen::{LEAST_WIDTH, Screen, USUAL_WIDTH};

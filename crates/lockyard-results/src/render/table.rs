@@ -245,7 +245,7 @@ fn missing(groups: &[Vec<&Row>], what: &str, reason: &str) -> String {
     let families = families.join(", ");
     let one = what.replacen("are ", "is ", 1).replacen("have ", "has ", 1);
     let what = if rows == 1 { &one } else { what };
-    let rows = lockyard_support::counted(rows, "row", "rows");
+    let rows = lockyard_support::count(rows, "row");
     format!("{} on {}: {families}: {rows} {what}: {reason}", key.experiment, key.machine)
 }
 

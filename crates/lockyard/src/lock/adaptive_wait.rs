@@ -440,8 +440,8 @@ fn begin_spin<P: Patience, L: Lane>(lane: L) -> Begun {
     }
 }
 
-/// Polls the lock `polls` times, with growing gaps, and takes it when it is free. Removes `mark`, which stands for
-/// the caller, from the word if it took the lock. Returns false if it did not.
+/// Polls the lock `polls` times, with growing gaps, and takes it when it is free. Removes `mark`,
+/// which stands for the caller, from the word if it took the lock. Returns false if it did not.
 fn poll<P: Patience, H: HostWithSlots, L: Lane>(lane: L, mark: u64, polls: u32) -> bool {
     let mut gap = P::FIRST_GAP;
     for _ in 0..polls {
