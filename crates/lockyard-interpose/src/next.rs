@@ -3,8 +3,8 @@
 //! A program's reference names a function, and mostly a version of it. The loader takes the first
 //! object that defines the name: in this version, or in none. So another library that takes the
 //! place of a function is found here too, whichever version it stands for. Functions of one family,
-//! such as a mutex's and those of conditions, then come from the same library, as they would without
-//! this one.
+//! such as a mutex's and those of conditions, then come from the same library, as they would
+//! without this one.
 
 use core::ffi::{CStr, c_char, c_int, c_void};
 use core::ptr::null_mut;

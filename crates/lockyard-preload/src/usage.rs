@@ -2,13 +2,13 @@
 //!
 //! A pre-emption takes milliseconds, and a hold may take nanoseconds. A timed hold stands for many,
 //! so one pre-empted hold would look like many long ones. So the thread's processor time and its
-//! switches are read after timed holds: after each long one, and otherwise from time to time. What a
-//! long hold has beyond the processor time since the reading before, the thread was without a
+//! switches are read after timed holds: after each long one, and otherwise from time to time. What
+//! a long hold has beyond the processor time since the reading before, the thread was without a
 //! processor.
 //!
-//! A thread that gives up its processor while it holds a lock, as it does when it reads a file, does
-//! hold the lock for the whole time. That is not counted here, as far as the numbers of switches
-//! tell.
+//! A thread that gives up its processor while it holds a lock, as it does when it reads a file,
+//! does hold the lock for the whole time. That is not counted here, as far as the numbers of
+//! switches tell.
 
 use crate::burst;
 use crate::system::{monotonic, thread_switches, ticks};

@@ -1,6 +1,6 @@
 //! Groups of locks of one kind. A call site that takes many locks in turn, as of a table of locks,
-//! makes one group of them, as it does in a recording: what is said of one holds for all, and a list
-//! of thousands hides the locks that matter. Locks with names of their own stay apart, since a
+//! makes one group of them, as it does in a recording: what is said of one holds for all, and a
+//! list of thousands hides the locks that matter. Locks with names of their own stay apart, since a
 //! library's wrapper of the lock function may be the call site of all locks.
 
 use crate::process::{Lock, Process, SiteCounts};
@@ -50,7 +50,8 @@ impl Groups {
 }
 
 impl Group {
-    /// Returns the groups of a process's locks, which come in the order of the waits. Groups do too.
+    /// Returns the groups of a process's locks, which come in the order of the waits. Groups do
+    /// too.
     fn of(locks: &[Lock]) -> Vec<Group> {
         let mut sites: BTreeMap<(u64, &str, &str), Vec<usize>> = BTreeMap::new();
         for (index, lock) in locks.iter().enumerate() {

@@ -72,8 +72,8 @@ fn a_pool_on_a_heap_that_grows_is_one_group() {
     let _ = std::fs::remove_file(program);
 }
 
-/// A thread that holds a lock shares a processor with another thread: half of the time, or more on a
-/// loaded host, the lock is held by a thread that does not run.
+/// A thread that holds a lock shares a processor with another thread: half of the time, or more on
+/// a loaded host, the lock is held by a thread that does not run.
 #[test]
 fn time_without_a_processor_is_apart_from_the_held_time() {
     let Some(program) = shards() else { return };

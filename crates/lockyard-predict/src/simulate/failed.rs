@@ -30,7 +30,8 @@ impl Failed {
         }
     }
 
-    /// Returns the reason why a run with these objects has no figure, in which no operation finished.
+    /// Returns the reason why a run with these objects has no figure, in which no operation
+    /// finished.
     pub(super) fn stalled(objects: &[Rc<Prepared<OnMachine>>], what: String) -> Failed {
         match Failed::during(objects, &what) {
             Failed::Run(what) => Failed::Stalled(what),

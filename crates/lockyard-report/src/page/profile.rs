@@ -1,7 +1,7 @@
-//! The page of a profile: what matters most, a chart, the reasons, then the figures of each process's
-//! locks and call sites. All of it comes from the part of the profile's JSON document that the page
-//! embeds: a program may have thousands of locks, and a page of them would be too large to be read
-//! or sent.
+//! The page of a profile: what matters most, a chart, the reasons, then the figures of each
+//! process's locks and call sites. All of it comes from the part of the profile's JSON document
+//! that the page embeds: a program may have thousands of locks, and a page of them would be too
+//! large to be read or sent.
 
 use super::frame::{Frame, charts, contents, framed, pairs, sentences};
 use super::profile_tables::{call_sites, heading, holds, list, name, text, waits};

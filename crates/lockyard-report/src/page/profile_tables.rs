@@ -1,5 +1,5 @@
-//! Tables of a profile's page: waits and holds of each lock or group of locks, and call sites. `at` is
-//! the place of the process in the page's document.
+//! Tables of a profile's page: waits and holds of each lock or group of locks, and call sites. `at`
+//! is the place of the process in the page's document.
 
 use super::tables::{Cell, Table};
 use crate::text::{grouped, nanoseconds, share, short};

@@ -13,8 +13,8 @@ pub fn si(value: f64) -> String {
     format!("{}{prefix}", digits(scaled))
 }
 
-/// Formats an interval. A common prefix of both ends is written once. If only the upper end had one,
-/// it would seem to be the lower end's too, which therefore gets one.
+/// Formats an interval. A common prefix of both ends is written once. If only the upper end had
+/// one, it would seem to be the lower end's too, which therefore gets one.
 pub(super) fn si_interval(low: f64, high: f64) -> String {
     let ((a, first), (b, second)) = (scale(three_digits(low)), scale(three_digits(high)));
     if first.is_empty() && !second.is_empty() && a != 0.0 {
