@@ -13,7 +13,7 @@
 //! something to drop may be above them.
 
 use crate::host::Process;
-use crate::local::local;
+use crate::local::{Wait, local};
 use crate::slots::{self, CANCELLED};
 use crate::{leave, note, real, sleep, start, system};
 use core::ffi::c_int;
@@ -72,7 +72,7 @@ fn interrupt() {
     unsafe {
         let place = &raw mut (*me).note;
         if record.word.load(Ordering::Relaxed) != 0 && sleep::must_end(record) {
-            (*me).stop = true;
+            (*me).wait.stop = true;
             // The system call may be about to begin: then it does not.
             (*me).is_interrupted = true;
             if note::is_in_call(place) {
@@ -113,7 +113,7 @@ pub(crate) fn expect() {
     if let Some(slot) = Process::slot() {
         // In a handler that interrupts another wait, a request is that wait's too.
         // SAFETY: the thread's own data.
-        if !unsafe { (*local()).waits } {
+        if !unsafe { (*local()).wait.waits } {
             slots::record(slot).cancelled.store(0, Ordering::Relaxed);
         }
         // Sequentially consistent: pairs with the fence in `pthread_cancel`. A thread that cancels
@@ -163,20 +163,23 @@ pub(crate) fn deferred(mut wait: impl FnMut(bool) -> c_int) -> c_int {
     let me = local();
     // SAFETY: the thread's own data, both times.
     let before = unsafe {
-        let before = ((*me).waits, (*me).stays);
-        ((*me).waits, (*me).stays) = (true, true);
+        let before = (*me).wait;
+        (*me).wait = Wait { waits: true, stays: true, ..before };
         before
     };
     let code = wait(false);
     // SAFETY: as above.
-    unsafe { ((*me).waits, (*me).stays) = before };
+    unsafe {
+        let Wait { waits, stays, .. } = before;
+        (*me).wait = Wait { waits, stays, ..(*me).wait };
+    }
     code
 }
 
 /// Returns true if a handler has ended the running thread in a wait, and forgets that.
 pub(crate) fn exits() -> bool {
     // SAFETY: the thread's own data.
-    unsafe { core::mem::replace(&mut (*local()).exits, false) }
+    unsafe { core::mem::replace(&mut (*local()).wait.exits, false) }
 }
 
 /// Runs a wait for a lock, whose code is 0 if the thread has the lock at its end. The thread is not
@@ -196,17 +199,14 @@ pub(crate) fn in_wait(mut wait: impl FnMut(bool) -> c_int, undo: impl Fn()) -> c
         }
         // SAFETY: the thread's own data, here and below.
         let before = unsafe {
-            let before = ((*me).looks, (*me).waits, (*me).exits, (*me).stays, (*me).stop);
-            ((*me).looks, (*me).waits, (*me).exits) = (is_asynchronous, true, false);
-            ((*me).stays, (*me).stop) = (false, false);
-            before
+            let state = Wait { looks: is_asynchronous, waits: true, ..Wait::NONE };
+            core::mem::replace(&mut (*me).wait, state)
         };
         let code = wait(is_asynchronous);
         // SAFETY: as above. Nothing above is dropped.
         unsafe {
-            let (is_stopped, exits) = ((*me).stop, (*me).exits);
-            ((*me).looks, (*me).waits, (*me).exits, (*me).stays, (*me).stop) = before;
-            if !is_stopped {
+            let Wait { stop, exits, .. } = core::mem::replace(&mut (*me).wait, before);
+            if !stop {
                 if is_asynchronous {
                     undo_defer();
                 }

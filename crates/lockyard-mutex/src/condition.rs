@@ -7,7 +7,7 @@
 
 use crate::choice::Lock;
 use crate::layout::{Condition, Mutex};
-use crate::local::{Clock, local};
+use crate::local::{Clock, Wait, local};
 use crate::mutex::How;
 use crate::shared::Call;
 use crate::{cancel, deadline, fork, host, leave, mutex, priority, real, shared, start, system};
@@ -85,8 +85,8 @@ unsafe fn wait(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> End {
     // SAFETY: the thread's own data. Until it is among the waiters, it does not leave. If this is a
     // handler that interrupts another wait, that one finds its data again.
     let before = unsafe {
-        let before = ((*me).waits, (*me).stays, (*me).stop, (*me).exits, (*me).until);
-        ((*me).waits, (*me).stays, (*me).stop, (*me).exits) = (true, true, false, false);
+        let before = ((*me).wait, (*me).until);
+        (*me).wait = Wait { looks: before.0.looks, waits: true, stays: true, ..Wait::NONE };
         before
     };
     let mut has_stopped = false;
@@ -106,8 +106,8 @@ unsafe fn wait(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> End {
                 if failed != 0 {
                     mutex::count_wait(held, 0u32.wrapping_sub(1));
                 }
-                (*me).stop = failed != 0 || (*me).exits;
-                (*me).stays = false;
+                (*me).wait.stop = failed != 0 || (*me).wait.exits;
+                (*me).wait.stays = false;
                 match limit {
                     Some((_, time)) => (*me).until = time,
                     None => (*me).clock = Clock::Still,
@@ -119,7 +119,7 @@ unsafe fn wait(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> End {
                 // The waiters' lock needs a clock that goes on.
                 // SAFETY: the thread's own data.
                 unsafe {
-                    has_stopped = core::mem::replace(&mut (*me).stop, false);
+                    has_stopped = core::mem::replace(&mut (*me).wait.stop, false);
                     if (*me).clock == Clock::Still {
                         (*me).clock = Clock::Monotonic;
                     }
@@ -134,8 +134,8 @@ unsafe fn wait(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> End {
     });
     // SAFETY: the thread's own data.
     let (stopped, exits) = unsafe {
-        let ends = ((*me).stop || has_stopped, (*me).exits);
-        ((*me).waits, (*me).stays, (*me).stop, (*me).exits, (*me).until) = before;
+        let ends = ((*me).wait.stop || has_stopped, (*me).wait.exits);
+        ((*me).wait, (*me).until) = before;
         ends
     };
     if failed != 0 && notified {

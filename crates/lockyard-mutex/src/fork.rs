@@ -14,7 +14,7 @@
 //! Linux 4.14, or with larger pages), this library's own handler notices.
 
 use crate::choice::{FORKED, PAGE, Page};
-use crate::local::{local, me};
+use crate::local::{Wait, local, me};
 use crate::{choice, gate, priority, real, slots, system};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -106,10 +106,7 @@ unsafe fn become_child() {
     REMOVING.store(0, Ordering::Relaxed);
     // SAFETY: the thread's own data; the caller's promise.
     unsafe {
-        (*local()).stop = false;
-        (*local()).looks = false;
-        (*local()).waits = false;
-        (*local()).exits = false;
+        (*local()).wait = Wait::NONE;
         slots::forget_others();
         gate::free_all();
         priority::forget_all();

@@ -80,11 +80,11 @@ unsafe impl Host for Process {
     fn now() -> Duration {
         let me = local();
         // SAFETY: the thread's own data, here and below.
-        if unsafe { (*me).looks } {
+        if unsafe { (*me).wait.looks } {
             sleep::look();
         }
         // SAFETY: as above.
-        let (stop, clock) = unsafe { ((*me).stop, (*me).clock) };
+        let (stop, clock) = unsafe { ((*me).wait.stop, (*me).clock) };
         if stop { Duration::MAX } else { read(clock) }
     }
 
@@ -94,7 +94,7 @@ unsafe impl Host for Process {
             return sleep::sleep(word, expected, None);
         }
         // SAFETY: the thread's own data.
-        let (looks, clock) = unsafe { ((*local()).looks, (*local()).clock) };
+        let (looks, clock) = unsafe { ((*local()).wait.looks, (*local()).clock) };
         if looks {
             let longest = if clock == Clock::Realtime { LONGEST_REALTIME } else { Duration::MAX };
             return sleep::sleep(word, expected, timeout.map(|timeout| timeout.min(longest)));

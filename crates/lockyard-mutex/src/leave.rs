@@ -22,8 +22,8 @@ pub(crate) unsafe extern "C-unwind" fn pthread_exit(value: usize) -> ! {
     unsafe {
         let place = &raw mut (*me).note;
         if note::is_in_call(place) {
-            (*me).exits = true;
-            (*me).stop |= !(*me).stays;
+            (*me).wait.exits = true;
+            (*me).wait.stop |= !(*me).wait.stays;
             (*me).value = value;
             note::go_back(place);
         }

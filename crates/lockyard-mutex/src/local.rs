@@ -29,6 +29,28 @@ pub(crate) fn read(clock: Clock) -> Duration {
     Duration::new(u64::try_from(time.tv_sec).unwrap_or(0), time.tv_nsec as u32)
 }
 
+/// State of a wait. A handler that interrupts the wait may wait too: it restores the state then.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Wait {
+    /// True if the wait must end now: the host's time is then the latest.
+    pub(crate) stop: bool,
+    /// True in a wait for a mutex that ends when the thread is cancelled.
+    pub(crate) looks: bool,
+    /// True in a wait that the thread can leave to end.
+    pub(crate) waits: bool,
+    /// True if it has left a wait to end.
+    pub(crate) exits: bool,
+    /// True in a wait that it notes and does not leave: it ends afterwards.
+    pub(crate) stays: bool,
+}
+
+impl Wait {
+    /// State of a thread that does not wait.
+    pub(crate) const NONE: Wait =
+        Wait { stop: false, looks: false, waits: false, exits: false, stays: false };
+}
+
 /// Data of a thread. All zeros is the state of a thread that has waited for nothing.
 #[repr(C)]
 pub(crate) struct Local {
@@ -36,18 +58,10 @@ pub(crate) struct Local {
     pub(crate) slot: u32,
     /// Clock that it waits by.
     pub(crate) clock: Clock,
-    /// True if the wait must end now: the host's time is then the latest.
-    pub(crate) stop: bool,
-    /// True in a wait for a mutex that ends when the thread is cancelled.
-    pub(crate) looks: bool,
     /// Number of yields, modulo 256.
     pub(crate) yields: u8,
-    /// True in a wait that the thread can leave to end.
-    pub(crate) waits: bool,
-    /// True if it has left a wait to end.
-    pub(crate) exits: bool,
-    /// True in a wait that it notes and does not leave: it ends afterwards.
-    pub(crate) stays: bool,
+    /// State of the wait that it is in.
+    pub(crate) wait: Wait,
     /// True if a handler has ended the sleep that it interrupts, or one that is about to begin.
     pub(crate) is_interrupted: bool,
     /// Note of the system call of its wait, or 0.

@@ -202,7 +202,7 @@ pub(crate) fn wait<T>(
         longest = (longest * GROWTH).min(LONGEST);
         let word = me.state.as_ptr();
         // SAFETY: the thread's own data.
-        let looks = unsafe { (*local()).looks };
+        let looks = unsafe { (*local()).wait.looks };
         if is_condition {
             sleep::sleep(word, WAITING, None);
         } else if looks {

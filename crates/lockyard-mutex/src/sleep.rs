@@ -36,7 +36,7 @@ pub(crate) fn sleep(word: *const u32, value: u32, timeout: Option<Duration>) {
     let Some(slot) = slots::mine() else {
         system::sleep_for(word, value, Some(timeout.unwrap_or(LOOK).min(LOOK)));
         // SAFETY: the thread's own data, here and below.
-        unsafe { (*me).stop = true };
+        unsafe { (*me).wait.stop = true };
         return;
     };
     let record = slots::record(slot);
@@ -44,7 +44,7 @@ pub(crate) fn sleep(word: *const u32, value: u32, timeout: Option<Duration>) {
     let before = record.word.swap(word.addr(), Ordering::SeqCst);
     look();
     // SAFETY: as above.
-    let (stop, until, clock) = unsafe { ((*me).stop, (*me).until, (*me).clock) };
+    let (stop, until, clock) = unsafe { ((*me).wait.stop, (*me).until, (*me).clock) };
     if stop {
     } else if until.is_null() {
         // With a time the kernel does not resume the sleep after a handler.
@@ -91,7 +91,7 @@ fn real_time() -> Duration {
 pub(crate) fn look() {
     if slots::mine().is_some_and(|slot| must_end(slots::record(slot))) {
         // SAFETY: the thread's own data.
-        unsafe { (*local()).stop = true };
+        unsafe { (*local()).wait.stop = true };
     }
 }
 

@@ -32,7 +32,7 @@ unsafe fn sleep([word, action, value, timeout, second, bits]: [usize; 6]) -> isi
     let me = local();
     // SAFETY: the thread's own data; the caller's promise.
     unsafe {
-        if (*me).waits {
+        if (*me).wait.waits {
             let call = [FUTEX, word, action, value, timeout, second, bits];
             let result = note::call(call, &raw mut (*me).note, &raw const (*me).is_interrupted);
             (*me).is_interrupted = false;
