@@ -100,7 +100,7 @@ fn wake(slot: Slot) {
         && record.word.load(Ordering::SeqCst) == word
         && record.cancelled.load(Ordering::SeqCst) == CANCELLED
         && !slots::has_ended(slot)
-        // Nobody else sleeps on the word. A thread that is about to sleep is not woken.
+        // Only that thread sleeps on the word. One that is about to sleep is not woken.
         && system::wake(core::ptr::without_provenance(word), u32::MAX) == 0
     {
         system::nap();

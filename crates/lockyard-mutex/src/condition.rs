@@ -127,7 +127,7 @@ unsafe fn wait(condition: &Condition, held: &Mutex, limit: Limit<'_>) -> End {
             }),
             Some(priority) => {
                 let take = || None::<()>;
-                let end = priority::wait(object, priority, true, Some(until), release, take);
+                let end = priority::wait(object, priority, true, until, release, take);
                 matches!(end, priority::End::Served)
             }
         }

@@ -123,7 +123,7 @@ unsafe extern "C" fn forked() {
     } else if PAGE.state.load(Ordering::Relaxed) == 0 {
         notice();
     }
-    // The C library has made the thread's list of robust mutexes anew.
+    // The C library has reset the thread's list of robust mutexes.
     slots::guard_mine();
 }
 

@@ -1,7 +1,7 @@
 //! This process as the host of the locks: no allocation, no lock and no cancellation point of the C
 //! library, so that locks work inside an allocator, before constructors, and while a thread ends.
 
-use crate::local::{Clock, local, read};
+use crate::local::{local, read};
 use crate::slots::{self, SLOTS};
 use crate::{sleep, system};
 use core::alloc::Layout;
@@ -22,10 +22,6 @@ pub(crate) struct Process;
 
 /// Number of polls of a spinning thread between two yields.
 const POLLS: u32 = 64;
-
-/// Longest sleep of a thread whose deadline is on the real-time clock, and that looks whether it is
-/// cancelled. If the clock is set, the new time decides, so the thread looks at it again.
-const LONGEST_REALTIME: Duration = Duration::from_millis(50);
 
 #[cold]
 fn first_slot() -> Option<Slot> {
@@ -93,13 +89,7 @@ unsafe impl Host for Process {
         if !slots::is_in_node(word) {
             return sleep::sleep(word, expected, None);
         }
-        // SAFETY: the thread's own data.
-        let (looks, clock) = unsafe { ((*local()).wait.looks, (*local()).clock) };
-        if looks {
-            let longest = if clock == Clock::Realtime { LONGEST_REALTIME } else { Duration::MAX };
-            return sleep::sleep(word, expected, timeout.map(|timeout| timeout.min(longest)));
-        }
-        sleep::by_clock(word, expected, timeout);
+        sleep::for_lock(word, expected, timeout);
     }
 
     fn unpark(word: *const NativeU32, count: u32) {

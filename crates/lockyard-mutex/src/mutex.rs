@@ -190,7 +190,7 @@ fn wait_by_priority(ours: Ours<'_>, how: How<'_>, priority: u32) -> Option<u32> 
         };
         let take = || ours.kind.try_acquire(&ours.mutex.word);
         let object = address(ours.mutex);
-        priority::wait(object, priority, false, Some(until), || (), take)
+        priority::wait(object, priority, false, until, || (), take)
     });
     match end {
         // The holder has left its token.

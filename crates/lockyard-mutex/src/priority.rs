@@ -17,7 +17,6 @@
 //! a release looks again afterwards, and calls the waiter, which tries once more.
 
 use crate::choice::{self, REAL_TIME};
-use crate::local::local;
 use crate::word::Until;
 use crate::{real, sleep, system};
 use core::ffi::{c_int, c_void};
@@ -169,7 +168,7 @@ pub(crate) fn wait<T>(
     object: usize,
     priority: u32,
     is_condition: bool,
-    until: Option<Until>,
+    until: Until,
     begin: impl FnOnce(),
     take: impl Fn() -> Option<T>,
 ) -> End<T> {
@@ -194,21 +193,16 @@ pub(crate) fn wait<T>(
             return End::Took(taken);
         }
         let now = Until::now();
-        if until.is_some_and(|until| now >= until) {
+        if now >= until {
             return if leave(&me) { End::Expired } else { End::Served };
         }
-        let left = until.map_or(LONGEST, |until| until.saturating_duration_since(now));
-        let left = left.min(longest);
+        let left = until.saturating_duration_since(now).min(longest);
         longest = (longest * GROWTH).min(LONGEST);
         let word = me.state.as_ptr();
-        // SAFETY: the thread's own data.
-        let looks = unsafe { (*local()).wait.looks };
         if is_condition {
             sleep::sleep(word, WAITING, None);
-        } else if looks {
-            sleep::sleep(word, WAITING, Some(left));
         } else {
-            sleep::by_clock(word, WAITING, Some(left));
+            sleep::for_lock(word, WAITING, Some(left));
         }
         // Relaxed, both: the loads above and the mutex order it.
         let (called, waiting) = (CALLED, WAITING);

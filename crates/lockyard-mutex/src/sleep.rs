@@ -26,6 +26,10 @@ const DISABLE: c_int = 1;
 /// Time after which a thread without a record looks whether it is cancelled.
 const LOOK: Duration = Duration::from_millis(10);
 
+/// Longest sleep of a thread whose deadline is on the real-time clock, and that looks whether it is
+/// cancelled. If the clock is set, the new time decides, so the thread looks at it again.
+const LONGEST_REALTIME: Duration = Duration::from_millis(50);
+
 /// Longest sleep.
 const LONGEST: Duration = Duration::from_secs(1 << 30);
 
@@ -58,11 +62,15 @@ pub(crate) fn sleep(word: *const u32, value: u32, timeout: Option<Duration>) {
     look();
 }
 
-/// Sleeps while the word has a value: for `timeout` on the running thread's clock at most, or until
-/// it is woken.
-pub(crate) fn by_clock(word: *const u32, value: u32, timeout: Option<Duration>) {
+/// Sleeps while the word has a value, in a wait for a lock: for `timeout` on the running thread's
+/// clock at most, or until it is woken, or cancelled if it looks at that.
+pub(crate) fn for_lock(word: *const u32, value: u32, timeout: Option<Duration>) {
     // SAFETY: the thread's own data.
-    let clock = unsafe { (*local()).clock };
+    let (looks, clock) = unsafe { ((*local()).wait.looks, (*local()).clock) };
+    if looks {
+        let longest = if clock == Clock::Realtime { LONGEST_REALTIME } else { Duration::MAX };
+        return sleep(word, value, timeout.map(|timeout| timeout.min(longest)));
+    }
     match timeout {
         // The kernel ends the sleep earlier if the clock is set.
         Some(timeout) if clock == Clock::Realtime => {

@@ -26,6 +26,13 @@ pub fn open_regular(path: &Path) -> io::Result<File> {
     if file.metadata()?.is_file() { Ok(file) } else { Err(refuse()) }
 }
 
+/// Returns the number of the user with whose rights this process runs.
+#[cfg(unix)]
+pub fn user() -> u32 {
+    // SAFETY: the call has no preconditions.
+    unsafe { libc::geteuid() }
+}
+
 /// Reads a file of at most `max_bytes` bytes.
 ///
 /// # Errors

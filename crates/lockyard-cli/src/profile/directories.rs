@@ -115,8 +115,7 @@ fn of_this_boot() -> Option<&'static str> {
 /// Removes the directories of commands of this boot that were killed.
 fn remove_left_behind(parent: &Path) {
     let Some(begin) = of_this_boot() else { return };
-    // SAFETY: the call has no preconditions.
-    let own = unsafe { libc::geteuid() };
+    let own = lockyard_support::files::user();
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         if !entry.file_name().as_bytes().starts_with(begin.as_bytes()) {
             continue;
@@ -198,8 +197,7 @@ impl Drop for Private {
 /// way to this directory, or in it. A name in such a directory stays ours after it is removed.
 fn is_ours_alone(path: &Path) -> bool {
     const OTHERS_WRITE: u32 = 0o022;
-    // SAFETY: the call has no preconditions.
-    let own = unsafe { libc::geteuid() };
+    let own = lockyard_support::files::user();
     fs::canonicalize(path).is_ok_and(|path| {
         path.ancestors().all(|folder| {
             fs::metadata(folder).is_ok_and(|about| {

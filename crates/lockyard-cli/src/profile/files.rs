@@ -113,8 +113,7 @@ fn open(path: &Path) -> Result<File, String> {
 
 /// Refuses a file that the preload library cannot have made.
 fn check(about: &fs::Metadata) -> Result<(), String> {
-    // SAFETY: the call has no preconditions.
-    let own = unsafe { libc::geteuid() };
+    let own = lockyard_support::files::user();
     if !about.is_file() {
         return Err("it is a link, a pipe, a device or a directory, and no file".to_owned());
     }

@@ -113,11 +113,10 @@ impl Place {
     }
 }
 
-/// Returns true if a file is a regular one of this user, which nobody else may write, and small.
+/// Returns true if the file is a small regular file of this user that not everyone may write.
 fn is_own(file: &File, most: u64) -> bool {
     const ALL_WRITE: u32 = 0o002;
-    // SAFETY: the call has no preconditions.
-    let own = unsafe { libc::geteuid() };
+    let own = lockyard_support::files::user();
     file.metadata().is_ok_and(|about| {
         let is_ours = about.uid() == own && about.mode() & ALL_WRITE == 0;
         about.is_file() && is_ours && about.len() < most

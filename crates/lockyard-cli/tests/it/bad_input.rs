@@ -227,7 +227,7 @@ fn a_path_that_is_not_a_file_is_refused_without_waiting_for_it() {
     {
         let pipe = format!("{directory}/pipe-{}.toml", std::process::id());
         if Command::new("mkfifo").arg(&pipe).status().is_ok_and(|s| s.success()) {
-            // A pipe is read, but without a writer not for ever.
+            // A pipe is read. Without a writer the wait ends.
             let refused = refusal(&predict("fstat2", &pipe, "1"));
             assert!(refused.ends_with(": nothing was written to this pipe in 5 s"), "{refused}");
             std::fs::remove_file(&pipe).expect("it was made above");

@@ -92,7 +92,7 @@ fn a_script_comes_through_a_pipe_with_a_name() {
     assert_eq!((code, said.contains("pipe: line 2, column")), (Some(2), true), "{said}");
     let (code, _, said) = run(vec![b'#'; (1 << 20) + 70_000]);
     assert_eq!((code, said.contains(": is larger than 1048576 bytes")), (Some(2), true), "{said}");
-    // Without a writer, it says so instead of waiting for ever.
+    // Without a writer the command ends with a message.
     let said = refusal(&folder, &predict);
     assert!(said.ends_with("pipe: nothing was written to this pipe in 5 s"), "{said}");
 }

@@ -10,10 +10,12 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+#include "asleep.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t recursive = PTHREAD_RECURSIVE_MUTEX_INITIALIZER_NP;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER;
+/* Number of a thread that is about to wait. */
 static _Atomic int ready;
 static int go, cleaned;
 
@@ -34,7 +36,7 @@ static struct timespec later(void)
 
 static void *locks(void *lock)
 {
-    ready = 1;
+    ready = (int)syscall(SYS_gettid);
     pthread_mutex_lock(lock);
     pthread_mutex_unlock(lock);
     return 0;
@@ -43,7 +45,7 @@ static void *locks(void *lock)
 static void *locks_until(void *lock)
 {
     struct timespec until = later();
-    ready = 1;
+    ready = (int)syscall(SYS_gettid);
     pthread_mutex_timedlock(lock, &until);
     pthread_mutex_unlock(lock);
     return 0;
@@ -54,7 +56,7 @@ static void *waits(void *timed)
     struct timespec until = later();
     pthread_mutex_lock(&mutex);
     pthread_cleanup_push(clean, &mutex);
-    ready = 1;
+    ready = (int)syscall(SYS_gettid);
     while (!go)
         if (timed)
             pthread_cond_timedwait(&condition, &mutex, &until);
@@ -74,6 +76,7 @@ static int interrupt(void *(*body)(void *), void *argument, int count)
         ready = 0;
         pthread_create(&threads[i], 0, body, argument);
         while (!ready) usleep(100);
+        for (int looks = 0; looks < 20000 && !is_asleep(ready); looks++) usleep(500);
         usleep(5000);
     }
     for (int i = count; i-- > 0;) {
