@@ -26,6 +26,7 @@ pub(super) fn of(model: &Model, script: &Script, rows: &[Row], gated: bool) -> R
     let on = || machines.iter().copied();
     RecordedProgram {
         gated,
+        gate: None,
         refused: None,
         advice: Vec::new(),
         today: today(model, &groups),

@@ -46,6 +46,35 @@ fn two() -> Vec<LockAbout> {
     vec![lock("a", Kind::Mutex, 7), lock("b", Kind::Spin, 7)]
 }
 
+/// Returns a recording of one thread with two windows, of 300 visits of a microsecond each. Between
+/// them are `between` visits, in `nanoseconds` each.
+fn with_a_gap(between: u64, nanoseconds: u64) -> Recording {
+    let events: Vec<Event> = (0..300).flat_map(|_| [enter(900, 0, 0), leave(100, 0)]).collect();
+    let one = recording(vec![lock("a", Kind::Mutex, 7)], vec![events]);
+    let first = Window { thread: 1, ..one.windows[0].clone() };
+    let begin = first.duration() + between * nanoseconds;
+    let second = Window { begin, acquisitions: 300 + between, ..first.clone() };
+    let about = About { seconds: second.end() as f64 / 1e9, ..one.about };
+    Recording { about, windows: vec![first, second] }
+}
+
+#[test]
+fn the_rate_is_that_of_the_time_in_which_no_events_were_written() {
+    // The recorder made the program half as fast.
+    let model = Model::of(&with_a_gap(1_000, 500)).expect("it has all");
+    assert!(model.is_outside);
+    assert!((model.rate / 2e6 - 1.0).abs() < 1e-9, "{}", model.rate);
+    // A fifth of the time is the least that has a rate: here are 100 of 700 microseconds.
+    let model = Model::of(&with_a_gap(200, 500)).expect("it has all");
+    assert!(!model.is_outside);
+    assert!((model.rate / (800.0 / 700.0 * 1e6) - 1.0).abs() < 1e-9, "{}", model.rate);
+    // One window goes on where the one before it ends: there is no time between them.
+    let mut parts = with_a_gap(0, 0);
+    parts.windows[1].continues = true;
+    let model = Model::of(&parts).expect("it has all");
+    assert!(!model.is_outside && (model.rate / 1e6 - 1.0).abs() < 1e-9, "{}", model.rate);
+}
+
 #[test]
 fn times_orders_and_rates_are_those_of_the_events() {
     let model = Model::of(&recording(two(), vec![turns(3_000), turns(3_000)])).expect("it has all");
