@@ -121,8 +121,8 @@ impl Recorded {
     /// The simulation fails.
     pub fn gate(&self) -> Result<Gate, SimulationError> {
         let threads = self.model.whole_threads();
-        let recorded = self.model.rate / self.model.threads * threads as f64;
-        let mut gate = Gate::of(threads, recorded, self.model.is_outside);
+        let recorded = self.model.undisturbed_rate() / self.model.threads * threads as f64;
+        let mut gate = Gate::of(threads, recorded, self.model.rate_outside.is_some());
         let apart = (self.model.threads / threads as f64 - 1.0).abs();
         if self.model.shares.cpu < LEAST_CPU {
             gate.refuse(self.busy_host(), &[]);
@@ -227,7 +227,7 @@ impl Recorded {
                 self.model.threads,
                 if (self.model.threads - 1.0).abs() < 0.05 { "" } else { "s" },
                 lockyard_support::count(self.model.classes.len(), "class"),
-                self.model.rate,
+                self.model.undisturbed_rate(),
                 shares.replayed * 100.0
             ),
             "Assumed: more threads are clones of the recorded ones, class by class; times outside \

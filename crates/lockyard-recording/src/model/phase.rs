@@ -1,8 +1,5 @@
 //! The part of a run that is replayed: from the time when all main threads have begun until the
 //! first of them ends. If there is hardly such a time, all of the run.
-//!
-//! Counts of acquisitions are exact, so the rate between windows is known too: the rate of the
-//! program while no events were written.
 
 use crate::recording::{Recording, Window};
 use std::collections::HashMap;
@@ -13,9 +10,6 @@ const LEAST_OF_BUSIEST: f64 = 0.02;
 /// Minimum share of the run for a part in which all main threads run.
 const LEAST_TOGETHER: f64 = 0.2;
 
-/// Minimum share of a thread's time outside of windows from which this time has a rate.
-const LEAST_OUTSIDE: f64 = 0.2;
-
 /// A part of a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Phase {
@@ -25,13 +19,16 @@ pub(super) struct Phase {
     pub(super) threads: f64,
     /// Acquisitions a second of these threads.
     pub(super) rate: f64,
-    /// The same outside of windows, if there is enough time outside of them.
-    pub(super) rate_outside: Option<f64>,
 }
 
 impl Phase {
     pub(super) fn contains(&self, time: u64) -> bool {
         (self.begin..=self.end).contains(&(time as f64))
+    }
+
+    /// Returns the times that it contains.
+    pub(super) fn times(&self) -> std::ops::RangeInclusive<u64> {
+        self.begin.ceil() as u64..=self.end.floor() as u64
     }
 
     /// Returns the duration in nanoseconds.
@@ -67,39 +64,24 @@ pub(super) fn of(recording: &Recording, threads: &[u32]) -> Phase {
     let together = ends(f64::max, f64::min);
     let is_enough = together.1 - together.0 >= LEAST_TOGETHER * (all.1 - all.0);
     let (begin, end) = if is_enough { together } else { all };
-    let within_phase = |span: &(f64, f64)| (span.1.min(end) - span.0.max(begin)).max(0.0);
+    let within = |span: &(f64, f64)| (span.1.min(end) - span.0.max(begin)).max(0.0);
     let duration = (end - begin).max(1.0);
-    let threads_at_once = spans.values().map(within_phase).sum::<f64>() / duration;
-    let of_thread = |thread: &u32| {
-        let windows = recording.windows.iter().filter(|window| window.thread == *thread);
-        let within: Vec<&Window> =
-            windows.filter(|window| (begin..=end).contains(&(window.begin as f64))).collect();
-        let share = spans.get(thread).map_or(0.0, within_phase) / duration;
-        (rate(&within) * share, rate_outside(&within).map(|rate| rate * share))
+    let threads_at_once = spans.values().map(within).sum::<f64>() / duration;
+    let of_thread = |thread: u32| {
+        let windows = recording.windows.iter().filter(|window| window.thread == thread);
+        let share = spans.get(&thread).map_or(0.0, within) / duration;
+        rate(windows, begin, end) * share
     };
-    let rates: Vec<(f64, Option<f64>)> = threads.iter().map(of_thread).collect();
-    let rate = rates.iter().map(|(rate, _)| rate).sum();
-    let rate_outside = rates.iter().map(|(_, outside)| *outside).sum();
-    Phase { begin, end, threads: threads_at_once, rate, rate_outside }
+    let rate = threads.iter().map(|thread| of_thread(*thread)).sum();
+    Phase { begin, end, threads: threads_at_once, rate }
 }
 
 /// Returns the acquisitions a second of one thread, from its counts at the beginnings of windows.
-fn rate(windows: &[&Window]) -> f64 {
-    let (Some(first), Some(last)) = (windows.first(), windows.last()) else { return 0.0 };
+fn rate<'w>(windows: impl Iterator<Item = &'w Window>, begin: f64, end: f64) -> f64 {
+    let within: Vec<&Window> =
+        windows.filter(|window| (begin..=end).contains(&(window.begin as f64))).collect();
+    let (Some(first), Some(last)) = (within.first(), within.last()) else { return 0.0 };
     let time = (last.end() - first.begin) as f64;
     let count = last.acquisitions_at_end() - first.acquisitions;
     if time > 0.0 { count as f64 / time * 1e9 } else { 0.0 }
-}
-
-/// Returns the acquisitions a second of one thread between its windows, if it was outside of them
-/// for long enough.
-fn rate_outside(windows: &[&Window]) -> Option<f64> {
-    let (first, last) = windows.first().zip(windows.last())?;
-    let between = || windows.iter().zip(windows.get(1..).unwrap_or_default());
-    let time: u64 = between().map(|(one, next)| next.begin.saturating_sub(one.end())).sum();
-    let count = |(one, next): (&&Window, &&Window)| {
-        next.acquisitions.saturating_sub(one.acquisitions_at_end())
-    };
-    let is_enough = time as f64 >= LEAST_OUTSIDE * (last.end() - first.begin).max(1) as f64;
-    is_enough.then(|| between().map(count).sum::<u64>() as f64 / time as f64 * 1e9)
 }

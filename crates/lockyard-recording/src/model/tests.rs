@@ -46,35 +46,6 @@ fn two() -> Vec<LockAbout> {
     vec![lock("a", Kind::Mutex, 7), lock("b", Kind::Spin, 7)]
 }
 
-/// Returns a recording of one thread with two windows, of 300 visits of a microsecond each. Between
-/// them are `between` visits, in `nanoseconds` each.
-fn with_a_gap(between: u64, nanoseconds: u64) -> Recording {
-    let events: Vec<Event> = (0..300).flat_map(|_| [enter(900, 0, 0), leave(100, 0)]).collect();
-    let one = recording(vec![lock("a", Kind::Mutex, 7)], vec![events]);
-    let first = Window { thread: 1, ..one.windows[0].clone() };
-    let begin = first.duration() + between * nanoseconds;
-    let second = Window { begin, acquisitions: 300 + between, ..first.clone() };
-    let about = About { seconds: second.end() as f64 / 1e9, ..one.about };
-    Recording { about, windows: vec![first, second] }
-}
-
-#[test]
-fn the_rate_is_that_of_the_time_in_which_no_events_were_written() {
-    // The recorder made the program half as fast.
-    let model = Model::of(&with_a_gap(1_000, 500)).expect("it has all");
-    assert!(model.is_outside);
-    assert!((model.rate / 2e6 - 1.0).abs() < 1e-9, "{}", model.rate);
-    // A fifth of the time is the least that has a rate: here are 100 of 700 microseconds.
-    let model = Model::of(&with_a_gap(200, 500)).expect("it has all");
-    assert!(!model.is_outside);
-    assert!((model.rate / (800.0 / 700.0 * 1e6) - 1.0).abs() < 1e-9, "{}", model.rate);
-    // One window goes on where the one before it ends: there is no time between them.
-    let mut parts = with_a_gap(0, 0);
-    parts.windows[1].continues = true;
-    let model = Model::of(&parts).expect("it has all");
-    assert!(!model.is_outside && (model.rate / 1e6 - 1.0).abs() < 1e-9, "{}", model.rate);
-}
-
 #[test]
 fn times_orders_and_rates_are_those_of_the_events() {
     let model = Model::of(&recording(two(), vec![turns(3_000), turns(3_000)])).expect("it has all");
@@ -310,6 +281,31 @@ fn a_hold_in_which_a_window_begins_is_no_time_of_the_program() {
     let model = Model::of(&recording).expect("it has all");
     assert!((model.today.groups[0].held - 30.0 / 330.0).abs() < 1e-3, "{:?}", model.today);
     assert_eq!((model.today.preempted, model.shares.cpu), (0.0, 1.0));
+}
+
+#[test]
+fn the_rate_outside_of_windows_is_that_of_replayed_locks() {
+    let locks = || vec![lock("a", Kind::Mutex, 1), lock("b", Kind::RwLock, 2)];
+    let mut recording = recording(locks(), Vec::new());
+    recording.windows = windows(40);
+    recording.about.seconds = 1.0;
+    // 200,000 acquisitions every 100 ms, of which 100 are in a window of 35 us.
+    let rate = |recording: &Recording| {
+        Model::of(recording).expect("it has all").rate_outside.expect("windows are rare")
+    };
+    assert!((rate(&recording) / 2e6 - 1.0).abs() < 1e-3, "{}", rate(&recording));
+    // Of each window, a fifth of the acquisitions are of the other lock.
+    for window in &mut recording.windows {
+        for event in &mut window.events[..40] {
+            let (Event::Acquired { lock, .. } | Event::Released { lock, .. }) = event else {
+                continue;
+            };
+            *lock = 1;
+        }
+    }
+    assert!((rate(&recording) / 1.6e6 - 1.0).abs() < 1e-2, "{}", rate(&recording));
+    recording.windows.truncate(1);
+    assert_eq!(recording.outside(), None);
 }
 
 #[test]
