@@ -4,10 +4,12 @@
 //! | --- | --- |
 //! | [`recording`] | what a recording has |
 //! | [`mod@file`] | its file: [the format](../../../docs/measure/recordings.md) |
+//! | [`outside`] | its rate between windows |
 //! | [`model`] | its statistics: classes of threads, their visits to locks, times |
 //! | [`script`] | the scenario, and its changes |
 
 pub mod file;
 pub mod model;
+pub mod outside;
 pub mod recording;
 pub mod script;

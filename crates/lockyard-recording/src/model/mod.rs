@@ -43,6 +43,9 @@ pub struct Model {
     pub threads: f64,
     /// Acquisitions a second in the part of the run that is replayed, of replayed locks.
     pub rate: f64,
+    /// The same between windows, where the recorder only counts; `None` if the threads were in
+    /// windows nearly all the time.
+    pub rate_outside: Option<f64>,
     /// Classes of threads.
     pub classes: Vec<ClassModel>,
     /// Locks, alone or in groups.
@@ -101,13 +104,22 @@ impl Model {
         shares.circular = groups::without_circles(&of_lock, &mut runs);
         data::add_costs(&mut groups, &runs);
         let classes = chain::classes(&runs, &mut shares);
-        let (threads, rate) = (phase.threads, phase.rate * (1.0 - shares.read_write));
+        let replayed = 1.0 - shares.read_write;
+        let outside = recording.outside_of(|thread| threads.contains(&thread), phase.times());
+        let rate_outside = outside.map(|outside| outside.rate * replayed);
+        let (threads, rate) = (phase.threads, phase.rate * replayed);
         let of_threads = threads * phase.duration() / 1e9;
         let whole = about.cpu_time.map(|cpu| today::WholeRun { cpu, of_threads });
         let spent = runs.iter().map(|run| &run.spent);
         let today = today::of(spent, &of_lock, groups.len(), whole);
         shares.cpu = today.cpu_share(threads, about.cpus, about.cpu_time, about.seconds);
-        Ok(Model { threads, rate, classes, groups, shares, today })
+        Ok(Model { threads, rate, rate_outside, classes, groups, shares, today })
+    }
+
+    /// Returns the acquisitions a second of the program while no events were written, if there was
+    /// enough of this time; otherwise of all the run.
+    pub fn undisturbed_rate(&self) -> f64 {
+        self.rate_outside.unwrap_or(self.rate)
     }
 
     /// Returns the number of threads as a whole number, at least 1.

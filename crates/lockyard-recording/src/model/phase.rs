@@ -26,6 +26,11 @@ impl Phase {
         (self.begin..=self.end).contains(&(time as f64))
     }
 
+    /// Returns the times that it contains.
+    pub(super) fn times(&self) -> std::ops::RangeInclusive<u64> {
+        self.begin.ceil() as u64..=self.end.floor() as u64
+    }
+
     /// Returns the duration in nanoseconds.
     pub(super) fn duration(&self) -> f64 {
         self.end - self.begin

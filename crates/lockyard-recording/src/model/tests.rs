@@ -284,6 +284,31 @@ fn a_hold_in_which_a_window_begins_is_no_time_of_the_program() {
 }
 
 #[test]
+fn the_rate_outside_of_windows_is_that_of_replayed_locks() {
+    let locks = || vec![lock("a", Kind::Mutex, 1), lock("b", Kind::RwLock, 2)];
+    let mut recording = recording(locks(), Vec::new());
+    recording.windows = windows(40);
+    recording.about.seconds = 1.0;
+    // 200,000 acquisitions every 100 ms, of which 100 are in a window of 35 us.
+    let rate = |recording: &Recording| {
+        Model::of(recording).expect("it has all").rate_outside.expect("windows are rare")
+    };
+    assert!((rate(&recording) / 2e6 - 1.0).abs() < 1e-3, "{}", rate(&recording));
+    // Of each window, a fifth of the acquisitions are of the other lock.
+    for window in &mut recording.windows {
+        for event in &mut window.events[..40] {
+            let (Event::Acquired { lock, .. } | Event::Released { lock, .. }) = event else {
+                continue;
+            };
+            *lock = 1;
+        }
+    }
+    assert!((rate(&recording) / 1.6e6 - 1.0).abs() < 1e-2, "{}", rate(&recording));
+    recording.windows.truncate(1);
+    assert_eq!(recording.outside(), None);
+}
+
+#[test]
 fn the_system_s_times_say_how_much_of_a_cpu_the_program_had() {
     let mut recording = recording(vec![lock("a", Kind::Mutex, 1)], Vec::new());
     recording.windows = windows(40);
