@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn a_call_that_fails_has_no_time() {
-        let calls = Cell::new(0);
+        let calls = Cell::new(0u32);
         let fails_once = || {
             calls.set(calls.get() + 1);
             calls.get() != 3 * CALLS
@@ -74,10 +74,10 @@ mod tests {
     fn a_try_in_which_another_thread_ran_is_not_counted() {
         let still = each(|| true).len();
         assert!(still < TRIES && (still > 0 || futex::switches().is_none()), "{still}");
-        let calls = Cell::new(0);
+        let calls = Cell::new(0u32);
         let sleeps_in_each_try = || {
             calls.set(calls.get() + 1);
-            if calls.get() % CALLS == 0 {
+            if calls.get().is_multiple_of(CALLS) {
                 std::thread::sleep(Duration::from_micros(50));
             }
             true
