@@ -7,6 +7,7 @@
 //! | [`scenario`] | runs of scenarios: rounds, waits, hand-overs |
 //! | [`attribution`] | CPU time by phase, sampled |
 //! | [`counters`] | hardware performance counters |
+//! | [`kernel`] | costs of the kernel's calls that sleep, wake and yield |
 //! | [`call_path`] | cost of calling a lock in different ways |
 //! | [`syscalls`] | system calls of the running kernel |
 //! | [`peers`] | other projects' locks in place of a scenario's own |
@@ -17,6 +18,7 @@ pub mod call_path;
 pub mod counters;
 pub mod cpus;
 pub mod detect;
+pub mod kernel;
 pub mod measure_tables;
 pub mod membarrier;
 pub mod order;

@@ -53,6 +53,7 @@ pub fn detail(
         rmws_per_ownership: Some(prediction.rmws_per_ownership),
         local_transfers_per_operation: Some(prediction.local_transfers),
         remote_transfers_per_operation: Some(prediction.remote_transfers),
+        sleeps: Some(prediction.sleeps),
         lock_fallbacks: Some(FallbacksDetail {
             count: prediction.locked,
             per_second: prediction.fallbacks_per_second,

@@ -19,7 +19,7 @@ use crate::limit::Limit;
 use crate::placement::MachinePlacement;
 use crate::simulate::{CellSpec, RunPlan, SimulationEffort, SimulationError, simulate};
 use lockyard_recording::model::Model;
-use lockyard_recording::recording::Recording;
+use lockyard_recording::recording::{Costs, Recording};
 use lockyard_recording::script::{self, HostNumbers, RECORDED, Version};
 use lockyard_results::recorded::RecordedProgram;
 use lockyard_results::row::Row;
@@ -77,9 +77,9 @@ impl Recorded {
             let found = Machine::parse("machine file of the recording", text);
             Some(found.map_err(|error| error.to_string()))
         };
-        let wakeup = recording.about.costs.wakeup;
+        let costs = recording.about.costs;
         let host = host.map(Ok).or_else(of_file).transpose()?;
-        let host = host.map(|host| with_wakeup(host, wakeup));
+        let host = host.map(|host| with_calls(host, costs));
         let numbers = match &host {
             Some(host) => numbers(host, recording.about.costs.plain)
                 .map_err(|error| format!("the recording's host: {error}"))?,
@@ -299,14 +299,23 @@ pub fn on(machine: &Machine, variant: Variant, threads: usize) -> Variant {
     Variant { guests, ..variant }
 }
 
-/// Returns a machine with a measured time from a wake-up until the woken thread runs, if there is
-/// one.
-fn with_wakeup(machine: Machine, wakeup: f64) -> Machine {
-    let cycles = machine.cycles(wakeup);
-    if cycles == 0 {
-        return machine;
-    }
-    machine.clone().with("cycles.wakeup", cycles as f64).unwrap_or(machine)
+/// Returns a recording's host with the times of the kernel's calls that were measured for the
+/// recording, in place of those that the machine's file assumes.
+fn with_calls(machine: Machine, costs: Costs) -> Machine {
+    let deep = machine.parameter("kernel.deep_wakeup").and_then(|found| found.value.number());
+    let numbers = [
+        ("kernel.wait_changed", costs.park),
+        ("kernel.wake_nobody", costs.wake_nobody),
+        ("kernel.wake", costs.wake),
+        ("kernel.wakeup", costs.wakeup),
+        ("kernel.deep_wakeup", deep.unwrap_or(0.0).max(costs.wakeup)),
+    ];
+    let is_assumed =
+        |name: &str| machine.parameter(name).is_none_or(|parameter| parameter.assumed.is_some());
+    let measured = numbers.into_iter().filter(|(name, time)| *time > 0.0 && is_assumed(name));
+    measured.fold(machine.clone(), |machine, (name, time)| {
+        machine.clone().with(name, time).unwrap_or(machine)
+    })
 }
 
 /// Measures numbers of a machine by simulation.

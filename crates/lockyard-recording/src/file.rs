@@ -314,7 +314,7 @@ fn check_order(windows: &[Window]) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recording::{CpuTime, LockAbout};
+    use crate::recording::{CpuTime, LockAbout, Switches};
 
     fn small() -> Recording {
         let acquired = |after, lock, how| Event::Acquired { after, lock, site: 1, how, wait: 7 };
@@ -346,6 +346,7 @@ mod tests {
             locks: vec![lock("first", 1), lock("second", 1)],
             sites: vec!["f".to_owned(), "g".to_owned()],
             cpu_time: Some(CpuTime { ran: 1.25, waited: 0.5 }),
+            switches: Some(Switches { voluntary: 12, involuntary: 3 }),
             ..About::default()
         };
         Recording { about, windows: vec![window(1, 0), window(2, 5), window(1, 1 << 41)] }
@@ -356,6 +357,12 @@ mod tests {
         let bytes = write(&small());
         assert!(is_recording(&bytes));
         assert_eq!(read(&bytes), Ok(small()));
+        // Recordings before 2026-11-27 have no switches.
+        let mut older = small();
+        older.about.switches = None;
+        let bytes = write(&older);
+        assert!(!String::from_utf8_lossy(&bytes).contains("switches"));
+        assert_eq!(read(&bytes), Ok(older));
     }
 
     #[test]

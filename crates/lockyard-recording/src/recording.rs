@@ -33,6 +33,9 @@ pub struct About {
     /// CPU time that the program's threads had, and that they waited for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu_time: Option<CpuTime>,
+    /// Number of times that the program's threads left their CPUs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub switches: Option<Switches>,
     /// Machine file of the host, measured when the recording was made.
     #[serde(default)]
     pub host: Option<String>,
@@ -52,6 +55,16 @@ pub struct CpuTime {
     pub ran: f64,
     /// Time in which a thread could run, and had no CPU.
     pub waited: f64,
+}
+
+/// Number of times that a program's threads left their CPUs, all together. The system counts both.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Switches {
+    /// A thread slept.
+    pub voluntary: u64,
+    /// A thread could have gone on, and another one had its CPU.
+    pub involuntary: u64,
 }
 
 impl CpuTime {

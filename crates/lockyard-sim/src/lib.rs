@@ -41,6 +41,7 @@
 
 mod arena;
 mod engine;
+mod kernel;
 pub mod machine;
 mod op;
 mod platform;

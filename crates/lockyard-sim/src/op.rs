@@ -78,6 +78,11 @@ pub(crate) enum Op {
         seen: u64,
         deadline: Option<u64>,
     },
+    /// Waits for the service of a call on a word. The call waits on it, or wakes.
+    EnterBucket {
+        word: usize,
+        waits: bool,
+    },
     Park {
         word: usize,
         expected: u32,
@@ -132,6 +137,7 @@ impl Op {
             Op::Unpark { word, .. } => (9, word.wrapping_sub(base), 0),
             Op::Fatal(_) => (10, 0, 0),
             Op::WaitForOthers => (11, 0, 0),
+            Op::EnterBucket { word, .. } => (12, word.wrapping_sub(base), 0),
         };
         Noted { kind, place: place as u64, value }
     }
@@ -146,6 +152,7 @@ impl Op {
             Op::Work { cycles, .. } => format!("work of {cycles} cycles"),
             Op::Pause(_) => "pause".to_owned(),
             Op::Sleep { address, .. } => format!("wait on {}", place(address)),
+            Op::EnterBucket { word, .. } => format!("call of the kernel on {}", place(word)),
             Op::Park { word, .. } => format!("parked on {}", place(word)),
             Op::Unpark { word, .. } => format!("unpark of {}", place(word)),
             Op::WaitForOthers => "wait for the answers of others".to_owned(),

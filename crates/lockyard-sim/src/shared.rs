@@ -6,6 +6,7 @@
 //! coroutine runs. The coroutine touches only this state, and the place for its own next operation.
 
 use crate::arena::Arena;
+use crate::kernel::KernelCosts;
 use crate::machine::description::Machine;
 use crate::op::{Noted, Op};
 use crate::random::Random;
@@ -27,6 +28,11 @@ pub(crate) const ANNOUNCEMENT_LINES: usize = 64;
 pub(crate) const LOOK_AGAIN: u64 = 0;
 /// Value that resumes a sleeper whose budget is spent.
 pub(crate) const DEADLINE: u64 = 1;
+/// Value that resumes a thread that did not sleep in the kernel: its word had changed, or it was
+/// woken before.
+pub(crate) const CHANGED: u64 = 2;
+/// Value that resumes a thread whose call has nobody to wake.
+pub(crate) const NOBODY: u64 = 0;
 
 thread_local! {
     static CURRENT: Cell<*const Shared> = const { Cell::new(null()) };
@@ -84,8 +90,8 @@ pub(crate) struct Shared {
     /// The table of parking waiters.
     announcements: Cell<Option<NonNull<u8>>>,
     failing_allocations: Cell<u64>,
-    /// Cycles that a thread spends in calls that park it, that wake nobody, and that wake a thread.
-    system_calls: Cell<[u64; 3]>,
+    /// The kernel's calls, in cycles.
+    kernel: KernelCosts,
     /// Cycles that all threads have spent in such calls.
     in_calls: Cell<u64>,
     /// Named bytes of the arena, for reports.
@@ -97,6 +103,7 @@ pub(crate) struct Shared {
 impl Shared {
     pub(crate) fn new(machine: Rc<Machine>, arena: Rc<Arena>) -> Self {
         let slots = machine.hardware_threads();
+        let kernel = KernelCosts::of(&machine);
         Shared {
             machine,
             arena,
@@ -116,7 +123,7 @@ impl Shared {
             queue_nodes: RefCell::new(vec![None; slots]),
             announcements: Cell::new(None),
             failing_allocations: Cell::new(0),
-            system_calls: Cell::new([0; 3]),
+            kernel,
             in_calls: Cell::new(0),
             names: RefCell::default(),
             contents: RefCell::default(),
@@ -180,9 +187,9 @@ impl Shared {
         unsafe { CURRENT.get().as_ref() }.map(f)
     }
 
-    /// Cycles that a thread spends in calls that park it, that wake nobody, and that wake a thread.
-    pub(crate) fn system_calls(&self) -> [u64; 3] {
-        self.system_calls.get()
+    /// The kernel's calls, in cycles.
+    pub(crate) fn kernel(&self) -> KernelCosts {
+        self.kernel
     }
 
     /// Counts a call of this many cycles.
@@ -197,10 +204,6 @@ impl Shared {
 
     pub(crate) fn begin_calls(&self) {
         self.in_calls.set(0);
-    }
-
-    pub(crate) fn set_system_calls(&self, cycles: [u64; 3]) {
-        self.system_calls.set(cycles);
     }
 
     /// Returns `true` if there is a slot for one more thread on `place`.

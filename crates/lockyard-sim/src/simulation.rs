@@ -269,14 +269,6 @@ impl Simulation {
         self.engine.share_cpus();
     }
 
-    /// Sets the nanoseconds that a thread spends in calls of the kernel: one that parks it, before
-    /// the word is compared; one that wakes nobody; and one that wakes a thread. They are 0 unless
-    /// this is called.
-    pub fn set_system_calls(&mut self, nanoseconds: [f64; 3]) {
-        let machine = self.machine();
-        self.shared.set_system_calls(nanoseconds.map(|time| machine.cycles(time)));
-    }
-
     /// Adds a simulated thread on hardware thread `place` (see [`Machine::place`]). Threads begin
     /// within the first hundred nanoseconds, at random.
     ///

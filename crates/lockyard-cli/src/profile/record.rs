@@ -66,13 +66,15 @@ pub(crate) fn record(options: &Options) -> Result<ExitCode, Failure> {
     // The program has ended, and with it a signal that was its own.
     jobs::clear_interrupt();
     let shown = options.command.iter().map(|word| word.to_string_lossy().into_owned());
+    let (cpu_time, switches) = watch.end(records.header.pid);
     let mut about = About {
         writer: WRITER.to_owned(),
         command: shown.collect(),
         seconds,
         cpus: std::thread::available_parallelism().map_or(1, usize::from),
         costs: in_ns(&costs(&library, per_us), ticks_per_ns),
-        cpu_time: watch.end(records.header.pid),
+        cpu_time,
+        switches,
         ..About::default()
     };
     if !ended.status.success() {

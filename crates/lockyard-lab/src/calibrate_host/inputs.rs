@@ -286,8 +286,6 @@ fn protocol(draft: &mut Draft, measurements: &Measurements, taken: &Taken, ghz: 
     let layout = &measurements.layout;
     let one = |what: &str| Origin::Source(format!("one {what}"));
     let nanoseconds = |name: &str| (taken.number(name) / taken.number("clock.ghz") * ghz).round();
-    let wakeup = nanoseconds("cycles.wakeup").max(1.0);
-    draft.set("cycles", "wakeup", wakeup, taken.assumed("cycles.wakeup"));
     let turn = if layout.threads > 1 {
         (taken.number("cycles.sibling_turn"), taken.assumed("cycles.sibling_turn"))
     } else {

@@ -137,7 +137,6 @@ fn a_machine_that_is_measured_is_found_again() {
             "cycles.rmw_lock",
             "cycles.pause",
             "cycles.poll",
-            "cycles.wakeup",
             "protocol.store_buffer",
             "protocol.smt_slowdown",
             "clock.ghz",
@@ -182,7 +181,7 @@ fn every_number_of_the_file_says_where_it_is_from_and_inputs_are_marked() {
         assert!(source.contains("set so that the simulated ping-pong"), "{source}");
     }
     // Sapphire Rapids does not belong to the family.
-    for assumed in ["family.scale", "cycles.poll", "cycles.wakeup", "protocol.store_buffer"] {
+    for assumed in ["family.scale", "cycles.poll", "protocol.store_buffer"] {
         let why = of(assumed).assumed.as_ref().expect("it is assumed");
         assert!(why.contains("sapphire-rapids"), "{why}");
     }

@@ -179,10 +179,12 @@ fn once(
     let stamps: Vec<Stamps> = stopped.iter().map(|stopped| stopped.stamps).collect();
     let all = Done::sum(&done);
     let ran = presence::ran(&stamps);
+    let operations_done = (all.reads + all.changes) as f64;
     let sample = Sample {
         throughput: operations.iter().sum::<u64>() as f64 / (end - begin).as_secs_f64(),
         presence: Round::of(&stamps, (begin, end)),
-        cpu_ns: ran.map(|ran| ran.as_nanos() as f64 / (all.reads + all.changes) as f64),
+        cpu_ns: ran.map(|ran| ran.as_nanos() as f64 / operations_done),
+        sleeps: presence::slept(&stamps).map(|slept| slept as f64 / operations_done),
         failed_exchanges: None,
         operations,
         pinned,

@@ -20,6 +20,7 @@ pub fn detail(result: &Measurement, metric: Metric, threads: usize) -> MeasuredD
         waits: result.waits,
         wait_histogram_ns: result.waits.map(|_| result.histogram.clone()).unwrap_or_default(),
         cpu_ns_per_operation: result.cpu_ns,
+        sleeps: result.sleeps,
         failed_compare_exchanges_per_operation: result.failed_exchanges,
         presence: result.presence.map(|presence| presence.detail()),
         handovers: result

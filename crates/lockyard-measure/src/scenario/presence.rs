@@ -21,6 +21,8 @@ struct Account {
     waited: Option<Duration>,
     /// Number of times that the thread was pre-empted.
     preempted: Option<u64>,
+    /// Number of times that the thread slept: voluntary context switches.
+    slept: Option<u64>,
 }
 
 /// Time stamp of a thread at its start.
@@ -38,6 +40,12 @@ pub(crate) struct Stamps {
     ran: Option<Duration>,
     waited: Option<Duration>,
     preempted: Option<u64>,
+    slept: Option<u64>,
+}
+
+/// Number of times that these threads slept; `None` if the system does not report it.
+pub(crate) fn slept(threads: &[Stamps]) -> Option<u64> {
+    threads.iter().map(|thread| thread.slept).sum()
 }
 
 /// Total time for which these threads ran; `None` if the system does not report it.
@@ -57,15 +65,14 @@ impl Begun {
         let ended = Instant::now();
         let now = account();
         let time = |now: Option<Duration>, then: Option<Duration>| now?.checked_sub(then?);
+        let more = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
         Stamps {
             began: self.at,
             ended,
             ran: time(now.ran, self.account.ran),
             waited: time(now.waited, self.account.waited),
-            preempted: now
-                .preempted
-                .zip(self.account.preempted)
-                .map(|(now, then)| now.saturating_sub(then)),
+            preempted: more(now.preempted, self.account.preempted),
+            slept: more(now.slept, self.account.slept),
         }
     }
 }
@@ -207,11 +214,12 @@ fn account() -> Account {
     // SAFETY: `usage` is a live `rusage`.
     let told = unsafe { libc::getrusage(libc::RUSAGE_THREAD, &raw mut usage) } == 0;
     let preempted = told.then_some(usage.ru_nivcsw as u64);
+    let slept = told.then_some(usage.ru_nvcsw as u64);
     // Nanoseconds on a CPU, nanoseconds spent ready and waiting for one, and number of times
     // scheduled.
     let schedule = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
     let waited = schedule.and_then(|text| text.split(' ').nth(1)?.trim().parse().ok());
-    Account { ran, waited: waited.map(Duration::from_nanos), preempted }
+    Account { ran, waited: waited.map(Duration::from_nanos), preempted, slept }
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -230,6 +238,7 @@ mod tests {
             ran: Some(Duration::from_millis(ran)),
             waited: Some(Duration::from_millis(waited)),
             preempted: Some(u64::from(waited > 0)),
+            slept: Some(0),
         }
     }
 
@@ -306,5 +315,19 @@ mod tests {
         std::thread::sleep(Duration::from_millis(30));
         let slept = asleep.ended();
         assert!(slept.ran.unwrap() < slept.ended - slept.began);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_thread_that_sleeps_17_times_is_counted_17() {
+        let begun = Begun::now();
+        (0..17).for_each(|_| std::thread::sleep(Duration::from_micros(200)));
+        let stamps = begun.ended();
+        // Nothing else in between lets the thread sleep, but a page could come from a disk.
+        let slept = slept(&[stamps]).expect("Linux counts it");
+        assert!((17..20).contains(&slept), "{slept}");
+        let idle = Begun::now().ended();
+        assert_eq!(super::slept(&[idle, idle]), Some(2 * idle.slept.unwrap()));
+        assert_eq!(super::slept(&[stamps, Stamps { slept: None, ..stamps }]), None);
     }
 }

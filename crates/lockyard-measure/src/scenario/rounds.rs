@@ -102,6 +102,9 @@ pub struct Result {
     /// CPU time per operation, all threads together, in nanoseconds: median over the rounds. `None`
     /// if the system does not count it.
     pub cpu_ns: Option<f64>,
+    /// Sleeps of threads (voluntary context switches) per operation: median over the rounds. `None`
+    /// if the system does not count them.
+    pub sleeps: Option<f64>,
     /// Failed compare-exchanges of the script's steps per operation: mean over the rounds. `None`
     /// if it has no such steps.
     pub failed_exchanges: Option<f64>,
@@ -162,6 +165,7 @@ pub(crate) struct Sample {
     pub(crate) presence: Option<Round>,
     pub(crate) pinned: bool,
     pub(crate) cpu_ns: Option<f64>,
+    pub(crate) sleeps: Option<f64>,
     pub(crate) failed_exchanges: Option<f64>,
 }
 
@@ -252,6 +256,7 @@ fn rounds(
                 throughput: run.throughput(),
                 presence: Round::of(&run.threads, run.window),
                 cpu_ns: run.cpu_ns(),
+                sleeps: run.sleeps(),
                 failed_exchanges: run.failed_exchanges,
                 operations: run.counted,
                 pinned: run.pinned,
@@ -382,7 +387,8 @@ pub(crate) fn summarise(samples: &[Sample], looked: Looked) -> Option<Result> {
         operations,
         rounds: throughputs,
         pinned: samples.iter().all(|s| s.pinned),
-        cpu_ns: statistics::median(&samples.iter().filter_map(|s| s.cpu_ns).collect::<Vec<_>>()),
+        cpu_ns: median_of(samples, |sample| sample.cpu_ns),
+        sleeps: median_of(samples, |sample| sample.sleeps),
         failed_exchanges: mean(samples.iter().filter_map(|s| s.failed_exchanges)),
         attribution: None,
         presence: Presence::of(&presence),
@@ -394,6 +400,10 @@ pub(crate) fn summarise(samples: &[Sample], looked: Looked) -> Option<Result> {
             .and_then(|(_, throughput)| (median > 0.0).then(|| throughput / median)),
         counted: looked.counted,
     })
+}
+
+fn median_of(samples: &[Sample], value: fn(&Sample) -> Option<f64>) -> Option<f64> {
+    statistics::median(&samples.iter().filter_map(value).collect::<Vec<_>>())
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
@@ -501,6 +511,42 @@ mod tests {
         let result = results.results[0].as_ref().expect("nobody interrupted");
         let handovers = result.handovers.expect("its operations take a lock");
         assert_eq!(handovers.same_thread, handovers.total());
+    }
+
+    /// Two threads on one CPU wait for each other: one kind lets its waiter sleep, the other never.
+    #[test]
+    fn sleeps_are_counted_for_the_lock_whose_waiters_sleep() {
+        let text = r#"
+            name = "two"
+            work_varies = false
+            objects = [{ name = "m", kind = "lock", lock = "ticket" }]
+            steps = [
+                { do = "lock", object = "m" },
+                { do = "work", ns = 20_000 },
+                { do = "unlock", object = "m" },
+            ]
+            variants = [
+                { name = "sleeps", set = [{ object = "m", lock = "pthread-like-mutex" }] },
+                { name = "spins" },
+            ]
+        "#;
+        let script = Script::parse("two.toml", text).unwrap();
+        let task = |variant: &Variant| Task {
+            variant: variant.clone(),
+            threads: 2,
+            local_work: 0.0,
+            placement: Placement::Pinned(vec![Cpus::allowed().cpu(0)]),
+        };
+        let tasks: Vec<Task> = script.variants.iter().map(task).collect();
+        let effort = Effort { waits: false, attribution: false, ..LONG };
+        let results = run(&tasks, effort, &mut || {});
+        assert_eq!(results.failure, None);
+        let sleeps = |index: usize| results.results[index].as_ref().expect("it ran").sleeps;
+        let (Some(sleeping), Some(spinning)) = (sleeps(0), sleeps(1)) else {
+            return lockyard_testing::skip!("the system does not count sleeps");
+        };
+        // A waiter sleeps at the latest when its turn on the CPU begins while the lock is held.
+        assert!(sleeping > 10.0 * spinning && sleeping < 2.0, "{sleeping} and {spinning}");
     }
 
     #[test]

@@ -74,6 +74,13 @@ impl<F, S> Run<F, S> {
         let ran = presence::ran(&self.threads)?;
         (self.operations > 0).then(|| ran.as_nanos() as f64 / self.operations as f64)
     }
+
+    /// Returns the number of times that a thread slept per operation, all threads together, from
+    /// start to end. `None` if the system does not count it, or if nothing was done.
+    pub(crate) fn sleeps(&self) -> Option<f64> {
+        let slept = presence::slept(&self.threads)?;
+        (self.operations > 0).then(|| slept as f64 / self.operations as f64)
+    }
 }
 
 /// Message of a thread that has stopped.

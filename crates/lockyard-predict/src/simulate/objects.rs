@@ -25,11 +25,7 @@ pub(super) fn drain_ns(cell: &CellSpec) -> f64 {
 pub(super) fn simulation(cell: &CellSpec, seed: u64) -> Simulation {
     let tables: usize = cell.variant.tables().map(|table| table.bytes()).sum();
     let bytes = Simulation::MEMORY + tables * cell.variant.guests.unwrap_or(1);
-    let mut simulation = Simulation::with_memory(cell.machine, seed, bytes);
-    if let Some(calls) = cell.variant.system_calls() {
-        simulation.set_system_calls(calls);
-    }
-    interruptible(simulation)
+    interruptible(Simulation::with_memory(cell.machine, seed, bytes))
 }
 
 /// Lays out the variant's objects in a simulation.

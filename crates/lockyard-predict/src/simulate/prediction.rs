@@ -32,6 +32,8 @@ pub struct Prediction {
     pub local_transfers: f64,
     /// Grants of a line to another complex, per operation.
     pub remote_transfers: f64,
+    /// Sleeps of threads in the kernel, per operation.
+    pub sleeps: f64,
     /// Throughput while all tasks run; `None` if that is what `throughput` says.
     pub while_all_go_on: Option<f64>,
     /// Agreement of the runs, which began in different orders. `None` with one task or one run, or

@@ -243,6 +243,7 @@ struct Transfers {
     ownerships: u64,
     local: u64,
     remote: u64,
+    sleeps: u64,
 }
 
 impl Transfers {
@@ -253,6 +254,7 @@ impl Transfers {
         self.ownerships += after.exclusive_fills - before.exclusive_fills;
         self.local += after.local_transfers - before.local_transfers;
         self.remote += after.remote_grants - before.remote_grants;
+        self.sleeps += after.sleeps - before.sleeps;
     }
 }
 
@@ -391,6 +393,7 @@ impl<'a> Sums<'a> {
             rmws_per_ownership: ratio(moved.rmws, moved.ownerships),
             local_transfers: ratio(moved.local, self.operations),
             remote_transfers: ratio(moved.remote, self.operations),
+            sleeps: ratio(moved.sleeps, self.operations),
             locked: self.locked,
             fallbacks_per_second: self.fallbacks.per_second(),
             fallbacks_interval: self.fallbacks.interval(),

@@ -3,7 +3,7 @@
 use super::layout::Layout;
 use super::version::{Change, HostNumbers, Version};
 use crate::model::{ClassModel, Model, Operation, VisitModel};
-use crate::recording::{Costs, Recording};
+use crate::recording::Recording;
 use lockyard_scenarios::{Among, Choice, Region, Step, Times, Visit, Walk};
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -45,12 +45,7 @@ pub(super) fn walk(
     times: &SharedTimes,
 ) -> Walk {
     let builder = Builder { recording, model, host, version, layout, times };
-    let Costs { park, wake_nobody, wake, .. } = recording.about.costs;
-    let mut walk = Walk {
-        tasks: tasks(&model.classes),
-        system_calls: [park, wake_nobody, wake],
-        ..Walk::default()
-    };
+    let mut walk = Walk { tasks: tasks(&model.classes), ..Walk::default() };
     let all: usize = model.classes.iter().map(|class| class.count).sum();
     for class in &model.classes {
         let visits: Vec<Visit> =

@@ -38,6 +38,8 @@ pub struct MeasuredDetail {
     pub longest_wait: Option<LongestWaitDetail>,
     /// Nanoseconds of CPU time per operation.
     pub cpu_ns_per_operation: Option<f64>,
+    /// Number of times that a thread slept (voluntary context switches) per operation.
+    pub sleeps: Option<f64>,
     /// Failed compare-exchanges of the script's steps per operation.
     pub failed_compare_exchanges_per_operation: Option<f64>,
     /// Nanoseconds for one clock read. Each wait includes two reads.

@@ -35,6 +35,8 @@ pub struct SimulatedDetail {
     pub local_transfers_per_operation: Option<f64>,
     /// Transfers of lines between sockets, per operation.
     pub remote_transfers_per_operation: Option<f64>,
+    /// Sleeps of threads in the kernel (voluntary context switches), per operation.
+    pub sleeps: Option<f64>,
     /// Operations that exhausted their retries and took the lock.
     pub lock_fallbacks: Option<FallbacksDetail>,
     /// Operations of the slowest and of the fastest thread.

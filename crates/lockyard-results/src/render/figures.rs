@@ -5,9 +5,10 @@
 
 use super::grid::{Column, Grid};
 use super::notes::Notes;
+use super::of_row::{predicted_interval, ratio, siblings_apart};
 use super::screen::Screen;
 use super::si::{si, si_interval};
-use super::table::{family, predicted_interval, ratio, siblings_apart};
+use super::table::family;
 use crate::row::{Row, Status};
 use std::collections::BTreeMap;
 

@@ -11,6 +11,7 @@ mod grid;
 mod json;
 mod layout;
 mod notes;
+mod of_row;
 mod people;
 mod phases;
 mod plain;

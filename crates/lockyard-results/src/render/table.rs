@@ -3,9 +3,12 @@
 
 use super::cells::{figure, new_table, per_cent};
 use super::document::{Document, Partial};
+use super::of_row::{
+    fairness, measured, predicted_interval, ratio, siblings_apart, simulated, sleeps, waits,
+};
 use super::{fits, phases, plain, recorded};
 use crate::cell_key::HERE;
-use crate::details::{MeasuredDetail, RatioDetail, SimulatedDetail};
+use crate::details::{MeasuredDetail, RatioDetail};
 use crate::fairness::{Fairness, Waits};
 use crate::listing::{CPU_SHARE_PREFIX, SAMPLE_COUNT_PREFIX};
 use crate::render::probes_table;
@@ -128,42 +131,6 @@ fn group(text: &mut String, rows: &[&Row], explained: bool, preset: &TableStyle,
             text.push_str(&operations(rows));
         }
     }
-}
-
-pub(super) fn measured(row: &Row) -> Option<&MeasuredDetail> {
-    row.details.measured.as_ref()
-}
-
-pub(super) fn simulated(row: &Row) -> Option<&SimulatedDetail> {
-    row.details.simulated.as_ref()
-}
-
-/// Returns the interval of the predicted figure.
-pub(super) fn predicted_interval(row: &Row) -> Option<(f64, f64)> {
-    let range = simulated(row)?.interval?;
-    Some((range.low, range.high))
-}
-
-/// Returns the figure for a machine on which the siblings of a core share nothing during an
-/// ownership.
-pub(super) fn siblings_apart(row: &Row) -> Option<f64> {
-    simulated(row)?.siblings_share_nothing
-}
-
-/// Returns the ratio of a measured row to the row with which it is compared.
-pub(super) fn ratio(row: &Row) -> Option<&RatioDetail> {
-    measured(row)?.ratio.as_ref()
-}
-
-/// Returns the fairness among the threads of a row: the measured one if there is one, otherwise the
-/// simulated one.
-pub(super) fn fairness(row: &Row) -> Option<Fairness> {
-    measured(row).and_then(|m| m.fairness).or_else(|| simulated(row)?.fairness)
-}
-
-/// Returns the waits of a row: the measured ones if there are any, otherwise the simulated ones.
-pub(super) fn waits(row: &Row) -> Option<Waits> {
-    measured(row).and_then(|m| m.waits).or_else(|| simulated(row)?.waits)
 }
 
 /// Returns true if runs of the row's cell disagree because they started in different orders.
@@ -362,7 +329,7 @@ fn rows_table(rows: &[&Row], preset: &TableStyle) -> Table {
 
 /// Returns a table of fairness and waits, one line per row.
 pub(super) fn threads_table(rows: &[&Row], preset: &TableStyle) -> Table {
-    let header = [
+    let mut header = vec![
         "variant",
         "threads",
         "slowest / mean",
@@ -374,6 +341,8 @@ pub(super) fn threads_table(rows: &[&Row], preset: &TableStyle) -> Table {
         "99.9 %",
         "longest",
     ];
+    let sleep = rows.iter().any(|row| sleeps(row).is_some());
+    header.extend(sleep.then_some("sleeps / op"));
     let mut table = new_table(preset, &header, 1);
     for row in rows {
         let (fairness, waits) = (fairness(row), waits(row));
@@ -396,9 +365,19 @@ pub(super) fn threads_table(rows: &[&Row], preset: &TableStyle) -> Table {
             wait(|waits| Some(waits.maximum)),
         ];
         cells.extend(found.map(Option::unwrap_or_default));
+        cells.extend(sleep.then(|| sleeps(row).map(sleeps_text).unwrap_or_default()));
         table.add_row(cells);
     }
     table
+}
+
+/// Returns a number of sleeps per operation as text, with two digits that count.
+fn sleeps_text(sleeps: f64) -> String {
+    match sleeps {
+        0.0 => "0".to_owned(),
+        _ if sleeps < 1e-6 => "< 0.000001".to_owned(),
+        _ => format!("{sleeps:.*}", (1.0 - sleeps.log10().floor()).clamp(1.0, 7.0) as usize),
+    }
 }
 
 /// Returns the operations of each thread, one line per row. With many threads, only the first ones
@@ -477,6 +456,7 @@ fn interval(measured: Measured) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::details::SimulatedDetail;
 
     #[test]
     fn markdown_has_intervals_of_predictions_and_notes_unless_quiet() {
@@ -513,5 +493,7 @@ mod tests {
         assert_eq!(figure(999.96), "1000.0");
         assert_eq!(figure(1_234_567.8), "1 234 568");
         assert_eq!(percent(-0.0312), "-3.1 %");
+        let sleeps = [0.0, 2.5e-8, 1.26e-6, 0.00123, 0.5, 1.04, 12.3].map(sleeps_text);
+        assert_eq!(sleeps, ["0", "< 0.000001", "0.0000013", "0.0012", "0.50", "1.0", "12.3"]);
     }
 }

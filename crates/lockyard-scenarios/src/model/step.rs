@@ -281,9 +281,6 @@ pub struct Walk {
     pub tasks: Vec<usize>,
     /// Mean local work of an operation, in nanoseconds.
     pub mean_work: f64,
-    /// Nanoseconds of the kernel's calls on a simulated machine: one that parks a thread, before it
-    /// compares; one that wakes nobody; and one that wakes a thread.
-    pub system_calls: [f64; 3],
 }
 
 impl Walk {

@@ -72,14 +72,6 @@ impl Variant {
         self.steps.iter().any(|step| matches!(step, Step::Walk { .. }))
     }
 
-    /// Returns the times of the kernel's calls, if operations draw their steps from a walk.
-    pub fn system_calls(&self) -> Option<[f64; 3]> {
-        self.steps.iter().find_map(|step| match step {
-            Step::Walk { walk, .. } => Some(walk.system_calls),
-            _ => None,
-        })
-    }
-
     /// Returns `true` if a step is a compare-exchange of the script's own.
     pub fn compares_and_exchanges(&self) -> bool {
         let is = |step: &Step| usize::from(matches!(step, Step::CompareExchange { .. }));

@@ -7,8 +7,9 @@
 //! | `thread.rs`, `activity.rs`, `coroutine.rs` | one simulated thread, its activity, its code |
 //! | `threads.rs` * | what an operation does at its core: loads and read-modify-writes |
 //! | `store_buffer.rs` * | stores, from their execution to the cache |
-//! | `waiting.rs` * | sleeping in a waiting loop, parking, wake-ups, deadlines |
-//! | `parked.rs` | parked threads, in a list with private fields |
+//! | `waiting.rs` * | sleeping in a waiting loop, wake-ups, deadlines |
+//! | `kernel.rs` * | calls of the kernel that put threads to sleep and wake them |
+//! | `parked.rs`, `buckets.rs` | parked threads; calls on one word: with private fields |
 //! | `work.rs` *, `core_threads.rs` | local work beside that of SMT siblings |
 //! | `scheduler/` | threads that share CPUs: queues and slices, with private fields |
 //! | `schedule.rs` * | the same: switches and their effects |
@@ -31,7 +32,7 @@
 //!
 //! Some parts are rooms: their fields are private. Other files tell a room what happened. It
 //! decides, and returns what has to be done. The rooms are the queue of events, the directory with
-//! its lines and agents, the scheduler, the parked threads and the ledger.
+//! its lines and agents, the scheduler, the parked threads, the calls and the ledger.
 //!
 //! The rest is one struct: the cores, and the times and messages between the rooms. A wall around
 //! the cores was not built. Of the 169 functions of the struct (without invariants and observers),
@@ -52,6 +53,7 @@ mod accounting;
 mod activity;
 mod agents;
 mod branch_prediction;
+mod buckets;
 mod cache_contents;
 mod caches;
 mod capacity;
@@ -63,6 +65,7 @@ mod directory;
 mod event;
 mod home_agent;
 mod invariants;
+mod kernel;
 mod line;
 mod line_table;
 mod observer;

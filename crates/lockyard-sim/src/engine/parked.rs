@@ -26,6 +26,11 @@ impl ParkedThreads {
         index.map(|index| self.0.remove(index)).is_some()
     }
 
+    /// Returns `true` if a thread waits on `word`.
+    pub(super) fn is_waited_on(&self, word: usize) -> bool {
+        self.0.iter().any(|parked| parked.word == word)
+    }
+
     /// Removes the first `count` threads that wait on `word`. Returns them in order.
     pub(super) fn take(&mut self, word: usize, count: u32) -> Vec<u32> {
         let mut woken = Vec::new();

@@ -50,6 +50,8 @@ impl Engine {
                 self.at(now + debt, Event::Resume { thread, value });
                 false
             }
+            // The kernel does not pre-empt a thread whose call it serves.
+            Onward::LeavesCpu if self.threads[thread as usize].served => true,
             Onward::LeavesCpu => {
                 self.leave_cpu(thread, Held::Value(value), false);
                 false
@@ -104,6 +106,9 @@ impl Engine {
     /// rest of the operation.
     pub(super) fn interrupt_operation(&mut self, thread: u32) -> Option<Held> {
         let now = self.now();
+        if self.threads[thread as usize].served {
+            return None;
+        }
         if let Some(work) = self.drop_work(thread) {
             let slowdown = self.machine.numbers().smt_slowdown;
             return Some(Held::Work(work.left_at(now, slowdown)));

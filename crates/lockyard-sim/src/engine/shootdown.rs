@@ -59,9 +59,7 @@ impl Engine {
         if !self.parked.remove_thread(thread) {
             return;
         }
-        let generation = self.threads[thread as usize].generation;
-        let wakeup = self.machine.numbers().wakeup;
-        self.at(now + wakeup, Event::Wake { thread, generation });
+        self.wake_sleeper(thread, now);
     }
 
     /// Answers all threads that wait for this one. Called when this thread runs again, or will

@@ -4,6 +4,7 @@
 //! another. They share only this file, and the files that define common types.
 
 use super::accounting::ledger::Ledger;
+use super::buckets::Buckets;
 use super::cache_contents::Capacity;
 use super::core_threads::CoreThreads;
 use super::directory::Directory;
@@ -18,6 +19,7 @@ use super::scheduler::Scheduler;
 use super::thread::Thread;
 use super::wheel::Wheel;
 use crate::arena::Arena;
+use crate::kernel::KernelCosts;
 use crate::machine::description::Machine;
 use crate::random::Random;
 use crate::shared::Shared;
@@ -46,6 +48,9 @@ pub(crate) struct Engine {
     pub(super) spare_waiters: Vec<Waiter>,
     pub(super) spare_sleepers: Vec<u32>,
     pub(super) parked: ParkedThreads,
+    /// Calls of the kernel that are under way.
+    pub(super) buckets: Buckets,
+    pub(super) kernel: KernelCosts,
     /// The scheduler of a run whose threads share CPUs.
     pub(super) schedule: Option<Box<Scheduler>>,
     /// Operations that followed loads, by the loads' places in the code.
@@ -77,6 +82,8 @@ impl Engine {
             spare_waiters: Vec::new(),
             spare_sleepers: Vec::new(),
             parked: ParkedThreads::default(),
+            buckets: Buckets::default(),
+            kernel: KernelCosts::of(&machine),
             schedule: None,
             followed: Vec::new(),
             observer: None,

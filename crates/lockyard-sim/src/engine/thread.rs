@@ -56,6 +56,10 @@ pub(super) struct Thread {
     pub redirect: u64,
     /// Number of sleeps so far. It keeps an old wake-up from ending a new sleep.
     pub generation: u32,
+    /// Time at which the thread last began to sleep in the kernel.
+    pub parked_at: u64,
+    /// `true` while a call of the thread is served in the kernel.
+    pub served: bool,
     pub activity: Activity,
     /// Region or part of the program that the thread's code is in.
     pub doing: lockyard::platform::Activity,
@@ -87,6 +91,8 @@ impl Thread {
             predictor: Predictor::default(),
             redirect: 0,
             generation: 0,
+            parked_at: 0,
+            served: false,
             activity: Activity::Yielding,
             doing: Default::default(),
             work: None,

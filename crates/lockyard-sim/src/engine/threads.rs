@@ -101,7 +101,7 @@ impl Engine {
         let cycles = match pause {
             Pause::Instruction => n.pause,
             Pause::Yield if self.schedule.is_some() && self.yield_cpu(thread) => return,
-            Pause::Yield => self.machine.numbers().wakeup,
+            Pause::Yield => self.kernel.yields,
         };
         self.discard_run_ahead(thread);
         self.start_waiting(thread, CyclePhase::Waiting, None);
@@ -139,11 +139,15 @@ impl Engine {
             }
             // On a real host these calls take locks, which are read-modify-writes. So the thread's
             // stores reach memory first.
-            Op::Park { .. } | Op::Unpark { .. } | Op::WaitForOthers
+            Op::EnterBucket { .. } | Op::Park { .. } | Op::Unpark { .. } | Op::WaitForOthers
                 if !self.threads[index].stores.is_empty() =>
             {
                 self.threads[index].stalled = true;
                 self.wait_for_stores(thread);
+            }
+            Op::EnterBucket { word, waits } => {
+                self.discard_run_ahead(thread);
+                self.enter_bucket(thread, word, waits);
             }
             Op::Park { word, expected, timeout } => {
                 self.discard_run_ahead(thread);

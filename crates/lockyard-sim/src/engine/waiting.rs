@@ -1,9 +1,8 @@
-//! Threads that wait: asleep in a waiting loop, or parked.
+//! Threads that wait: asleep in a waiting loop, or parked (see `kernel.rs`).
 
 use super::accounting::phase::CyclePhase;
 use super::event::Event;
 use super::line::State;
-use super::scheduler::Whereabouts;
 use super::state::Engine;
 use crate::op::Op;
 use crate::shared;
@@ -95,45 +94,10 @@ impl Engine {
             Some(Op::Park { .. }) => {
                 entry.pending = false;
                 self.parked.remove_thread(thread);
+                self.ledger.count().sleeps += 1;
                 self.resume_woken(thread, true, shared::DEADLINE)
             }
             _ => None,
         }
-    }
-
-    /// Parks the thread. The host compares and blocks in one step (the cost of its internal lock is
-    /// not modelled).
-    pub(super) fn park(&mut self, thread: u32, word: usize, expected: u32, timeout: Option<u64>) {
-        let now = self.now();
-        let shift = (word % 8) * 8;
-        if (self.arena.read(word & !7) >> shift) as u32 != expected {
-            self.at(now, Event::Resume { thread, value: shared::LOOK_AGAIN });
-            return;
-        }
-        let entry = &mut self.threads[thread as usize];
-        entry.generation += 1;
-        entry.pending = true;
-        let generation = entry.generation;
-        let line = self.line_index(word);
-        self.start_waiting(thread, CyclePhase::Waiting, Some(line));
-        self.parked.add(word, thread);
-        if let Some(timeout) = timeout {
-            self.at(now.saturating_add(timeout), Event::Deadline { thread, generation });
-        }
-        if self.schedule.is_some() {
-            self.release_cpu(thread, Whereabouts::Blocked);
-        }
-    }
-
-    pub(super) fn unpark(&mut self, thread: u32, word: usize, count: u32) {
-        let now = self.now();
-        let wakeup = self.machine.numbers().wakeup;
-        let woken = self.parked.take(word, count);
-        let number = woken.len() as u64;
-        for sleeper in woken {
-            let generation = self.threads[sleeper as usize].generation;
-            self.at(now + wakeup, Event::Wake { thread: sleeper, generation });
-        }
-        self.at(now, Event::Resume { thread, value: number });
     }
 }

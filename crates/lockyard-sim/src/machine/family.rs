@@ -77,37 +77,51 @@ pub(super) fn inherit(
     beside: Option<&Beside>,
 ) -> std::result::Result<Inherited, String> {
     let (origin, text) = text(name, beside)?;
-    read(&origin, &text, name, scale).map_err(|error| error.to_string())
+    let shared = Shared { what: "family", name, sections: &["cycles", "protocol"] };
+    shared.read(&origin, &text, scale).map_err(|error| error.to_string())
 }
 
-fn read(origin: &str, text: &str, family: &str, scale: f64) -> Result<Inherited> {
-    let source = Source { origin, text };
-    let document = DeTable::parse(text).map_err(|e| {
-        source.error(e.span().unwrap_or(0..0), format!("not TOML: {}", first_line(e.message())))
-    })?;
-    let top = document.get_ref();
-    check_keys(&source, top, &["title", "cycles", "protocol"], "a family")?;
-    text_of(&source, top, "title")?;
-    let mut inherited = Inherited::default();
-    for section in ["cycles", "protocol"] {
-        let specs = || SPECS.iter().filter(|spec| spec.section == section);
-        let names: Vec<&str> = specs().map(|spec| spec.name).collect();
-        let table = section_of(&source, top, section)?;
-        check_keys(&source, table, &names, &format!("[{section}]"))?;
-        for spec in specs() {
-            let Some(value) = table.get(spec.name) else { continue };
-            let name = format!("{section}.{}", spec.name);
-            inherited.numbers.insert(name, one(&source, spec, value, family, scale)?);
+/// A file of numbers that machines share.
+pub(super) struct Shared<'a> {
+    /// Kind of file, as sources and errors name it.
+    pub what: &'a str,
+    pub name: &'a str,
+    pub sections: &'a [&'a str],
+}
+
+impl Shared<'_> {
+    /// Reads the file, with its latencies multiplied by `scale`.
+    pub(super) fn read(&self, origin: &str, text: &str, scale: f64) -> Result<Inherited> {
+        let source = Source { origin, text };
+        let document = DeTable::parse(text).map_err(|e| {
+            source.error(e.span().unwrap_or(0..0), format!("not TOML: {}", first_line(e.message())))
+        })?;
+        let top = document.get_ref();
+        let allowed: Vec<&str> = ["title"].iter().chain(self.sections).copied().collect();
+        check_keys(&source, top, &allowed, &format!("a {}", self.what))?;
+        text_of(&source, top, "title")?;
+        let how = format!("{} {}", self.what, self.name);
+        let mut inherited = Inherited::default();
+        for &section in self.sections {
+            let specs = || SPECS.iter().filter(|spec| spec.section == section);
+            let names: Vec<&str> = specs().map(|spec| spec.name).collect();
+            let table = section_of(&source, top, section)?;
+            check_keys(&source, table, &names, &format!("[{section}]"))?;
+            for spec in specs() {
+                let Some(value) = table.get(spec.name) else { continue };
+                let name = format!("{section}.{}", spec.name);
+                inherited.numbers.insert(name, one(&source, spec, value, &how, scale)?);
+            }
         }
+        Ok(inherited)
     }
-    Ok(inherited)
 }
 
 fn one(
     source: &Source,
     spec: &Spec,
     value: &Spanned<DeValue>,
-    family: &str,
+    shared: &str,
     scale: f64,
 ) -> Result<Number> {
     let name = &*format!("{}.{}", spec.section, spec.name);
@@ -132,12 +146,12 @@ fn one(
     }
     let (text, how) = match found {
         Some(found) if is_scaled => {
-            (scaled(found, scale).to_string(), format!("family {family}, {found} x {scale}"))
+            (scaled(found, scale).to_string(), format!("{shared}, {found} x {scale}"))
         }
-        Some(found) => (found.to_string(), format!("family {family}")),
+        Some(found) => (found.to_string(), shared.to_owned()),
         None => {
             let word = entry.value.get_ref().as_str().unwrap_or_default();
-            (word.to_owned(), format!("family {family}"))
+            (word.to_owned(), shared.to_owned())
         }
     };
     let said = |what: Option<String>| what.map(|what| format!("{how}: {what}"));

@@ -4,7 +4,10 @@
 use super::checks::unknown;
 use super::description::{Machine, ServiceOrder};
 use super::family::{self, Beside, Inherited};
-use super::parameters::{self, Field, Numbers, OPTIONAL, Parameter, SECTIONS, SPECS, Spec, Value};
+use super::kernel;
+use super::parameters::{
+    self, FORMER_WAKEUP, Field, Numbers, OPTIONAL, Parameter, SECTIONS, SPECS, Spec, Value,
+};
 use super::source::{
     MAX_FILE_BYTES, MachineError, Result, Source, allowed_values, check_keys, entry_table,
     first_line, kind, number, section_of, text_of, written,
@@ -71,6 +74,7 @@ pub(super) fn parse(origin: &str, text: &str, beside: Option<&Beside>) -> Result
     let mut found = Found { numbers, order, parameters };
     let borrowed = found.parameters.first().and_then(|scale| scale.assumed.clone());
     read_sections(&source, top, (&inherited, borrowed.as_deref()), &mut found)?;
+    read_kernel(&source, top, &mut found)?;
     let Found { numbers, order, parameters } = found;
     let threads = numbers.sockets * numbers.complexes * numbers.cores * numbers.threads;
     if threads > MAX_THREADS {
@@ -105,10 +109,14 @@ fn read_sections(
     found: &mut Found,
 ) -> Result<()> {
     let said = |section: &str| !OPTIONAL.contains(&section) || top.contains_key(section);
-    for &section in SECTIONS.iter().filter(|&&s| s != "checks" && said(s)) {
+    let other = |section: &str| matches!(section, "kernel" | "checks");
+    for &section in SECTIONS.iter().filter(|&&s| !other(s) && said(s)) {
         let table = section_of(source, top, section)?;
-        let names: Vec<&str> =
+        let mut names: Vec<&str> =
             SPECS.iter().filter(|s| s.section == section).map(|s| s.name).collect();
+        if section == "cycles" {
+            names.push(FORMER_WAKEUP);
+        }
         check_keys(source, table, &names, &format!("[{section}]"))?;
         for spec in SPECS.iter().filter(|s| s.section == section) {
             let inherited = inherited.get(&format!("{section}.{}", spec.name));
@@ -141,6 +149,77 @@ fn read_sections(
                 &mut found.numbers,
                 &mut found.order,
             )?);
+        }
+    }
+    Ok(())
+}
+
+/// Reads the costs of the kernel's calls. Those that the file leaves out are of the kernel that it
+/// names. A file without them may have one under its former name.
+fn read_kernel(source: &Source, top: &DeTable, found: &mut Found) -> Result<()> {
+    let table =
+        top.contains_key("kernel").then(|| section_of(source, top, "kernel")).transpose()?;
+    let specs = || SPECS.iter().filter(|spec| spec.section == "kernel");
+    if let Some(table) = table {
+        let names: Vec<&str> = specs().map(|spec| spec.name).chain([kernel::AS]).collect();
+        check_keys(source, table, &names, "[kernel]")?;
+    }
+    let of_kernel = kernel::of(source, table)?;
+    for spec in specs() {
+        let (numbers, order) = (&mut found.numbers, &mut found.order);
+        let parameter = match table.and_then(|table| table.get(spec.name)) {
+            Some(entry) => parameter(source, spec, entry, numbers, order)?,
+            None => {
+                let name = format!("kernel.{}", spec.name);
+                let Some(number) = of_kernel.numbers.get(&name) else {
+                    return Err(source.whole_file_error(format!("its kernel lacks `{name}`")));
+                };
+                let mut parameter = inherited_parameter(source, spec, number, numbers, order)?;
+                if let Some(why) = &of_kernel.assumed {
+                    let said = parameter.assumed.or(parameter.source.take()).unwrap_or_default();
+                    parameter.assumed = Some(format!("{why}; {said}"));
+                }
+                parameter
+            }
+        };
+        found.parameters.push(parameter);
+    }
+    match section_of(source, top, "cycles")?.get(FORMER_WAKEUP) {
+        Some(entry) => former_wakeup(source, entry, table.is_some(), found),
+        None => Ok(()),
+    }
+}
+
+/// Takes the time of a wake-up from its former place, in cycles, unless the file has a section for
+/// it.
+fn former_wakeup(
+    source: &Source,
+    entry: &Spanned<DeValue>,
+    is_replaced: bool,
+    found: &mut Found,
+) -> Result<()> {
+    const CYCLES: std::ops::RangeInclusive<f64> = 1.0..=1e7;
+    let entry = entry_table(source, "cycles.wakeup", entry, false)?;
+    let cycles = number(entry.value.get_ref()).filter(|cycles| CYCLES.contains(cycles));
+    let Some(cycles) = cycles.filter(|cycles| cycles.fract() == 0.0) else {
+        let written = super::source::shown(source, entry.value);
+        let message = format!("`cycles.wakeup` is {written}; allowed: 1 to 10000000 cycles");
+        return Err(source.error(entry.value.span(), message));
+    };
+    if is_replaced {
+        return Ok(());
+    }
+    let nanoseconds = cycles / found.numbers.ghz;
+    let deep = found.numbers.kernel.deep_wakeup.max(nanoseconds);
+    for (name, nanoseconds) in [("kernel.wakeup", nanoseconds), ("kernel.deep_wakeup", deep)] {
+        let value = parameters::set(&mut found.numbers, name, nanoseconds);
+        let parameter = found.parameters.iter_mut().find(|parameter| parameter.name == name);
+        if let (Some(value), Some(parameter)) = (value, parameter) {
+            parameter.value = value;
+            if name == "kernel.wakeup" {
+                parameter.source.clone_from(&entry.source);
+                parameter.assumed.clone_from(&entry.assumed);
+            }
         }
     }
     Ok(())

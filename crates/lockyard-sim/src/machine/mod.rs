@@ -10,6 +10,7 @@
 //! | `parameters.rs` | the table of its numbers: one field, one line |
 //! | `source.rs`, `file.rs` | entries of a file and their errors; a whole file |
 //! | `family.rs` | the numbers that machines of one protocol share |
+//! | `kernel.rs` | the costs of a kernel's calls, which machines share too |
 //! | `checks.rs` | names of the figures to compare with |
 //! | `shipped.rs` | the machines in the binary; reading a file |
 //! | `alias.rs` | names under which clouds rent parts of them |
@@ -19,6 +20,7 @@ mod checks;
 pub(crate) mod description;
 mod family;
 mod file;
+mod kernel;
 mod parameters;
 mod shipped;
 mod source;

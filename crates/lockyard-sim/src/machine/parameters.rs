@@ -3,7 +3,7 @@
 //! here.
 
 /// The numbers of a machine. Times are in cycles; the scheduler's numbers of type `f64` are in
-/// microseconds.
+/// microseconds, those of `kernel` in nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Numbers {
     pub sockets: u64,
@@ -34,7 +34,6 @@ pub(crate) struct Numbers {
     pub directory: u64,
     pub idle_answer: u64,
     pub memory: u64,
-    pub wakeup: u64,
     pub granted_legs: f64,
     pub granted_spread: f64,
     pub snoop_weight: f64,
@@ -61,11 +60,31 @@ pub(crate) struct Numbers {
     pub shared_kib: f64,
     pub shared_inclusive: u64,
     pub dram: u64,
+    pub kernel: KernelNumbers,
+}
+
+/// The costs of the kernel's calls that put threads to sleep and wake them, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct KernelNumbers {
+    pub wait_changed: f64,
+    pub wake_nobody: f64,
+    pub wake: f64,
+    pub wake_next: f64,
+    pub wakeup: f64,
+    pub deep_wakeup: f64,
+    pub deep_after: f64,
+    pub block: f64,
+    pub bucket: f64,
+    pub yields: f64,
 }
 
 /// The sections that a machine file may leave out. `scheduler` is used only when threads share
-/// CPUs. Without `caches`, every cache holds everything.
+/// CPUs. Without `caches`, every cache holds everything. `kernel` comes from a shared file, see
+/// `kernel.rs`.
 pub(super) const OPTIONAL: &[&str] = &["caches", "scheduler"];
+
+/// Name under which files before 2026-11-27 have `kernel.wakeup`, in cycles.
+pub(super) const FORMER_WAKEUP: &str = "wakeup";
 
 impl Numbers {
     /// Numbers of a file without `[caches]` and without `[scheduler]`. Cache sizes of 0 mean that
@@ -188,6 +207,19 @@ macro_rules! real {
     };
 }
 
+/// A number of `[kernel]`, by its name in files and its field.
+macro_rules! kernel {
+    ($name:literal, $field:ident, $min:literal ..= $max:literal, $meaning:literal) => {
+        Spec {
+            section: "kernel",
+            name: $name,
+            unit: "ns",
+            meaning: $meaning,
+            field: Field::Real { field: |n| &mut n.kernel.$field, min: $min, max: $max },
+        }
+    };
+}
+
 /// Latencies of a family, to which a machine's `scale` applies.
 pub(super) const SCALED: &[&str] = &[
     "cycles.miss",
@@ -211,7 +243,7 @@ pub(super) fn scaled(latency: f64, scale: f64) -> f64 {
 
 /// The sections, in their order in the format.
 pub(super) const SECTIONS: &[&str] =
-    &["topology", "clock", "cycles", "protocol", "caches", "scheduler", "checks"];
+    &["topology", "clock", "cycles", "protocol", "caches", "scheduler", "kernel", "checks"];
 
 /// The table. The section `checks` is not in it, because its names are free.
 #[rustfmt::skip]
@@ -256,8 +288,6 @@ pub(super) const SPECS: &[Spec] = &[
          no answer is needed"),
     whole!("cycles", memory, "cycles", 1..=5000,
         "home agent's look-up of a line that no domain has, in its own last-level cache"),
-    whole!("cycles", wakeup, "cycles", 1..=10000000,
-        "from the wake-up of a parked thread until it runs"),
     Spec {
         section: "protocol",
         name: "order",
@@ -316,6 +346,24 @@ pub(super) const SPECS: &[Spec] = &[
         "from interrupting a running thread until it has answered"),
     real!("scheduler", interrupt_work, "us", 0.0..=1e5,
         "time that an interrupt takes from the answering thread"),
+    kernel!("wait_changed", wait_changed, 0.0..=1e6,
+        "call that would sleep, but finds the word changed"),
+    kernel!("wake_nobody", wake_nobody, 0.0..=1e6, "call that wakes, but finds nobody"),
+    kernel!("wake", wake, 0.0..=1e7,
+        "call that wakes one thread, until it returns in the caller"),
+    kernel!("wake_next", wake_next, 0.0..=1e7,
+        "time that the call takes for each further thread that it wakes"),
+    kernel!("wakeup", wakeup, 0.0..=1e8,
+        "from the call that wakes a thread until it runs; its CPU has been idle for a short time"),
+    kernel!("deep_wakeup", deep_wakeup, 0.0..=1e8,
+        "the same; its CPU has been idle for long"),
+    kernel!("deep_after", deep_after, 0.0..=1e9, "idle time from which on it is long"),
+    kernel!("block", block, 0.0..=1e6,
+        "from the end of a call that sleeps until its CPU is idle; a thread that is woken before \
+         goes on"),
+    kernel!("bucket", bucket, 0.0..=1e6,
+        "time for which each of several calls on one word keeps the others out"),
+    kernel!("yield", yields, 0.0..=1e7, "yield of a CPU for which no other thread waits"),
 ];
 
 /// Sets the number `name` (`section.name`). The value is rounded if the number is whole, and

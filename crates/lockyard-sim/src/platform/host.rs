@@ -4,7 +4,7 @@ use super::atomics::SimulatedAtomics;
 use super::perform::perform;
 use super::words::SimulatedU32;
 use crate::op::{Op, Pause};
-use crate::shared::{ANNOUNCEMENT_LINES, SLOTS, Shared};
+use crate::shared::{ANNOUNCEMENT_LINES, CHANGED, NOBODY, SLOTS, Shared};
 use lockyard::platform::{
     Activity, Announcement, Event, Host, HostWithSlots, NEST_LEVELS, QueueNode, Slot, spread,
 };
@@ -59,18 +59,34 @@ unsafe impl Host for Simulated {
         Shared::with(|s| Duration::from_nanos(s.machine().nanoseconds(s.now()) as u64))
     }
     fn park(word: &SimulatedU32, expected: u32, timeout: Option<Duration>) {
-        let [sleep, ..] = Shared::with(Shared::system_calls);
-        spend(sleep);
+        let kernel = Shared::with(Shared::kernel);
         let bits = word.bits();
         let word = bits.address + (bits.shift / 8) as usize;
         let timeout = timeout.map(|t| Shared::with(|s| s.machine().cycles(t.as_nanos() as f64)));
-        // The engine's value says why the park ended. The trait does not need it.
-        perform(Op::Park { word, expected, timeout });
+        spend(kernel.enter);
+        let others = perform(Op::EnterBucket { word, waits: true }) - 1;
+        spend(kernel.service(others));
+        // The kernel reads the word, so its line comes here.
+        perform(Op::Load { address: bits.address, mask: bits.mask, poll: false });
+        // A thread that has slept returns at the end of its wake-up.
+        if perform(Op::Park { word, expected, timeout }) == CHANGED {
+            spend(kernel.leave);
+        }
     }
     fn unpark(word: *const SimulatedU32, count: u32) {
-        let woken = perform(Op::Unpark { word: word as usize, count });
-        let [_, nobody, somebody] = Shared::with(Shared::system_calls);
-        spend(if woken == 0 { nobody } else { somebody });
+        if !Shared::with(Shared::in_thread) {
+            return;
+        }
+        let (kernel, word) = (Shared::with(Shared::kernel), word as usize);
+        spend(kernel.enter);
+        let found = perform(Op::EnterBucket { word, waits: false });
+        if found == NOBODY {
+            spend(kernel.rest_of_nobody());
+            return;
+        }
+        spend(kernel.service(found - 1));
+        let woken = perform(Op::Unpark { word, count });
+        spend(kernel.rest_of_wake(woken));
     }
     fn allocate(layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
         Shared::with(|s| if s.take_allocation_failure() { None } else { s.allocate(layout, node) })

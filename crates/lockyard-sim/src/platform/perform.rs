@@ -81,7 +81,12 @@ fn at_once(shared: &Shared, op: Op) -> u64 {
         Op::Sleep { .. } | Op::Park { .. } => {
             panic!("setup code waits for something that will not happen")
         }
-        Op::Fence | Op::Work { .. } | Op::Pause(_) | Op::Unpark { .. } | Op::WaitForOthers => 0,
+        Op::Fence
+        | Op::Work { .. }
+        | Op::Pause(_)
+        | Op::EnterBucket { .. }
+        | Op::Unpark { .. }
+        | Op::WaitForOthers => 0,
     }
 }
 

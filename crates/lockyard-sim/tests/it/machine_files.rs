@@ -275,6 +275,58 @@ fn a_wrong_family_or_scale_is_named() {
     );
 }
 
+/// Returns the value and the reason for the assumption of a number of `GOOD` with this text for its
+/// section of the kernel.
+fn of_kernel(section: &str, name: &str) -> (f64, Option<String>) {
+    let text = GOOD.replacen("[kernel]\nas = \"linux-metal\"\n", section, 1);
+    assert_ne!(text, GOOD);
+    let machine = Machine::parse("m.toml", &text).expect("it is a machine");
+    let found = machine.parameter(&format!("kernel.{name}")).expect("every machine has it");
+    (found.value.number().expect("a number"), found.assumed.clone())
+}
+
+#[test]
+fn the_costs_of_the_kernels_calls_come_from_the_kernel_that_a_file_names() {
+    let guest = "[kernel]\nas = \"linux-guest\"\n";
+    assert_eq!(of_kernel(guest, "wakeup"), (6017.0, None));
+    let own = "wakeup = { value = 5000, source = \"measured\" }\n";
+    assert_eq!(of_kernel(&format!("{guest}{own}"), "wakeup"), (5000.0, None));
+    let (value, assumed) = of_kernel(&format!("[kernel]\n{own}"), "wait_changed");
+    let assumed = assumed.expect("the file does not say it");
+    assert!(assumed.starts_with("the machine file does not give it; "), "{assumed}");
+    assert_eq!(value, 214.0);
+    let from = "as = \"linux-metal\"";
+    assert!(
+        error_after(from, "as = \"linux-gest\"")
+            .ends_with("there is no kernel `linux-gest`; did you mean `linux-guest`?")
+    );
+    assert!(
+        error_after(from, "waek = 3").ends_with("[kernel] has no `waek`; did you mean `wake`?")
+    );
+}
+
+#[test]
+fn a_file_without_the_kernels_costs_is_read_with_its_former_wake_up() {
+    let (value, assumed) = of_kernel("", "wakeup");
+    assert!(value == 2000.0 && assumed.is_some_and(|why| why.contains("does not give it")));
+    let before = "[protocol]\n";
+    let after = "wakeup = { value = 9000, source = \"measured\" }\n\n[protocol]\n";
+    let text = GOOD.replacen(before, after, 1);
+    let machine = Machine::parse("m.toml", &text).expect("it is a machine");
+    let wakeup = machine.parameter("kernel.wakeup").expect("it has it");
+    assert_eq!(wakeup.value.to_string(), "2000", "the section replaces it");
+    let text = text.replacen("[kernel]\nas = \"linux-metal\"\n", "", 1);
+    let machine = Machine::parse("m.toml", &text).expect("it is a machine");
+    let wakeup = machine.parameter("kernel.wakeup").expect("it has it");
+    // 9,000 cycles of 3 GHz.
+    assert_eq!(wakeup.value.to_string(), "3000");
+    assert_eq!(wakeup.source.as_deref(), Some("measured"));
+    assert!(
+        error_after(before, "wakeup = { value = 0, source = \"x\" }\n[protocol]\n")
+            .ends_with("`cycles.wakeup` is 0; allowed: 1 to 10000000 cycles")
+    );
+}
+
 #[test]
 fn a_family_may_be_a_file_beside_the_machines() {
     let directory = std::env::temp_dir().join(format!("lockyard-family-{}", std::process::id()));

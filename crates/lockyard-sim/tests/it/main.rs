@@ -3,6 +3,7 @@
 mod branch_prediction;
 mod cancelled;
 mod capacity;
+mod kernel_calls;
 mod machine_files;
 mod mechanisms;
 mod memory_order;

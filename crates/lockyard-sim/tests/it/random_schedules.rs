@@ -147,7 +147,10 @@ fn machine(seed: u64) -> Machine {
         ("scheduler.directed_yield", pick(&[0.0, 1.0])),
         ("scheduler.interrupt", pick(&[0.0, 2.0, 20.0])),
         ("scheduler.interrupt_work", pick(&[0.0, 1.0, 10.0])),
-        ("cycles.wakeup", pick(&[1.0, 5000.0])),
+        ("kernel.wakeup", pick(&[1.0, 5000.0])),
+        ("kernel.deep_wakeup", pick(&[1.0, 20_000.0])),
+        ("kernel.bucket", pick(&[0.0, 500.0])),
+        ("kernel.block", pick(&[0.0, 1000.0])),
     ];
     let shipped = Machine::shipped(name).expect("it is shipped");
     numbers.into_iter().fold(shipped, |machine, (name, value)| {

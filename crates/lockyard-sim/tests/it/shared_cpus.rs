@@ -27,7 +27,8 @@ fn machine(changes: &[(&str, f64)]) -> Machine {
         ("scheduler.directed_yield", 0.0),
         ("scheduler.interrupt", 2.0),
         ("scheduler.interrupt_work", 1.0),
-        ("cycles.wakeup", 3000.0),
+        ("kernel.wakeup", 3000.0),
+        ("kernel.deep_wakeup", 3000.0),
         ("protocol.smt_slowdown", 1.0),
     ];
     let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
@@ -230,9 +231,9 @@ fn a_parked_thread_gives_its_cpu_up_and_has_it_again_when_it_is_woken() {
     });
     finish(&mut simulation);
     let late = result_of(&woken) - result_of(&waker);
-    // The wake-up, a switch, a load. The woken thread pre-empts the worker, which has run 500 us
-    // more.
-    assert!((4000..7000).contains(&late), "{late}");
+    // The call, a switch, a load. The woken thread pre-empts the worker, which has run 500 us more:
+    // the CPU is not idle, so it needs no wake-up.
+    assert!((1000..3000).contains(&late), "{late}");
     assert!(
         result_of(&worker) < 1_012_000,
         "no slice was lost to the parked one: {}",

@@ -12,6 +12,9 @@
 //!
 //! [`Spins::POLLS`] is the only difference between the two mutexes that are named here:
 //!
+//! A thread that sees the mark of others sleeps without an exchange of its own: at first, and after
+//! polls. Polls come before the first exchange, and again after each wake-up.
+//!
 //! | name | polls | as |
 //! | --- | --- | --- |
 //! | [`StdLike`] | 100 | `std::sync::Mutex` of Rust on Linux, by its documentation |
@@ -29,7 +32,7 @@ use core::fmt::Debug;
 
 /// The spin of a [`ThreeStates`] mutex before it sleeps.
 pub trait Spins: Debug + 'static {
-    /// Number of polls while the lock is held and no thread sleeps.
+    /// Number of polls while the lock is held and no thread sleeps, before each sleep.
     const POLLS: u32;
 }
 
@@ -86,8 +89,10 @@ unsafe impl<S: Spins, H: Host> LaneLock<H> for ThreeStates<S> {
     #[inline(always)]
     unsafe fn lock<L: Lane>(lane: L) {
         // Acquire: pairs with the release in `unlock`.
-        if lane.compare_exchange(bits::<L>(FREE), bits::<L>(HELD), Ordering::Acquire).is_err() {
-            wait::<S, H, L>(lane);
+        if let Err(seen) =
+            lane.compare_exchange(bits::<L>(FREE), bits::<L>(HELD), Ordering::Acquire)
+        {
+            wait::<S, H, L>(lane, seen.to_u64());
         }
     }
 
@@ -112,19 +117,25 @@ unsafe impl<S: Spins, H: Host> LaneLock<H> for ThreeStates<S> {
 
 #[cold]
 #[inline(never)]
-fn wait<S: Spins, H: Host, L: Lane>(lane: L) {
+fn wait<S: Spins, H: Host, L: Lane>(lane: L, mut seen: u64) {
     H::count(Event::Slowpath);
     if S::POLLS > 0 {
-        // Relaxed: a hint.
-        let _ = lane.wait_within::<H>(Ordering::Relaxed, S::POLLS, |bits| bits != HELD);
-        // Acquire: pairs with the release in `unlock`.
-        if lane.compare_exchange(bits::<L>(FREE), bits::<L>(HELD), Ordering::Acquire).is_ok() {
+        seen = spin::<S, H, L>(&lane);
+    }
+    // Acquire: pairs with the release in `unlock`.
+    if seen == FREE
+        && lane.compare_exchange(bits::<L>(FREE), bits::<L>(HELD), Ordering::Acquire).is_ok()
+    {
+        return;
+    }
+    loop {
+        // Acquire: as above. A thread that has slept does not know whether others still sleep, so
+        // it takes the lock with the mark.
+        if seen != WITH_SLEEPERS
+            && u64::from(lane.swap_lowest_byte(WITH_SLEEPERS as u8, Ordering::Acquire)) == FREE
+        {
             return;
         }
-    }
-    // Acquire: as above. A thread that has slept does not know whether others still sleep, so it
-    // takes the lock with the mark.
-    while u64::from(lane.swap_lowest_byte(WITH_SLEEPERS as u8, Ordering::Acquire)) != FREE {
         match word_to_sleep_on::<H, L>(&lane) {
             Some(word) => {
                 H::count(Event::Wait);
@@ -135,5 +146,16 @@ fn wait<S: Spins, H: Host, L: Lane>(lane: L) {
                 lane.wait_yielding::<H>(Ordering::Relaxed, |bits| bits == FREE);
             }
         }
+        seen = if S::POLLS > 0 { spin::<S, H, L>(&lane) } else { HELD };
+    }
+}
+
+/// Polls while the lock is held and no thread sleeps. Returns the state that it saw last.
+#[inline(always)]
+fn spin<S: Spins, H: Host, L: Lane>(lane: &L) -> u64 {
+    // Relaxed: a hint.
+    match lane.wait_within::<H>(Ordering::Relaxed, S::POLLS, |bits| bits != HELD) {
+        Some(seen) => seen.to_u64(),
+        None => HELD,
     }
 }

@@ -58,6 +58,8 @@ pub struct RunStatistics {
     pub migrations: u64,
     /// Number of times that the host noticed a spinning thread.
     pub pause_exits: u64,
+    /// Number of times that a thread slept in the kernel: voluntary context switches.
+    pub sleeps: u64,
     /// Interrupts that reached a thread.
     pub interrupts: u64,
 }

@@ -113,6 +113,11 @@ impl Scheduler {
         cpu
     }
 
+    /// Returns `true` if the CPU of a thread that is parked runs another one.
+    pub(crate) fn is_busy(&self, thread: u32) -> bool {
+        !self.is_idle(self.tasks[thread as usize].cpu)
+    }
+
     /// The thread that a CPU runs.
     pub(crate) fn running(&self, cpu: u32) -> Option<u32> {
         self.cpus[cpu as usize].running

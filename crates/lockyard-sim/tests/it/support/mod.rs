@@ -47,7 +47,9 @@ pub(crate) fn random_machine(
     let mut changed = shipped.clone();
     for parameter in shipped.parameters() {
         let name = parameter.name.as_str();
-        if name.starts_with("topology.") || name == "family.scale" || name == "cycles.wakeup" {
+        let is_left =
+            name.starts_with("topology.") || name.starts_with("kernel.") || name == "family.scale";
+        if is_left {
             continue;
         }
         let Ok(value) = parameter.value.to_string().parse::<f64>() else { continue };

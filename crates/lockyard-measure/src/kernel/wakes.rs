@@ -1,0 +1,219 @@
+//! Wake-ups: a thread sleeps on one CPU for a known time, and a thread on another CPU wakes it.
+//!
+//! The longer a CPU is idle, the deeper it sleeps, and in a guest its processor may have been given
+//! away. So wake-ups are measured for several idle times. The CPU that wakes is never idle.
+
+use super::futex::{self, Slept};
+use super::{Cost, Costs, figure};
+use crate::cpus::pin;
+use lockyard_results::row::Measured;
+use lockyard_results::statistics::median;
+use lockyard_support::jobs;
+use std::hint::spin_loop;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+/// Idle times in nanoseconds, ascending, and the number of wake-ups after each.
+const IDLE: [(u64, usize); 5] =
+    [(20_000, 301), (100_000, 101), (500_000, 61), (2_000_000, 41), (10_000_000, 25)];
+
+/// Maximum duration of the wake-ups after one idle time.
+const LONGEST: Duration = Duration::from_millis(350);
+
+/// Longest sleep of the thread that is to be woken. It ends if nobody wakes it for this long.
+const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Value of the word that ends the sleeping thread.
+const OVER: u32 = u32::MAX;
+
+/// Words of the two threads.
+struct Shared {
+    begin: Instant,
+    /// Word on which a thread sleeps: the number of times that it was woken.
+    word: AtomicU32,
+    /// Number of sleeps that have begun.
+    sleeps: AtomicU32,
+    /// Time of the last wake-up, on the woken thread's CPU, in nanoseconds from `begin`; 0 before.
+    awake: AtomicU64,
+}
+
+impl Shared {
+    fn now(&self) -> u64 {
+        self.begin.elapsed().as_nanos() as u64
+    }
+}
+
+/// Times of wake-ups after one idle time.
+#[derive(Default)]
+struct Times {
+    /// Call that wakes, for its caller.
+    calls: Vec<f64>,
+    /// From the beginning of the call until the thread runs.
+    wakeups: Vec<f64>,
+}
+
+/// Measures wake-ups of a thread on one CPU by a thread on another: after all idle times, or after
+/// the shortest one only.
+pub(super) fn measure(waker: usize, sleeper: usize, all: bool) -> Costs {
+    let shared = Arc::new(Shared {
+        begin: Instant::now(),
+        word: AtomicU32::new(0),
+        sleeps: AtomicU32::new(0),
+        awake: AtomicU64::new(0),
+    });
+    let of_sleeper = Arc::clone(&shared);
+    let asleep = std::thread::Builder::new().spawn(move || pin(sleeper) && sleep(&of_sleeper));
+    let Ok(asleep) = asleep else { return Costs::new() };
+    let of_waker = Arc::clone(&shared);
+    let wakes = std::thread::Builder::new().spawn(move || {
+        let idle = &IDLE[..if all { IDLE.len() } else { 1 }];
+        let each = || idle.iter().map(|(idle, most)| wake(&of_waker, *idle, *most)).collect();
+        let times: Option<Vec<Times>> = pin(waker).then(each);
+        of_waker.word.store(OVER, Ordering::Relaxed);
+        futex::wake(&of_waker.word);
+        times
+    });
+    let times = wakes.ok().and_then(|wakes| wakes.join().ok()).flatten();
+    // If the waker was not started, the sleeper ends after its patience.
+    let slept = asleep.join().is_ok_and(|slept| slept);
+    times.filter(|_| slept).map(|times| costs(&times)).unwrap_or_default()
+}
+
+/// Sleeps, and notes when it runs again, until the word says that it is over. Returns false if the
+/// system refuses to let it sleep.
+fn sleep(shared: &Shared) -> bool {
+    let mut woken = 0;
+    loop {
+        shared.sleeps.store(woken + 1, Ordering::Relaxed);
+        let end = loop {
+            let end = futex::wait(&shared.word, woken, Some(PATIENCE));
+            // A thread may be woken without a reason.
+            if end != Slept::Woken || shared.word.load(Ordering::Relaxed) != woken {
+                break end;
+            }
+        };
+        let now = shared.now();
+        // The words carry nothing but themselves.
+        let value = shared.word.load(Ordering::Relaxed);
+        match end {
+            _ if value == OVER => return true,
+            Slept::Woken | Slept::Changed => shared.awake.store(now.max(1), Ordering::Relaxed),
+            Slept::Interrupted | Slept::Refused => return false,
+        }
+        woken = value;
+    }
+}
+
+/// Wakes the thread `most` times, each time after its CPU was idle for `idle` nanoseconds.
+fn wake(shared: &Shared, idle: u64, most: usize) -> Times {
+    let mut times = Times::default();
+    let deadline = Instant::now() + LONGEST;
+    while times.wakeups.len() < most && !jobs::interrupted() {
+        let woken = shared.word.load(Ordering::Relaxed);
+        if !until(deadline, || shared.sleeps.load(Ordering::Relaxed) == woken + 1) {
+            break;
+        }
+        let asleep = shared.now();
+        if !until(deadline, || shared.now() - asleep >= idle) {
+            break;
+        }
+        shared.awake.store(0, Ordering::Relaxed);
+        let begin = shared.now();
+        shared.word.store(woken + 1, Ordering::Relaxed);
+        let count = futex::wake(&shared.word);
+        let end = shared.now();
+        if !until(deadline, || shared.awake.load(Ordering::Relaxed) > 0) {
+            break;
+        }
+        let awake = shared.awake.load(Ordering::Relaxed);
+        // Otherwise the thread did not sleep yet, or the CPUs' clocks differ.
+        if count == Some(1) && awake > begin {
+            times.calls.push((end - begin) as f64);
+            times.wakeups.push((awake - begin) as f64);
+        }
+    }
+    times
+}
+
+/// Waits until a condition holds. Returns false if it does not at the deadline.
+fn until(deadline: Instant, holds: impl Fn() -> bool) -> bool {
+    loop {
+        if holds() {
+            return true;
+        }
+        if Instant::now() > deadline {
+            return false;
+        }
+        spin_loop();
+    }
+}
+
+/// Returns the costs of wake-ups after each idle time.
+fn costs(times: &[Times]) -> Costs {
+    let Some(short) = times.first() else { return Costs::new() };
+    let wakeup = figure(&short.wakeups);
+    let deep = times.get(IDLE.len() - 1).and_then(|long| figure(&long.wakeups));
+    let medians: Vec<Option<f64>> = times.iter().map(|times| median(&times.wakeups)).collect();
+    let both = wakeup.zip(deep);
+    let after = both.and_then(|(short, deep)| deep_after(&medians, short.value, deep.value));
+    let found = [
+        (Cost::Wake, figure(&short.calls)),
+        (Cost::Wakeup, wakeup),
+        (Cost::DeepWakeup, deep),
+        (Cost::DeepAfter, after.map(exactly)),
+    ];
+    found.into_iter().filter_map(|(what, figure)| Some((what, figure?))).collect()
+}
+
+/// Returns the idle time from which wake-ups are nearer to the deep one than to the short one, as a
+/// ratio. It is the longest idle time if there is hardly a difference.
+fn deep_after(medians: &[Option<f64>], wakeup: f64, deep: f64) -> Option<f64> {
+    const DIFFERENT: f64 = 1.25;
+    let (longest, _) = IDLE[IDLE.len() - 1];
+    if deep < DIFFERENT * wakeup {
+        return Some(longest as f64);
+    }
+    let middle = (wakeup * deep).sqrt();
+    let is_short = |median: &Option<f64>| median.is_none_or(|median| median < middle);
+    let last_short = medians.iter().rposition(is_short)?;
+    IDLE.get(last_short + 1).map(|(idle, _)| *idle as f64)
+}
+
+/// Returns a figure that was not drawn from samples.
+fn exactly(value: f64) -> Measured {
+    Measured { value, ci_low: value, ci_high: value, samples: 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_idle_time_of_deep_wake_ups_is_found() {
+        let after = |of: [f64; 5]| deep_after(&of.map(Some), of[0], of[4]);
+        assert_eq!(
+            after([6e3, 6e3, 21e3, 55e3, 58e3]),
+            Some(500e3),
+            "21 is nearer to 58 than to 6"
+        );
+        assert_eq!(after([6e3, 6e3, 12e3, 55e3, 58e3]), Some(2e6));
+        assert_eq!(after([6e3, 6e3, 6e3, 6e3, 58e3]), Some(10e6));
+        assert_eq!(after([6e3, 50e3, 50e3, 50e3, 58e3]), Some(100e3));
+        assert_eq!(after([6e3, 6e3, 6e3, 6e3, 6.5e3]), Some(10e6), "there is no deep sleep");
+        // One slow figure before a fast one is no depth.
+        assert_eq!(after([6e3, 50e3, 6e3, 50e3, 58e3]), Some(2e6));
+        assert_eq!(
+            deep_after(&[Some(6e3), None, None, Some(50e3), Some(50e3)], 6e3, 5e4),
+            Some(2e6)
+        );
+    }
+
+    #[test]
+    fn a_cpu_that_is_not_there_has_no_costs() {
+        let begin = Instant::now();
+        assert_eq!(measure(usize::MAX, 0, true), []);
+        assert_eq!(measure(0, usize::MAX, true), []);
+        assert!(begin.elapsed() < Duration::from_secs(10), "nobody waits for ever");
+    }
+}

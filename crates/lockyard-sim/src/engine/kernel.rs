@@ -1,0 +1,118 @@
+//! The kernel's calls that put threads to sleep and wake them: the service in a bucket, sleeps,
+//! and wake-ups.
+//!
+//! - **Service.** A thread with a call enters the bucket of its word, and leaves it with the call's
+//!   effect. Meanwhile it is not pre-empted. A call that wakes enters only if another call waits on
+//!   the word, or a thread sleeps there: otherwise it finds nobody.
+//! - **Sleep.** A thread whose word has not changed leaves its CPU, which takes a time. A thread that
+//!   is woken before has not slept, and goes on.
+//! - **Wake-up.** The longer the CPU has been idle, the longer the wake-up takes.
+//!
+//! The times of a call that its thread spends itself are in `platform/host.rs`.
+
+use super::accounting::phase::CyclePhase;
+use super::event::Event;
+use super::scheduler::Whereabouts;
+use super::state::Engine;
+use crate::shared::{CHANGED, NOBODY};
+
+impl Engine {
+    /// Begins the service of a call on a word, or queues it. The thread resumes with the number of
+    /// others, plus 1.
+    pub(super) fn enter_bucket(&mut self, thread: u32, word: usize, waits: bool) {
+        let now = self.now();
+        if !waits && !self.buckets.has_waits(word) && !self.parked.is_waited_on(word) {
+            self.at(now, Event::Resume { thread, value: NOBODY });
+        } else if self.buckets.enter(word, thread, waits) {
+            self.threads[thread as usize].served = true;
+            self.at(now, Event::Resume { thread, value: 1 });
+        } else {
+            self.threads[thread as usize].pending = true;
+            self.start_waiting(thread, CyclePhase::Waiting, None);
+        }
+    }
+
+    /// Ends the service of a thread's call, and begins that of the next.
+    fn leave_bucket(&mut self, thread: u32, word: usize) {
+        let now = self.now();
+        if !std::mem::take(&mut self.threads[thread as usize].served) {
+            return;
+        }
+        if let Some((next, others)) = self.buckets.leave(word) {
+            let entry = &mut self.threads[next as usize];
+            entry.pending = false;
+            entry.served = true;
+            self.at(now, Event::Resume { thread: next, value: 1 + others });
+        }
+    }
+
+    /// Compares the word, and puts the thread to sleep if it has not changed. The end of the call's
+    /// service.
+    pub(super) fn park(&mut self, thread: u32, word: usize, expected: u32, timeout: Option<u64>) {
+        let now = self.now();
+        self.leave_bucket(thread, word);
+        let shift = (word % 8) * 8;
+        if (self.arena.read(word & !7) >> shift) as u32 != expected {
+            self.at(now, Event::Resume { thread, value: CHANGED });
+            return;
+        }
+        let entry = &mut self.threads[thread as usize];
+        entry.generation += 1;
+        entry.pending = true;
+        entry.parked_at = now;
+        let generation = entry.generation;
+        let line = self.line_index(word);
+        self.start_waiting(thread, CyclePhase::Waiting, Some(line));
+        self.parked.add(word, thread);
+        if let Some(timeout) = timeout {
+            self.at(now.saturating_add(timeout), Event::Deadline { thread, generation });
+        }
+        if self.schedule.is_some() {
+            self.release_cpu(thread, Whereabouts::Blocked);
+        }
+    }
+
+    /// Wakes up to `count` threads that sleep on the word. The end of the call's service. The thread
+    /// resumes with the number of those that slept.
+    pub(super) fn unpark(&mut self, thread: u32, word: usize, count: u32) {
+        let now = self.now();
+        self.leave_bucket(thread, word);
+        let mut slept = 0;
+        for sleeper in self.parked.take(word, count) {
+            if self.goes_on(sleeper) {
+                continue;
+            }
+            let after = slept * self.kernel.wake_next;
+            self.wake_sleeper(sleeper, (now + after).saturating_sub(self.kernel.until_served()));
+            slept += 1;
+        }
+        self.at(now, Event::Resume { thread, value: slept });
+    }
+
+    /// Lets a thread go on that was woken before it left its CPU. Returns `false` if it has left.
+    fn goes_on(&mut self, thread: u32) -> bool {
+        let now = self.now();
+        let block = self.kernel.block;
+        let entry = &mut self.threads[thread as usize];
+        if self.schedule.is_some() || now >= entry.parked_at + block {
+            return false;
+        }
+        entry.pending = false;
+        entry.generation += 1;
+        self.at(now, Event::Resume { thread, value: CHANGED });
+        true
+    }
+
+    /// Wakes a thread that has left its CPU: it runs some time after `from`, when the call began.
+    pub(super) fn wake_sleeper(&mut self, thread: u32, from: u64) {
+        let entry = &self.threads[thread as usize];
+        let (parked_at, generation) = (entry.parked_at, entry.generation);
+        let now = self.now();
+        let idle = now.saturating_sub(parked_at + self.kernel.block);
+        // A CPU that runs another thread meanwhile needs no waking: the switch is the scheduler's.
+        let is_busy = self.schedule.as_ref().is_some_and(|schedule| schedule.is_busy(thread));
+        let wakeup = if is_busy { 0 } else { self.kernel.wakeup(idle) };
+        self.ledger.count().sleeps += 1;
+        self.at(now.max(from + wakeup), Event::Wake { thread, generation });
+    }
+}

@@ -1,0 +1,53 @@
+//! Kernels: the costs of calls by which threads sleep and wake each other.
+//!
+//! They depend on the kernel, and on whether it is a guest, more than on the processor. So they are
+//! in files that machines share (in `machines/kernels/`, and in the binary). A machine's section
+//! `[kernel]` names one of them by `as`, and gives the numbers that differ. What neither gives is
+//! assumed to be as on hardware, and says so.
+
+use super::family::{Inherited, Shared};
+use super::source::{Result, Source, text_of};
+use toml::de::DeTable;
+
+/// The shipped kernels: name and file.
+const SHIPPED: &[(&str, &str)] = &[
+    ("linux-guest", include_str!("../../../../machines/kernels/linux-guest.toml")),
+    (ON_HARDWARE, include_str!("../../../../machines/kernels/linux-metal.toml")),
+    ("virtual-cpus", include_str!("../../../../machines/kernels/virtual-cpus.toml")),
+];
+
+/// The kernel of a machine file that names none.
+const ON_HARDWARE: &str = "linux-metal";
+
+/// Key that names the kernel in `[kernel]`.
+pub(super) const AS: &str = "as";
+
+/// Numbers that a machine's section leaves out.
+pub(super) struct Kernel {
+    pub numbers: Inherited,
+    /// Reason for which they are assumed, if the file names no kernel.
+    pub assumed: Option<String>,
+}
+
+/// Returns the numbers of the kernel that a section names. `table` is `None` for a file without
+/// the section.
+///
+/// # Errors
+///
+/// There is no such kernel.
+pub(super) fn of(source: &Source, table: Option<&DeTable>) -> Result<Kernel> {
+    let named = table.filter(|table| table.contains_key(AS));
+    let name = named.map(|table| text_of(source, table, AS)).transpose()?;
+    let wanted = name.as_deref().unwrap_or(ON_HARDWARE);
+    let Some((name, text)) = SHIPPED.iter().find(|(shipped, _)| *shipped == wanted) else {
+        let all: Vec<&str> = SHIPPED.iter().map(|(name, _)| *name).collect();
+        let hint = lockyard_support::hint(wanted, &all, "there are");
+        let found = lockyard_support::printable(wanted);
+        let span = table.map_or(0..0, |table| table[AS].span());
+        return Err(source.error(span, format!("there is no kernel `{found}`; {hint}")));
+    };
+    let shared = Shared { what: "kernel", name, sections: &["kernel"] };
+    let numbers = shared.read(&format!("kernels/{name}.toml"), text, 1.0)?;
+    let assumed = named.is_none().then(|| "the machine file does not give it".to_owned());
+    Ok(Kernel { numbers, assumed })
+}
