@@ -17,11 +17,11 @@ pub use gate::{GATE, Gate, LEAST_CPU, too_little};
 
 use crate::limit::Limit;
 use crate::placement::MachinePlacement;
-use crate::simulate::{CellSpec, RunPlan, SimulationEffort, SimulationError, simulate};
+use crate::simulate::{CellSpec, Prediction, RunPlan, SimulationEffort, SimulationError, simulate};
 use lockyard_recording::model::Model;
 use lockyard_recording::recording::{Costs, Recording};
 use lockyard_recording::script::{self, HostNumbers, RECORDED, Version};
-use lockyard_results::recorded::RecordedProgram;
+use lockyard_results::recorded::{RecordedProgram, Sleeps};
 use lockyard_results::row::Row;
 use lockyard_scenarios::{Order, Script, Step, Variant};
 use lockyard_sim::Machine;
@@ -29,6 +29,10 @@ use std::path::Path;
 
 /// Share of threads' time, or of acquisitions, from which something is named as left out.
 const NAMED: f64 = 0.2;
+
+/// Share of threads' time and of acquisitions from which sleeps for other reasons than locks are too
+/// many for a comparison.
+const OTHER_SLEEPS: f64 = 0.02;
 
 /// What to do when the host or the run spoils a recording, or the recording has no host.
 const QUIETER: &str = "Record it again when nothing else runs on the host.";
@@ -151,8 +155,10 @@ impl Recorded {
             script::variant(&self.recording, &self.model, self.numbers, RECORDED, title, version)
                 .map_err(SimulationError::new)?;
         let variant = on(host, variant, threads);
-        let predicted = throughput(host, &variant, threads)?;
+        let found = replay(host, &variant, threads)?;
+        let predicted = found.throughput;
         let error = gate.replayed(predicted);
+        gate.replay.sleeps = self.sleeps(found.sleeps);
         if apart > GATE {
             let why = format!(
                 "threads come and go: {:.1} of them at a time on average",
@@ -168,8 +174,45 @@ impl Recorded {
                 self.likely_reason()
             );
             gate.refuse(why, &[QUIETER, LONGER]);
+        } else if let Some(why) =
+            gate.replay.sleeps.and_then(|sleeps| self.sleeps_apart(sleeps, host))
+        {
+            gate.refuse(why, &[LONGER]);
         }
         Ok(gate)
+    }
+
+    /// Returns how often a thread slept for an acquisition, in the recorded run and in the replay.
+    /// Returns `None` if the system did not count it, or if threads slept for other reasons than
+    /// locks: the replay has these sleeps as times.
+    fn sleeps(&self, predicted: f64) -> Option<Sleeps> {
+        let (shares, today) = (&self.model.shares, &self.model.today);
+        let others = today.slept + today.slept_held + shares.conditions + shares.read_write;
+        let switches = self.recording.about.switches.filter(|_| others < OTHER_SLEEPS)?;
+        let acquired: u64 = Model::acquisitions(&self.recording).values().sum();
+        Some(Sleeps {
+            recorded_per_acquisition: switches.voluntary as f64 / acquired.max(1) as f64,
+            predicted_per_acquisition: predicted,
+        })
+    }
+
+    /// Returns the reason for which the replay is not the recorded run, if the sleeps that it has
+    /// too many or too few take more of the threads' time than the gate allows.
+    fn sleeps_apart(&self, sleeps: Sleeps, host: &Machine) -> Option<String> {
+        let Sleeps { recorded_per_acquisition, predicted_per_acquisition } = sleeps;
+        let wakeup = host.parameter("kernel.wakeup").and_then(|found| found.value.number())?;
+        let cycle = 1e9 * self.model.threads / self.model.undisturbed_rate().max(1.0);
+        let apart = (predicted_per_acquisition - recorded_per_acquisition).abs() * wakeup / cycle;
+        (apart > GATE).then(|| {
+            format!(
+                "threads of the replay sleep in {:.2} % of acquisitions, those of the recorded run \
+                 in {:.2} %: {:.0} % of the time; allowed: {:.0} %",
+                predicted_per_acquisition * 100.0,
+                recorded_per_acquisition * 100.0,
+                apart * 100.0,
+                GATE * 100.0
+            )
+        })
     }
 
     /// Returns the reason for which times of a busy host say nothing.
@@ -365,9 +408,18 @@ fn throughput(
     variant: &Variant,
     threads: usize,
 ) -> Result<f64, SimulationError> {
+    Ok(replay(machine, variant, threads)?.throughput)
+}
+
+/// Simulates a variant.
+fn replay(
+    machine: &Machine,
+    variant: &Variant,
+    threads: usize,
+) -> Result<Prediction, SimulationError> {
     let placement = MachinePlacement::Order(Order::default());
     let cell =
         CellSpec { machine, variant, placement: &placement, home: 0, threads, local_work: 0.0 };
     let effort = SimulationEffort::usual(machine, &placement, threads);
-    Ok(simulate(&cell, &RunPlan::of_windows(effort))?.throughput)
+    simulate(&cell, &RunPlan::of_windows(effort))
 }

@@ -1,6 +1,8 @@
 use super::*;
 use crate::request::{self, PredictRequest};
-use lockyard_recording::recording::{About, Costs, CpuTime, Event, How, Kind, LockAbout, Window};
+use lockyard_recording::recording::{
+    About, Costs, CpuTime, Event, How, Kind, LockAbout, Switches, Window,
+};
 use lockyard_results::row::Status;
 
 /// Visits in each of two windows, and between them.
@@ -228,4 +230,25 @@ fn a_short_part_of_a_run_is_not_its_rate() {
     let gate = Recorded::new(late).expect("it is replayed").gate().expect("it runs");
     let why = gate.refused.expect("it is refused");
     assert!(why.contains("took locks in 10 % of the run only"), "{why}");
+}
+
+#[test]
+fn a_replay_that_sleeps_as_the_run_did_not_is_refused() {
+    let gate = |voluntary: Option<u64>| {
+        let mut of = recording(1_145.0, skylake());
+        of.about.switches = voluntary.map(|voluntary| Switches { voluntary, involuntary: 0 });
+        Recorded::new(of).expect("it is replayed").gate().expect("it runs")
+    };
+    // One thread alone never sleeps in the replay.
+    let none = gate(Some(3));
+    assert_eq!(none.refused, None);
+    let sleeps = none.replay.sleeps.expect("the system counted");
+    assert_eq!(sleeps.predicted_per_acquisition, 0.0);
+    let all = (BETWEEN + 2 * WITHIN) as f64;
+    assert!((sleeps.recorded_per_acquisition * all / 3.0 - 1.0).abs() < 0.01, "{sleeps:?}");
+    assert_eq!(gate(None).replay.sleeps, None);
+    // In a tenth of the acquisitions: 5 us for each would be half of the time.
+    let many = gate(Some(all as u64 / 10));
+    let why = many.refused.as_deref().expect("it is refused");
+    assert!(why.contains("sleep in 0.00 % of acquisitions, those of the recorded run in"), "{why}");
 }
