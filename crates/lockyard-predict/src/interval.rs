@@ -369,6 +369,25 @@ mod tests {
     }
 
     #[test]
+    fn costs_of_the_kernels_calls_change_where_a_file_assumes_them() {
+        let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
+        let value = |machine: &Machine, name: &str| {
+            machine.parameter(name).and_then(|p| p.value.number()).expect("it has it")
+        };
+        let twice = kernel(&machine, KERNEL[1]);
+        for name in ["kernel.wake", "kernel.wakeup", "kernel.bucket", "kernel.yield"] {
+            assert_eq!(value(&twice, name), 2.0 * value(&machine, name), "{name}");
+        }
+        assert_eq!(value(&twice, "cycles.leg"), value(&machine, "cycles.leg"));
+        let text = include_str!("../../../machines/cascade-lake-2s24c2t.toml");
+        let text = text.replace("as = \"linux-metal\"", "as = \"linux-guest\"");
+        let guest = Machine::parse("m.toml", &text).expect("it is a machine");
+        let twice = kernel(&guest, KERNEL[1]);
+        assert_eq!(value(&twice, "kernel.wake"), 1344.0, "it was measured");
+        assert_eq!(value(&twice, "kernel.block"), 2000.0, "it is assumed");
+    }
+
+    #[test]
     fn numbers_that_one_host_decides_take_the_values_that_hosts_ask_for() {
         let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
         // A hand-over takes 47 ns, of 3 cycles each.

@@ -53,14 +53,20 @@ impl KernelCosts {
         }
     }
 
-    /// Service of a call, with this many others before and behind it. With one other, the two pass
-    /// the bucket to and fro, which takes half as long as a queue.
-    pub(crate) fn service(&self, others: u64) -> u64 {
+    /// Service of a call that waits, with this many others before and behind it. With one other, the
+    /// two pass the bucket to and fro, which takes half as long as a queue.
+    pub(crate) fn service_of_wait(&self, others: u64) -> u64 {
         match others {
             0 => self.alone,
             1 => self.alone.max(self.bucket / 2),
             _ => self.alone.max(self.bucket),
         }
+    }
+
+    /// Service of a call that wakes. It takes the bucket's lock, but does not count itself among the
+    /// waiting calls and out again: of three lines that come from other cores, it needs one.
+    pub(crate) fn service_of_wake(&self, others: u64) -> u64 {
+        self.alone + (self.service_of_wait(others) - self.alone) / 3
     }
 
     /// Rest of a call that found nobody, after it has entered.

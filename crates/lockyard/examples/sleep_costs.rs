@@ -1,5 +1,5 @@
-//! The price of sleeping on this host: what `cycles.wakeup` and `scheduler.switch` of a machine
-//! file stand for, and what the simulated machine leaves out.
+//! The price of sleeping on this host: what `[kernel]` and `scheduler.switch` of a machine file
+//! stand for.
 //!
 //! Each figure is the median of 11 rounds of some thousand operations, in nanoseconds.
 //!

@@ -65,6 +65,9 @@ pub(super) struct Draft {
     pub family: String,
     /// Factor on the family's latencies.
     pub scale: Scale,
+    /// Name of the kernel that gives the costs of calls that were not measured; `None` if the host's
+    /// kernel is not known.
+    pub kernel: Option<&'static str>,
     numbers: Vec<Number>,
     /// Figures to compare with.
     pub checks: Vec<Check>,
@@ -81,6 +84,7 @@ impl Draft {
             notes: Vec::new(),
             family: family.to_owned(),
             scale,
+            kernel: None,
             numbers: Vec::new(),
             checks: Vec::new(),
             measured: String::new(),
@@ -144,8 +148,13 @@ impl Draft {
             quoted(&self.family),
             entry(self.scale.factor, &self.scale.origin)
         ));
-        for section in ["topology", "clock", "cycles", "protocol"] {
+        for section in ["topology", "clock", "cycles", "protocol", "kernel"] {
+            let kernel = self.kernel.filter(|_| section == "kernel");
+            if kernel.is_none() && section == "kernel" {
+                continue;
+            }
             text.push_str(&format!("\n[{section}]\n"));
+            text.extend(kernel.map(|name| format!("as = {}\n", quoted(name))));
             for number in self.numbers.iter().filter(|number| number.section == section) {
                 let entry = entry(number.value, &number.origin);
                 text.push_str(&format!("{} = {entry}\n", number.name));

@@ -9,6 +9,7 @@ use super::solve::place_at;
 use super::{
     Alone, Calibrated, Contended, LineDistance, Measurements, Pair, draft, layout, steady,
 };
+use lockyard_measure::kernel::{Cost, Costs};
 use lockyard_predict::machine::known_figures;
 use lockyard_results::render::{Extent, Partial};
 use lockyard_results::row::Measured;
@@ -123,6 +124,7 @@ pub fn compare(
         borrowed_family: calibrated.borrowed.as_ref().map(|(family, _)| family.clone()),
         ..Figures::default()
     };
+    figures.rows.extend(kernel(&measurements.kernel, Some(machine)));
     figures.rows.extend(of_file(measurements, machine));
     figures.rows.extend(farther(measurements, machine));
     match scenarios(measurements, machine, jobs, done) {
@@ -194,6 +196,7 @@ pub fn measured(measurements: &Measurements) -> Figures {
     let alone = measurements.alone.iter().filter(|(what, _)| *what != Alone::FetchAdd);
     let mut rows: Vec<CalibrationRow> =
         alone.map(|&(what, figure)| row(what.name(), 1, what.unit(), figure)).collect();
+    rows.extend(kernel(&measurements.kernel, None));
     for (name, figure) in draft::figures(measurements) {
         let threads = if name.ends_with("_uncontended") { 1 } else { 2 };
         rows.push(row(&name, threads, "ns", figure));
@@ -209,6 +212,21 @@ pub fn measured(measurements: &Measurements) -> Figures {
 /// Returns the number of contended cells to simulate.
 pub fn cells(measurements: &Measurements) -> usize {
     measurements.contended.len()
+}
+
+/// Returns the costs of the kernel's calls. They are inputs of the machine, if there is one.
+fn kernel(costs: &Costs, machine: Option<&Machine>) -> Vec<CalibrationRow> {
+    let row = |&(what, measured): &(Cost, Measured)| {
+        let parameter = machine.and_then(|m| m.parameter(&format!("kernel.{}", what.name())));
+        let predicted = parameter.and_then(|parameter| match parameter.value {
+            Value::Real(value) => Some(value),
+            _ => None,
+        });
+        let role = if predicted.is_some() { FigureRole::Input } else { FigureRole::Shown };
+        let figure = format!("kernel_{}", what.name());
+        CalibrationRow { figure, threads: what.threads(), unit: "ns", measured, predicted, role }
+    };
+    costs.iter().map(row).collect()
 }
 
 /// Returns the single-CPU figures. Those with a number in the file are inputs.

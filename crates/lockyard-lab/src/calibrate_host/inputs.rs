@@ -196,9 +196,12 @@ fn sound(measurements: &Measurements) -> Result<(), String> {
     let alone = measurements.alone.iter().map(|(what, figure)| (what.name(), figure));
     let pairs = measurements.pairs.iter().map(|pair| (pair.what.name(), &pair.figure));
     let contended = measurements.contended.iter().map(|c| (c.variant.as_str(), &c.figure));
+    let kernel = measurements.kernel.iter().map(|(what, figure)| (what.name(), figure));
     let siblings = measurements.siblings.iter().map(|c| (c.variant.as_str(), &c.figure));
     let beside = measurements.beside_sibling.iter().map(|figure| ("work beside a sibling", figure));
-    for (name, figure) in alone.chain(pairs).chain(contended).chain(siblings).chain(beside) {
+    for (name, figure) in
+        alone.chain(pairs).chain(contended).chain(siblings).chain(beside).chain(kernel)
+    {
         if !figure.value.is_finite() || figure.value <= 0.0 {
             let value = figure.value;
             return Err(format!("`{name}` was measured as {value}, which cannot be used"));

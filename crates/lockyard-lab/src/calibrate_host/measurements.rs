@@ -1,6 +1,7 @@
 //! Measurements as data. The file and the predictions are derived only from them.
 
 use super::{Alone, CalibratedProcessor, Layout, LineDistance, Pair, layout};
+use lockyard_measure::kernel;
 use lockyard_results::row::Measured;
 use lockyard_results::statistics;
 use std::collections::BTreeMap;
@@ -70,6 +71,8 @@ pub struct Measurements {
     pub beside_sibling: Option<Measured>,
     /// Experiment on resources shared by siblings, if it is possible.
     pub siblings: Vec<Contended>,
+    /// Costs of the kernel's calls that sleep and wake.
+    pub kernel: kernel::Costs,
     /// Share of the pairs' tries that were discarded because a thread lost its CPU.
     pub lost: f64,
     /// Notes for the reader.

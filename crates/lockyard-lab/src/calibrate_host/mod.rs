@@ -11,6 +11,7 @@
 //! | `rounds` | all measurements, in shuffled rounds and bounded time |
 //! | `measurements` | measurements as data; all later steps can be repeated |
 //! | `inputs` | numbers of the file that are measured directly, or taken from a relative |
+//! | `kernel` | costs of the kernel's calls that sleep and wake |
 //! | `steady` | check that each figure has a single value over time |
 //! | `solve` | numbers that make simulated hand-overs as long as the measured ones |
 //! | `line_spread` | how much the way of a line differs from line to line |
@@ -23,6 +24,7 @@ mod contended;
 mod draft;
 mod figures;
 mod inputs;
+mod kernel;
 mod layout;
 mod line_spread;
 mod lines;

@@ -9,6 +9,7 @@ use super::{
     PairFigure, alone, contended,
 };
 use crate::calibrate_host::trials;
+use lockyard_measure::kernel;
 use lockyard_measure::order::Orders;
 use lockyard_measure::scenario::stage::OnHost;
 use lockyard_results::statistics;
@@ -96,6 +97,7 @@ pub fn measure_variants(
     let mut plan = plan(&layout, variants, seconds);
     let cpus = layout.cpus();
     let begin = Instant::now();
+    let kernel = kernel::measure();
     let mut orders = Orders::new(plan.things.len());
     let (mut rounds, mut tried) = (0, (0u64, 0u64));
     'rounds: while rounds < LEAST_ROUNDS || begin.elapsed().as_secs_f64() < seconds {
@@ -136,7 +138,8 @@ pub fn measure_variants(
         rounds += 1;
     }
     let lost = tried.1 as f64 / ((tried.0 + tried.1) as f64).max(1.0);
-    Ok(summarise(plan, layout, Course { seconds: begin.elapsed().as_secs_f64(), rounds, lost }))
+    let course = Course { seconds: begin.elapsed().as_secs_f64(), rounds, lost };
+    Ok(Measurements { kernel, ..summarise(plan, layout, course) })
 }
 
 fn on(cpus: &[usize], tasks: &[usize]) -> Vec<usize> {
@@ -277,6 +280,7 @@ fn summarise(plan: Plan, layout: Layout, course: Course) -> Measurements {
         contended: Vec::new(),
         beside_sibling: None,
         siblings: Vec::new(),
+        kernel: kernel::Costs::new(),
         lost,
         notes: plan.notes,
     };

@@ -10,7 +10,7 @@
 
 use super::draft::{Draft, Origin, Scale, figure_text};
 use super::inputs::{self, Taken, round4};
-use super::{LineDistance, Measurements, Pair, layout, line_spread};
+use super::{LineDistance, Measurements, Pair, kernel, layout, line_spread};
 use lockyard_predict::machine::known_figures;
 use lockyard_results::row::Measured;
 use lockyard_sim::Machine;
@@ -71,6 +71,7 @@ impl Calibrated {
 pub fn calibrate(measurements: &Measurements, name: Option<&str>) -> Result<Calibrated, String> {
     let taken = Taken::of(measurements)?;
     let mut draft = inputs::begin(measurements, &taken, name)?;
+    kernel::set(&mut draft, measurements);
     // Check the measurements before solving for any latency.
     draft.machine()?;
     let mut notes = Vec::new();

@@ -97,6 +97,7 @@ pub(super) fn imitate(
         contended,
         beside_sibling: (machine.threads_per_core() > 1).then(|| exactly(sibling)),
         siblings: Vec::new(),
+        kernel: Vec::new(),
         lost: 0.0,
         notes: Vec::new(),
     }

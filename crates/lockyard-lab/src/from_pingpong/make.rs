@@ -154,6 +154,7 @@ fn measurements(matrix: &Matrix, layout: &Layout, placed: &Placed, asked: &Asked
         contended: Vec::new(),
         beside_sibling: None,
         siblings: Vec::new(),
+        kernel: Vec::new(),
         lost: 0.0,
         notes: Vec::new(),
     }

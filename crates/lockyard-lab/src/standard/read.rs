@@ -4,6 +4,7 @@
 use crate::calibrate_host::{
     Alone, CalibratedProcessor, Contended, CpuAt, Given, Layout, Measurements, Pair, PairFigure,
 };
+use lockyard_measure::kernel::Cost;
 use lockyard_results::row::Measured;
 use serde_json::Value;
 
@@ -107,6 +108,14 @@ pub fn read(origin: &str, text: &str) -> Result<Measurements, String> {
             alone.push((what, source.figure(&of, &at)?));
         }
     }
+    // Files before 2026-11-27 have no such costs.
+    let mut kernel = Vec::new();
+    for (at, of) in each("kernel")? {
+        let name = source.text(&of, &at, "what")?;
+        if let Some(what) = Cost::ALL.into_iter().find(|what| what.name() == name) {
+            kernel.push((what, source.figure(&of, &at)?));
+        }
+    }
     let mut pairs = Vec::new();
     for (at, of) in each("pairs")? {
         let name = source.text(&of, &at, "what")?;
@@ -148,6 +157,7 @@ pub fn read(origin: &str, text: &str) -> Result<Measurements, String> {
         contended,
         beside_sibling,
         siblings,
+        kernel,
         lost: json["tries_lost"].as_f64().unwrap_or_default(),
         notes: notes.map(str::to_owned).collect(),
     })
@@ -228,6 +238,7 @@ mod tests {
             }],
             beside_sibling: Some(exactly(1.2)),
             siblings: Vec::new(),
+            kernel: vec![(Cost::WaitChanged, exactly(214.0)), (Cost::Wakeup, exactly(6017.0))],
             lost: 0.01,
             notes: vec!["a note".to_owned()],
         }
@@ -243,6 +254,16 @@ mod tests {
         let text = write(&found, &[], Some(&partial));
         assert!(text.contains("\"seconds_asked\": 240.0"), "{text}");
         assert_eq!(read("s.json", &text).unwrap(), found);
+    }
+
+    #[test]
+    fn a_file_without_costs_of_the_kernel_is_read() {
+        let found = measurements();
+        let mut old: Value = serde_json::from_str(&write(&found, &[], None)).unwrap();
+        assert_eq!(old["kernel"][1]["what"], "wakeup");
+        old.as_object_mut().unwrap().remove("kernel");
+        let without = Measurements { kernel: Vec::new(), ..found };
+        assert_eq!(read("s.json", &old.to_string()).unwrap(), without);
     }
 
     #[test]
@@ -262,6 +283,8 @@ mod tests {
         assert_eq!(after("\"cpu\": 1", "\"cpu\": 0"), "s.json: `cpus` has CPU 0 twice");
         assert!(after("\"cpu\": 1", "\"cpu\": -1").contains("entry 1 of `cpus`: `cpu` must be"));
         assert!(after("\"value\": 3.0", "\"value\": -3.0").contains("entry 0 of `alone`: `value`"));
+        let costs = after("\"value\": 214.0", "\"value\": 0");
+        assert!(costs.contains("entry 0 of `kernel`: `value`"), "{costs}");
         assert!(after("\"date\": \"", "\"day\": \"").contains("`date` must be text"));
         let many = good.replace("\"cpus\": [\n        0,\n        1\n      ]", "\"cpus\": [9]");
         assert!(read("s", &many).unwrap_err().contains("`cpus` must name CPUs of the list"));

@@ -78,6 +78,9 @@ pub fn write(
         "pairs": found.pairs.iter().map(pair).collect::<Vec<_>>(),
         "beside_sibling": found.beside_sibling.map(figure),
         "siblings": found.siblings.iter().map(curve).collect::<Vec<_>>(),
+        "kernel": found.kernel.iter().map(|(what, of)| {
+            with(json!({ "what": what.name(), "unit": "ns" }), figure(*of))
+        }).collect::<Vec<_>>(),
         "curves": found.contended.iter().map(curve).collect::<Vec<_>>(),
         "notes": found.notes,
     });

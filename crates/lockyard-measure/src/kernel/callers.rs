@@ -12,6 +12,10 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
+/// Minimum number of threads. With fewer, calls are not one after another all the time: the rest of
+/// one call goes on while another one is admitted.
+const LEAST_CALLERS: usize = 4;
+
 /// Maximum number of threads.
 const MOST_CALLERS: usize = 64;
 
@@ -29,7 +33,7 @@ const PATIENCE: Duration = Duration::from_millis(100);
 
 /// Ratio of a call on one word to a call on a word of its own from which on calls count as waiting
 /// for each other.
-const WAIT_FOR_EACH_OTHER: f64 = 1.2;
+const WAIT_FOR_EACH_OTHER: f64 = 1.5;
 
 /// A word in lines of its own.
 #[derive(Default)]
@@ -43,10 +47,13 @@ struct Round {
     ready: AtomicUsize,
 }
 
-/// Measures the time for which a call keeps others out. There is no figure if calls on one word
-/// take no longer than calls on words of their own.
+/// Measures the time for which a call keeps others out. There is no figure with few CPUs, or if
+/// calls on one word take about as long as calls on words of their own.
 pub(super) fn measure(cpus: &[usize]) -> Costs {
     let cpus = &cpus[..cpus.len().min(MOST_CALLERS)];
+    if cpus.len() < LEAST_CALLERS {
+        return Costs::new();
+    }
     let (mut one, mut own) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
         one.extend(round(cpus, 1));
@@ -124,6 +131,7 @@ mod tests {
         let found = kept_out(&[800.0; 9], &[200.0; 9], 4);
         assert_eq!((found[0].0, found[0].1.value), (Cost::Bucket, 200.0));
         assert_eq!(kept_out(&[210.0; 9], &[200.0; 9], 4), [], "nobody waits");
+        assert_eq!(measure(&[0; LEAST_CALLERS - 1]), [], "with few callers it cannot be told");
         assert_eq!(kept_out(&[], &[], 4), []);
     }
 

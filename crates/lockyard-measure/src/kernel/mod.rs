@@ -91,8 +91,8 @@ impl Cost {
             Cost::WakeNobody => "a futex call that wakes nobody",
             Cost::Wake => "a futex call that wakes a thread, for its caller",
             Cost::Wakeup => "from the call until the woken thread runs, its CPU idle for 20 us",
-            Cost::DeepWakeup => "the same, its CPU idle for 10 ms",
-            Cost::DeepAfter => "idle time from which a wake-up takes about as long as after 10 ms",
+            Cost::DeepWakeup => "the same, its CPU idle for 2 ms",
+            Cost::DeepAfter => "idle time from which a wake-up takes about as long as after 2 ms",
             Cost::Bucket => "a futex call on a word on which all CPUs call, by their number",
             Cost::Yield => "a sched_yield that finds no other thread",
         }
@@ -180,10 +180,14 @@ mod tests {
             assert_eq!((of(Cost::Wakeup), of(Cost::Bucket)), (None, None));
             return lockyard_testing::skip!("with one CPU nobody can be woken on another one");
         }
-        let wakeup = of(Cost::Wakeup).expect("there are two CPUs");
-        assert!(wakeup > nobody && of(Cost::Wake).unwrap() > nobody, "{costs:?}");
-        assert!(of(Cost::DeepWakeup).unwrap() > nobody, "{costs:?}");
-        assert!((20e3..=10e6).contains(&of(Cost::DeepAfter).unwrap()), "{costs:?}");
+        let (Some(wakeup), Some(wake)) = (of(Cost::Wakeup), of(Cost::Wake)) else {
+            return lockyard_testing::skip!("the CPUs were not idle");
+        };
+        assert!(wakeup > nobody && wake > nobody, "{costs:?}");
+        let (Some(deep), Some(after)) = (of(Cost::DeepWakeup), of(Cost::DeepAfter)) else {
+            return lockyard_testing::skip!("the CPUs were not idle");
+        };
+        assert!(deep > nobody && (20e3..=2e6).contains(&after), "{costs:?}");
     }
 
     #[test]
@@ -194,7 +198,8 @@ mod tests {
         if !of(Cost::WakeNobody) || Cpus::allowed().len() < 2 {
             return lockyard_testing::skip!("futex calls are refused, or there is one CPU");
         }
-        assert!(of(Cost::WaitChanged) && of(Cost::Wake) && of(Cost::Wakeup), "{briefly:?}");
+        assert!(of(Cost::WaitChanged), "{briefly:?}");
+        assert_eq!(of(Cost::Wake), of(Cost::Wakeup), "{briefly:?}");
     }
 
     #[test]

@@ -15,14 +15,17 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// Idle times in nanoseconds, ascending, and the number of wake-ups after each.
-const IDLE: [(u64, usize); 5] =
-    [(20_000, 301), (100_000, 101), (500_000, 61), (2_000_000, 41), (10_000_000, 25)];
+const IDLE: [(u64, usize); 4] = [(20_000, 301), (100_000, 101), (500_000, 101), (2_000_000, 101)];
 
 /// Maximum duration of the wake-ups after one idle time.
 const LONGEST: Duration = Duration::from_millis(350);
 
 /// Longest sleep of the thread that is to be woken. It ends if nobody wakes it for this long.
 const PATIENCE: Duration = Duration::from_millis(200);
+
+/// Longest wake-up of an idle CPU in nanoseconds: the deepest idle states take up to a millisecond to
+/// leave. After a longer one another thread had the CPU.
+const LONGEST_OF_IDLE: f64 = 1e6;
 
 /// Value of the word that ends the sleeping thread.
 const OVER: u32 = u32::MAX;
@@ -152,37 +155,41 @@ fn until(deadline: Instant, holds: impl Fn() -> bool) -> bool {
 /// Returns the costs of wake-ups after each idle time.
 fn costs(times: &[Times]) -> Costs {
     let Some(short) = times.first() else { return Costs::new() };
-    let wakeup = figure(&short.wakeups);
-    let deep = times.get(IDLE.len() - 1).and_then(|long| figure(&long.wakeups));
+    let wakeup = idle(&short.wakeups).and_then(figure);
+    let deep = times.get(IDLE.len() - 1).and_then(|long| idle(&long.wakeups).and_then(figure));
     let medians: Vec<Option<f64>> = times.iter().map(|times| median(&times.wakeups)).collect();
     let both = wakeup.zip(deep);
     let after = both.and_then(|(short, deep)| deep_after(&medians, short.value, deep.value));
     let found = [
-        (Cost::Wake, figure(&short.calls)),
+        (Cost::Wake, wakeup.and_then(|_| figure(&short.calls))),
         (Cost::Wakeup, wakeup),
         (Cost::DeepWakeup, deep),
-        (Cost::DeepAfter, after.map(exactly)),
+        (Cost::DeepAfter, after),
     ];
     found.into_iter().filter_map(|(what, figure)| Some((what, figure?))).collect()
 }
 
-/// Returns the idle time from which wake-ups are nearer to the deep one than to the short one, as a
-/// ratio. It is the longest idle time if there is hardly a difference.
-fn deep_after(medians: &[Option<f64>], wakeup: f64, deep: f64) -> Option<f64> {
-    const DIFFERENT: f64 = 1.25;
-    let (longest, _) = IDLE[IDLE.len() - 1];
-    if deep < DIFFERENT * wakeup {
-        return Some(longest as f64);
-    }
-    let middle = (wakeup * deep).sqrt();
-    let is_short = |median: &Option<f64>| median.is_none_or(|median| median < middle);
-    let last_short = medians.iter().rposition(is_short)?;
-    IDLE.get(last_short + 1).map(|(idle, _)| *idle as f64)
+/// Returns the wake-ups if most are of a CPU that was idle.
+fn idle(wakeups: &[f64]) -> Option<&[f64]> {
+    median(wakeups).filter(|median| *median < LONGEST_OF_IDLE).map(|_| wakeups)
 }
 
-/// Returns a figure that was not drawn from samples.
-fn exactly(value: f64) -> Measured {
-    Measured { value, ci_low: value, ci_high: value, samples: 1 }
+/// Returns the idle time from which wake-ups are nearer to the deep one than to the short one, as a
+/// ratio: between the last idle time that is not and the next one, which are its interval. It is
+/// the longest idle time if there is hardly a difference.
+fn deep_after(medians: &[Option<f64>], wakeup: f64, deep: f64) -> Option<Measured> {
+    const DIFFERENT: f64 = 1.25;
+    let at = |index: usize| IDLE.get(index).map(|(idle, _)| *idle as f64);
+    let (low, high) = if deep < DIFFERENT * wakeup {
+        let longest = at(IDLE.len() - 1)?;
+        (longest, longest)
+    } else {
+        let middle = (wakeup * deep).sqrt();
+        let is_short = |median: &Option<f64>| median.is_none_or(|median| median < middle);
+        let last_short = medians.iter().rposition(is_short)?;
+        (at(last_short)?, at(last_short + 1)?)
+    };
+    Some(Measured { value: (low * high).sqrt(), ci_low: low, ci_high: high, samples: 1 })
 }
 
 #[cfg(test)]
@@ -191,22 +198,30 @@ mod tests {
 
     #[test]
     fn the_idle_time_of_deep_wake_ups_is_found() {
-        let after = |of: [f64; 5]| deep_after(&of.map(Some), of[0], of[4]);
-        assert_eq!(
-            after([6e3, 6e3, 21e3, 55e3, 58e3]),
-            Some(500e3),
-            "21 is nearer to 58 than to 6"
-        );
-        assert_eq!(after([6e3, 6e3, 12e3, 55e3, 58e3]), Some(2e6));
-        assert_eq!(after([6e3, 6e3, 6e3, 6e3, 58e3]), Some(10e6));
-        assert_eq!(after([6e3, 50e3, 50e3, 50e3, 58e3]), Some(100e3));
-        assert_eq!(after([6e3, 6e3, 6e3, 6e3, 6.5e3]), Some(10e6), "there is no deep sleep");
-        // One slow figure before a fast one is no depth.
-        assert_eq!(after([6e3, 50e3, 6e3, 50e3, 58e3]), Some(2e6));
-        assert_eq!(
-            deep_after(&[Some(6e3), None, None, Some(50e3), Some(50e3)], 6e3, 5e4),
-            Some(2e6)
-        );
+        let between = |medians: [Option<f64>; 4], wakeup, deep| {
+            let found = deep_after(&medians, wakeup, deep).expect("there are both");
+            assert!((found.value - (found.ci_low * found.ci_high).sqrt()).abs() < 1.0);
+            (found.ci_low, found.ci_high)
+        };
+        let of = |medians: [f64; 4]| between(medians.map(Some), medians[0], medians[3]);
+        assert_eq!(of([6e3, 6e3, 21e3, 27e3]), (100e3, 500e3), "21 is nearer to 27 than to 6");
+        assert_eq!(of([6e3, 6e3, 12e3, 27e3]), (500e3, 2e6));
+        assert_eq!(of([6e3, 25e3, 25e3, 27e3]), (20e3, 100e3));
+        assert_eq!(of([6e3, 6e3, 6e3, 6.5e3]), (2e6, 2e6), "there is no deep sleep");
+        assert_eq!(of([6e3, 50e3, 6e3, 50e3]), (500e3, 2e6), "slow before fast is no depth");
+        assert_eq!(between([Some(6e3), None, None, Some(50e3)], 6e3, 5e4), (500e3, 2e6));
+    }
+
+    #[test]
+    fn wake_ups_of_a_cpu_that_another_thread_has_are_no_figure() {
+        let times = |ns: f64| Times { calls: vec![1000.0; 9], wakeups: vec![ns; 9] };
+        let of = |ns: [f64; 4]| costs(&ns.map(times));
+        let names = |costs: Costs| costs.iter().map(|(what, _)| *what).collect::<Vec<_>>();
+        let all = [Cost::Wake, Cost::Wakeup, Cost::DeepWakeup, Cost::DeepAfter];
+        assert_eq!(names(of([6e3, 6e3, 2e4, 3e4])), all);
+        assert_eq!(names(of([6e3, 6e3, 2e4, 4e6])), [Cost::Wake, Cost::Wakeup]);
+        assert_eq!(names(of([4e6; 4])), []);
+        assert_eq!(costs(&[]), []);
     }
 
     #[test]

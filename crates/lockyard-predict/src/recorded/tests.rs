@@ -79,7 +79,10 @@ fn threads_scale_until_the_lock_is_never_free() {
     // 100 ns under the lock: at most ten million a second, less the hand-overs.
     let many = figure("mcs", 24);
     assert!(many < 1e7 && many > 2.5 * alone, "{many}");
-    assert!(figure("hold-halved", 24) > many * 0.8 && figure("split-4", 24) > 2.0 * many);
+    // The recorded lock pays for calls of the kernel, as its changed versions do.
+    let today = figure(RECORDED, 24);
+    assert!(today < many && figure("hold-halved", 24) > today * 0.8, "{today}");
+    assert!(figure("split-4", 24) > 2.0 * today);
 }
 
 #[test]
@@ -219,8 +222,24 @@ fn system_calls_are_no_work_of_the_threads() {
     assert_eq!(share(1).get("system_calls"), None, "nobody is woken");
     let many = share(24);
     assert!((many.values().sum::<f64>() - 1.0).abs() < 1e-6, "{many:?}");
-    // 1,125 ns of work for each operation; a call that wakes takes 10 us.
-    assert!(many["system_calls"] > many["working"], "{many:?}");
+    // The machine is another one: its calls cost what its own file says.
+    assert!((0.03..0.08).contains(&many["system_calls"]), "{many:?}");
+    assert!((0.10..0.16).contains(&many["working"]), "{many:?}");
+}
+
+#[test]
+fn calls_that_were_measured_with_a_recording_replace_those_that_its_host_assumes() {
+    let wake_of_host = |host: String| {
+        let mut recording = recording(1_145.0, Some(host));
+        recording.about.costs = Costs { wake: 10_000.0, ..recording.about.costs };
+        let recorded = Recorded::new(recording).expect("it is replayed");
+        let wake = recorded.host().expect("it has one").parameter("kernel.wake").cloned();
+        wake.and_then(|wake| wake.value.number())
+    };
+    let text = skylake().expect("it is there");
+    assert_eq!(wake_of_host(text.clone()), Some(10_000.0));
+    let measured = "[kernel]\nwake = { value = 3000, source = \"measured\" }\n";
+    assert_eq!(wake_of_host(text.replace("[kernel]\n", measured)), Some(3000.0));
 }
 
 #[test]

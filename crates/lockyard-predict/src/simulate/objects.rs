@@ -84,6 +84,36 @@ mod tests {
         assert!((found.throughput / 100.0 - 1.0).abs() < 0.1, "{}", found.throughput);
     }
 
+    /// A lock that is held for 500 ns every 1,000, with this number of threads.
+    fn busy_lock(lock: &str, machine: &Machine, threads: usize) -> crate::simulate::Prediction {
+        let text = format!(
+            "name = \"s\"\n[[objects]]\nname = \"m\"\nkind = \"lock\"\nlock = \"{lock}\"\n\
+             [[steps]]\ndo = \"work\"\nns = 500\n[[steps]]\ndo = \"lock\"\nobject = \"m\"\n\
+             [[steps]]\ndo = \"work\"\nns = 500\n[[steps]]\ndo = \"unlock\"\nobject = \"m\"\n\
+             [[variants]]\nname = \"v\"\n"
+        );
+        let script = Script::parse("s.toml", &text).expect("it is a script");
+        let placement = MachinePlacement::Order(script.order);
+        let cell = CellSpec::first_of(machine, &script, &placement, threads);
+        simulate(&cell, &RunPlan::of_windows(SimulationEffort::SEARCH)).expect("it runs")
+    }
+
+    #[test]
+    fn locks_whose_waiters_sleep_pay_for_the_kernels_calls_in_a_script() {
+        let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
+        let dear = machine.clone().with("kernel.wake", 20_000.0).expect("it has the number");
+        for lock in ["futex-mutex", "parking-mutex", "pthread-like-mutex", "mutex"] {
+            let alone = busy_lock(lock, &machine, 1);
+            assert_eq!((alone.sleeps, alone.costs.system_calls), (0.0, 0.0), "{lock}");
+            let many = busy_lock(lock, &machine, 16);
+            assert!(many.sleeps > 0.0 && many.costs.system_calls > 0.0, "{lock}");
+            let dear = busy_lock(lock, &dear, 16);
+            assert!(dear.costs.system_calls > many.costs.system_calls, "{lock}");
+        }
+        let spins = busy_lock("queued", &machine, 16);
+        assert_eq!((spins.sleeps, spins.costs.system_calls), (0.0, 0.0));
+    }
+
     #[test]
     fn the_lines_of_a_large_table_are_one_entry_and_its_chains_are_cache_misses() {
         let machine = Machine::shipped("nehalem-2s4c2t").expect("it is shipped");

@@ -4,7 +4,9 @@
 //! in each row.
 
 use super::document::Document;
-use super::of_row::{fairness, measured, ratio, siblings_apart, simulated, sleeps, waits};
+use super::of_row::{
+    fairness, measured, ratio, siblings_apart, simulated, simulated_sleeps, sleeps, waits,
+};
 use crate::row::Row;
 
 const COLUMNS: [&str; 16] = [
@@ -59,6 +61,7 @@ const OF_OWN_ROWS: &[DetailColumn] = &[
     ("wait_p999_ns", |row| Some(waits(row)?.p999? as f64)),
     ("wait_maximum_ns", |row| Some(waits(row)?.maximum as f64)),
     ("sleeps", sleeps),
+    ("predicted_sleeps", simulated_sleeps),
     ("all_threads_ran_least", |row| Some(measured(row)?.presence?.all_threads_ran_least)),
     ("all_threads_ran_most", |row| Some(measured(row)?.presence?.all_threads_ran_most)),
     ("ready_and_not_running", |row| measured(row)?.presence?.ready_and_not_running),

@@ -37,9 +37,14 @@ pub(super) fn fairness(row: &Row) -> Option<Fairness> {
     measured(row).and_then(|m| m.fairness).or_else(|| simulated(row)?.fairness)
 }
 
-/// Returns the number of times that a thread slept per operation of a row.
+/// Returns the measured number of times that a thread slept per operation of a row.
 pub(super) fn sleeps(row: &Row) -> Option<f64> {
     measured(row)?.sleeps
+}
+
+/// Returns the simulated number of times that a thread slept per operation of a row.
+pub(super) fn simulated_sleeps(row: &Row) -> Option<f64> {
+    simulated(row)?.sleeps
 }
 
 /// Returns the waits of a row: the measured ones if there are any, otherwise the simulated ones.

@@ -4,7 +4,8 @@
 use super::cells::{figure, new_table, per_cent};
 use super::document::{Document, Partial};
 use super::of_row::{
-    fairness, measured, predicted_interval, ratio, siblings_apart, simulated, sleeps, waits,
+    fairness, measured, predicted_interval, ratio, siblings_apart, simulated, simulated_sleeps,
+    sleeps, waits,
 };
 use super::{fits, phases, plain, recorded};
 use crate::cell_key::HERE;
@@ -341,8 +342,12 @@ pub(super) fn threads_table(rows: &[&Row], preset: &TableStyle) -> Table {
         "99.9 %",
         "longest",
     ];
-    let sleep = rows.iter().any(|row| sleeps(row).is_some());
-    header.extend(sleep.then_some("sleeps / op"));
+    type OfRow = fn(&Row) -> Option<f64>;
+    let mut asleep: Vec<(&str, OfRow)> =
+        vec![("sleeps / op", sleeps), ("predicted sleeps / op", simulated_sleeps)];
+    // Most locks never sleep.
+    asleep.retain(|(_, of)| rows.iter().any(|row| of(row).is_some_and(|sleeps| sleeps > 0.0)));
+    header.extend(asleep.iter().map(|(title, _)| *title));
     let mut table = new_table(preset, &header, 1);
     for row in rows {
         let (fairness, waits) = (fairness(row), waits(row));
@@ -365,7 +370,7 @@ pub(super) fn threads_table(rows: &[&Row], preset: &TableStyle) -> Table {
             wait(|waits| Some(waits.maximum)),
         ];
         cells.extend(found.map(Option::unwrap_or_default));
-        cells.extend(sleep.then(|| sleeps(row).map(sleeps_text).unwrap_or_default()));
+        cells.extend(asleep.iter().map(|(_, of)| of(row).map(sleeps_text).unwrap_or_default()));
         table.add_row(cells);
     }
     table

@@ -65,7 +65,7 @@ unsafe impl Host for Simulated {
         let timeout = timeout.map(|t| Shared::with(|s| s.machine().cycles(t.as_nanos() as f64)));
         spend(kernel.enter);
         let others = perform(Op::EnterBucket { word, waits: true }) - 1;
-        spend(kernel.service(others));
+        spend(kernel.service_of_wait(others));
         // The kernel reads the word, so its line comes here.
         perform(Op::Load { address: bits.address, mask: bits.mask, poll: false });
         // A thread that has slept returns at the end of its wake-up.
@@ -84,7 +84,7 @@ unsafe impl Host for Simulated {
             spend(kernel.rest_of_nobody());
             return;
         }
-        spend(kernel.service(found - 1));
+        spend(kernel.service_of_wake(found - 1));
         let woken = perform(Op::Unpark { word, count });
         spend(kernel.rest_of_wake(woken));
     }
