@@ -5,11 +5,12 @@
 //! is simulated anew in two short runs with the same seeds. (`--sensitivity` changes every number
 //! of the machine separately, which takes ten times as long.)
 //!
-//! Numbers that one host decides change too, to the least and the greatest value that a host asks
-//! for. One is how much the ways of lines differ, the machine's `jitter`. It decides whether a core
-//! can always finish a short section while it owns the lock's line, and so whether a queue forms.
-//! The other latencies stay, so a hand-over also gets shorter or longer by a few per cent. Two
-//! others count where tasks are in several complexes: those of the protocol between complexes.
+//! Numbers that one host decides, or that are assumed, change too: to the least and the greatest
+//! value that a host asks for, in cells in which they matter ([`varied`] has the table). The most
+//! important one is how much the ways of lines differ, the machine's `jitter`. It decides whether a
+//! core can always finish a short section while it owns the lock's line, and so whether a queue
+//! forms. Where tasks are siblings of a core, `smt_slowdown` says how much their work slows.
+//! The other latencies stay, so a hand-over also gets shorter or longer by a few per cent.
 //!
 //! Of cells whose tasks call the kernel to sleep or to wake, the costs of its calls change too, all
 //! that the machine's file assumes at once.
@@ -22,12 +23,14 @@
 //! The interval does not bound the error. It does not cover mechanisms that the model lacks: see
 //! [`evidence`](crate::evidence).
 
+pub mod varied;
+
 use crate::local_work::LocalWork;
-use crate::machine::known_figures;
 use crate::simulate::{CellSpec, Prediction, RunPlan, SimulationEffort, SimulationError, simulate};
 use lockyard_results::statistics;
 use lockyard_scenarios::{Metric, PublishedRun, Step, Variant};
 use lockyard_sim::{Machine, Parameter};
+use varied::Tasks;
 
 /// Relative change of an input.
 pub const CHANGE: f64 = 0.2;
@@ -48,19 +51,6 @@ const ALONE: [&str; 6] = [
 /// Latencies to which a family's scale does not apply.
 const NOT_SCALED: [&str; 4] =
     ["cycles.socket_leg", "cycles.complex_leg", "cycles.directory", "cycles.jitter"];
-
-/// Numbers of the protocol between complexes, each with the least and the greatest value that a
-/// host asks for. A family has the value of one host, and no second one of its kind checks it.
-///
-/// The weights are those of `amd-zen` and `intel-ring`. The legs are that of `amd-zen`, and that
-/// which a Gold 6242 wants by the rule of `intel-mesh` (`machines/families/`).
-const BY_ONE_HOST: [(&str, [f64; 2]); 2] =
-    [("protocol.granted_legs", [0.28, 1.3]), ("protocol.snoop_weight", [0.77, 20.0])];
-
-/// The least and the greatest `jitter`, as shares of a hand-over within a complex. The least is
-/// that of the table on which `intel-ring` was fitted. The greatest is the most that `machines
-/// calibrate` allows, and what the ping-pongs of a Sapphire Rapids ask for by its rule.
-const JITTER: [f64; 2] = [0.06, 0.25];
 
 /// The least and the greatest costs of the kernel's calls, as shares of those that a machine's file
 /// assumes. Two guests that were measured differ by 1.4 (calls that return at once) to 6 times
@@ -83,28 +73,46 @@ pub fn of(
     prediction: &Prediction,
     metric: Metric,
 ) -> Result<Option<(f64, f64)>, SimulationError> {
+    without(cell, run, work, prediction, metric, None)
+}
+
+/// Returns the interval as [`of`] does, without the values that the host `left_out` asks for.
+///
+/// # Errors
+///
+/// If a run with changed inputs fails.
+pub fn without(
+    cell: &CellSpec,
+    run: &PublishedRun,
+    work: Option<LocalWork>,
+    prediction: &Prediction,
+    metric: Metric,
+    left_out: Option<&str>,
+) -> Result<Option<(f64, f64)>, SimulationError> {
     let Some(by_seeds) = by_seeds(&prediction.runs) else { return Ok(None) };
     let plan = RunPlan::of_run(EFFORT, run);
     let throughput = |cell: &CellSpec| simulate(cell, &plan).map(|found| found.throughput);
     let base = throughput(cell)?;
     let mut spread = Spread::new(by_seeds);
-    let mut add = |changes: [f64; 2]| spread.add(changes.map(|change| change / base - 1.0));
+    let mut add = |changed: &[f64]| spread.add(changed.iter().map(|change| change / base - 1.0));
     for change in [clock, latencies] {
         let with = |factor: f64| {
             let machine = change(cell.machine, factor);
             throughput(&CellSpec { machine: &machine, ..*cell })
         };
-        add([with(1.0 - CHANGE)?, with(1.0 + CHANGE)?]);
+        add(&[with(1.0 - CHANGE)?, with(1.0 + CHANGE)?]);
     }
-    if cell.threads > 1 {
-        for machines in by_one_host(cell.machine, are_in_several_complexes(cell)) {
-            let with = |machine: &Machine| throughput(&CellSpec { machine, ..*cell });
-            add([with(&machines[0])?, with(&machines[1])?]);
-        }
+    for (_, machines) in varied::changes(cell.machine, &tasks(cell), left_out) {
+        // With the value of another host, no operation may finish: the figure is then 0.
+        let with = |machine| match throughput(&CellSpec { machine, ..*cell }) {
+            Err(SimulationError::Stalled(_)) => Ok(0.0),
+            found => found,
+        };
+        add(&machines.iter().map(with).collect::<Result<Vec<f64>, _>>()?);
     }
     if prediction.costs.system_calls > 0.0 {
         let with = |machine: &Machine| throughput(&CellSpec { machine, ..*cell });
-        add([with(&kernel(cell.machine, KERNEL[0]))?, with(&kernel(cell.machine, KERNEL[1]))?]);
+        add(&[with(&kernel(cell.machine, KERNEL[0]))?, with(&kernel(cell.machine, KERNEL[1]))?]);
     }
     if works(&cell.variant.steps) || cell.local_work > 0.0 {
         let with = |factor: f64, local_work: f64| {
@@ -113,7 +121,7 @@ pub fn of(
             throughput(&CellSpec { variant: &variant, local_work, ..*cell })
         };
         let (least, greatest) = local_work(cell.local_work, work);
-        add([with(1.0 - CHANGE, least)?, with(1.0 + CHANGE, greatest)?]);
+        add(&[with(1.0 - CHANGE, least)?, with(1.0 + CHANGE, greatest)?]);
     }
     let figure = prediction.throughput;
     let (low, high) = spread.ends();
@@ -142,12 +150,12 @@ impl Spread {
     }
 
     /// Adds the relative changes of the figure that an input causes.
-    pub fn add(&mut self, changes: [f64; 2]) {
-        let largest = |direction: f64| {
-            changes.into_iter().map(|change| change * direction).fold(0.0, f64::max)
-        };
-        self.down += largest(-1.0).powi(2);
-        self.up += largest(1.0).powi(2);
+    pub fn add(&mut self, changes: impl IntoIterator<Item = f64>) {
+        let (down, up) = changes
+            .into_iter()
+            .fold((0.0, 0.0), |(down, up), change| (f64::max(down, -change), f64::max(up, change)));
+        self.down += down.powi(2);
+        self.up += up.powi(2);
     }
 
     /// Returns the ends of the interval, as factors of the figure.
@@ -195,22 +203,6 @@ pub fn latencies(machine: &Machine, factor: f64) -> Machine {
     names.iter().fold(machine.clone(), |machine, name| with(machine, name, factor))
 }
 
-/// Returns the machine with each number that one host decides at the least and at the greatest
-/// value that a host asks for. Numbers of the protocol between complexes are among them if
-/// `several_complexes`; `jitter` is not if a complex has one core.
-pub fn by_one_host(
-    machine: &Machine,
-    several_complexes: bool,
-) -> impl Iterator<Item = [Machine; 2]> {
-    let hand_over = known_figures::hand_over(machine).map(|ns| machine.cycles(ns) as f64);
-    let of_lines =
-        hand_over.map(|cycles| ("cycles.jitter", JITTER.map(|share| (share * cycles).round())));
-    let between = BY_ONE_HOST.into_iter().filter(move |_| several_complexes);
-    of_lines.into_iter().chain(between).map(|(name, values)| {
-        values.map(|value| machine.clone().with(name, value).unwrap_or_else(|| machine.clone()))
-    })
-}
-
 /// Returns the machine with those costs of the kernel's calls that its file assumes multiplied by
 /// `factor`.
 pub fn kernel(machine: &Machine, factor: f64) -> Machine {
@@ -221,12 +213,10 @@ pub fn kernel(machine: &Machine, factor: f64) -> Machine {
     names.fold(machine.clone(), |machine, number| with(machine, &number.name, factor))
 }
 
-/// Returns `true` if the tasks of a cell are in several complexes.
-fn are_in_several_complexes(cell: &CellSpec) -> bool {
+/// Returns the facts about a cell that say which numbers can matter.
+fn tasks(cell: &CellSpec) -> Tasks {
     let places = cell.placement.places(cell.machine, cell.threads, 1);
-    let mut complexes = places.into_iter().map(|place| cell.machine.place(place).complex);
-    let first = complexes.next();
-    complexes.any(|complex| Some(complex) != first)
+    Tasks::at(cell.machine, &places, cell.variant.longest_work(cell.local_work) > 0.0)
 }
 
 /// Returns the least and the greatest local work for the steps that share it. These are the limits
@@ -275,30 +265,41 @@ mod tests {
     use crate::placement::MachinePlacement;
     use lockyard_scenarios::{Order, Script};
 
-    /// Returns the throughput of a script's only variant on a Cascade Lake, and the ends of its
-    /// interval relative to it, minus 1.
-    fn found(steps: &str, threads: usize) -> (f64, (f64, f64)) {
+    /// Returns the throughput of a script's only variant, and the ends of its interval relative to
+    /// it, minus 1, without the values that the host `left_out` asks for.
+    fn found_on(
+        machine: &str,
+        order: Order,
+        steps: &str,
+        threads: usize,
+        left_out: Option<&str>,
+    ) -> (f64, (f64, f64)) {
         let text = format!(
             "name = \"s\"\nwork_varies = false\n[[objects]]\nname = \"m\"\nkind = \"lock\"\n\
              lock = \"queued\"\n[[variants]]\nname = \"v\"\n{steps}"
         );
         let script = Script::parse("s.toml", &text).expect("it is a script");
-        let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
+        let machine = Machine::shipped(machine).expect("it is shipped");
         let cell = CellSpec {
             machine: &machine,
             variant: &script.variants[0],
-            placement: &MachinePlacement::Order(Order::SiblingsLast),
+            placement: &MachinePlacement::Order(order),
             home: 0,
             threads,
             local_work: 0.0,
         };
         let prediction =
             simulate(&cell, &RunPlan::full(&cell, &script.run, None)).expect("it runs");
-        let (low, high) = of(&cell, &script.run, None, &prediction, script.metric)
+        let (low, high) = without(&cell, &script.run, None, &prediction, script.metric, left_out)
             .expect("it runs")
             .expect("there are runs");
         let figure = prediction.throughput;
         (figure, (low / figure - 1.0, high / figure - 1.0))
+    }
+
+    /// The same on different cores of a Cascade Lake.
+    fn found(steps: &str, threads: usize) -> (f64, (f64, f64)) {
+        found_on("cascade-lake-2s24c2t", Order::SiblingsLast, steps, threads, None)
     }
 
     const WORK: &str = "[[steps]]\ndo = \"work\"\nns = 1000\n";
@@ -321,6 +322,25 @@ mod tests {
         let (clock, both) = (0.2, 0.2 * 2f64.sqrt());
         assert!(low < -clock * 0.95 && low > -both - 0.05, "{low}");
         assert!(high > clock * 0.95 && high < 0.25 * 2f64.sqrt() + 0.05, "{high}");
+    }
+
+    #[test]
+    fn only_siblings_have_an_interval_by_what_they_take_from_each_other() {
+        // Two tasks that only work, on a Zen 4: 1.4 times as long beside a sibling, 1 or 1.5 times
+        // at the ends. Their work is 20 % less or more.
+        let found = |order, left_out| found_on("zen4-7840u", order, WORK, 2, left_out);
+        let both = |work: f64, siblings: f64| (work.powi(2) + siblings.powi(2)).sqrt();
+        let is = |(low, high): (f64, f64), (down, up): (f64, f64)| {
+            assert!((low + down).abs() < 0.01 && (high - up).abs() < 0.01, "{low} {high}");
+        };
+        let (figure, siblings) = found(Order::Fill, None);
+        is(siblings, (both(1.0 / 6.0, 1.0 - 1.4 / 1.5), both(0.25, 0.4)));
+        // Without the host that has 1.5, the greatest value is below that of the machine.
+        is(found(Order::Fill, Some(varied::X86_3)).1, (1.0 / 6.0, both(0.25, 0.4)));
+        let (on_cores, cores) = found(Order::SiblingsLast, None);
+        is(cores, (1.0 / 6.0, 0.25));
+        assert_eq!((on_cores, cores), found(Order::SiblingsLast, Some(varied::X86_3)));
+        assert_eq!((figure, siblings), found(Order::Fill, None), "it is the same each time");
     }
 
     #[test]
@@ -385,31 +405,6 @@ mod tests {
         let twice = kernel(&guest, KERNEL[1]);
         assert_eq!(value(&twice, "kernel.wake"), 1344.0, "it was measured");
         assert_eq!(value(&twice, "kernel.block"), 2000.0, "it is assumed");
-    }
-
-    #[test]
-    fn numbers_that_one_host_decides_take_the_values_that_hosts_ask_for() {
-        let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
-        // A hand-over takes 47 ns, of 3 cycles each.
-        let jitter = ("cycles.jitter", JITTER.map(|share| (share * 141.0).round()));
-        let numbers = [jitter].into_iter().chain(BY_ONE_HOST);
-        let mut seen = 0;
-        for ([least, greatest], (name, values)) in by_one_host(&machine, true).zip(numbers) {
-            let value = |machine: &Machine| machine.parameter(name).and_then(|p| p.value.number());
-            assert_eq!([value(&least), value(&greatest)], values.map(Some));
-            let own = value(&machine).expect("it has it");
-            assert!((values[0]..=values[1]).contains(&own), "{name}: {own}");
-            seen += 1;
-        }
-        assert_eq!((seen, by_one_host(&machine, false).count()), (3, 1));
-        let text = format!(
-            "name = \"s\"\n[[objects]]\nname = \"m\"\nkind = \"lock\"\nlock = \"queued\"\n[[variants]]\nname = \"v\"\n{ENTER}{LEAVE}"
-        );
-        let script = Script::parse("s.toml", &text).expect("it is a script");
-        let placement = MachinePlacement::Order(Order::SiblingsLast);
-        let cell = CellSpec::first_of(&machine, &script, &placement, 24);
-        assert!(!are_in_several_complexes(&cell), "one socket has 24 cores");
-        assert!(are_in_several_complexes(&CellSpec { threads: 25, ..cell }));
     }
 
     #[test]

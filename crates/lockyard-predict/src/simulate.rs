@@ -69,13 +69,18 @@ pub fn simulate(cell: &CellSpec, plan: &RunPlan) -> Result<Prediction, Simulatio
     }
     if plan.siblings_apart
         && has_siblings(cell.machine, cell.placement, cell.threads)
-        && let Some(apart) = cell.machine.clone().with("cycles.sibling_turn", APART)
+        && let Some(apart) = siblings_apart(cell.machine)
     {
         let cell = CellSpec { machine: &apart, ..*cell };
         let plan = RunPlan { samples: None, siblings_apart: false, ..*plan };
         found.siblings_apart = Some(simulate(&cell, &plan)?.throughput);
     }
     Ok(found)
+}
+
+/// Returns the machine whose siblings share nothing of an ownership.
+pub fn siblings_apart(machine: &Machine) -> Option<Machine> {
+    machine.clone().with("cycles.sibling_turn", APART)
 }
 
 /// Returns `true` if two of a cell's tasks are siblings of a core.

@@ -52,13 +52,14 @@ const HOSTS: [Host; 3] = [
     },
 ];
 
-fn parse(text: &str) -> Machine {
+/// Parses a machine file.
+pub(crate) fn parse(text: &str) -> Machine {
     Machine::parse("leave_one_out", text).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Returns the file with another value of `name`. A number that the file took from its family is
 /// added to `[cycles]`.
-fn with(text: &str, name: &str, value: &str) -> String {
+pub(crate) fn with(text: &str, name: &str, value: &str) -> String {
     let is_its = |line: &str| line.split_once('=').is_some_and(|(key, _)| key.trim() == name);
     let is_there = text.lines().any(is_its);
     let line = |line: &str| match line {
@@ -70,7 +71,7 @@ fn with(text: &str, name: &str, value: &str) -> String {
 }
 
 /// Returns the file with the number `name` for which core `core` answers in `wanted` nanoseconds.
-fn solve(text: &str, name: &str, core: usize, wanted: f64) -> String {
+pub(crate) fn solve(text: &str, name: &str, core: usize, wanted: f64) -> String {
     let is_scale = name == "scale";
     let (mut low, mut high) = if is_scale { (0.05, 4.0) } else { (0.0, 1000.0) };
     let file = |value: f64| {

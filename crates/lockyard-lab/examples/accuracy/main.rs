@@ -14,14 +14,16 @@
 //! | `tables` | errors on published tables | `tables.rs` |
 //! | `training` | errors on the tables on which the protocol was fitted | `tables.rs` |
 //! | `left-out` | errors on each host's table with a protocol of other hosts | `left_out.rs` |
-//! | `coverage` | share of figures within the interval that `predict` prints | `coverage.rs` |
+//! | `coverage` | share of figures within the interval that `predict` prints, by host | `coverage.rs`, `covered.rs`, `unseen.rs` |
 //! | `ablation` | errors with each mechanism switched off | `ablation.rs` |
 
 mod ablation;
 mod coverage;
+mod covered;
 mod left_out;
 mod shown;
 mod tables;
+mod unseen;
 
 use std::process::ExitCode;
 

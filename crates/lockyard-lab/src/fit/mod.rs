@@ -19,4 +19,4 @@ mod score;
 
 pub use data::{Curve, MAX_BYTES, curves};
 pub use report::render;
-pub use score::{Fit, FitRow, cells, fit};
+pub use score::{Fit, FitRow, Prepared, cells, fit, prepare};

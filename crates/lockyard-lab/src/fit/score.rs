@@ -1,7 +1,7 @@
 //! Predictions of the curves, the fit of one factor, and the errors.
 
 use super::Curve;
-use lockyard_predict::local_work;
+use lockyard_predict::local_work::{self, LocalWork};
 use lockyard_predict::placement::MachinePlacement;
 use lockyard_predict::simulate::{CellSpec, RunPlan, SimulationEffort, simulate};
 use lockyard_results::statistics;
@@ -76,10 +76,14 @@ impl Fit {
 }
 
 /// A curve with its calibrated variant.
-struct Prepared<'c> {
-    curve: &'c Curve,
-    variant: Variant,
-    work: f64,
+#[derive(Clone, Debug)]
+pub struct Prepared<'c> {
+    /// The curve.
+    pub curve: &'c Curve,
+    /// Its variant, with calibrated work.
+    pub variant: Variant,
+    /// That work, by the curve's first point.
+    pub work: LocalWork,
 }
 
 /// Returns the points of a curve that are scored on a machine, after the one that gives the local
@@ -160,7 +164,11 @@ fn scale(machine: &Machine, factor: f64) -> Option<Machine> {
 }
 
 /// Finds the local work from the first point. `None` if the machine has too few threads.
-fn prepare<'c>(curve: &'c Curve, machine: &Machine) -> Result<Option<Prepared<'c>>, String> {
+///
+/// # Errors
+///
+/// If a run fails.
+pub fn prepare<'c>(curve: &'c Curve, machine: &Machine) -> Result<Option<Prepared<'c>>, String> {
     let Some(&(threads, throughput)) = curve.points.first() else { return Ok(None) };
     if threads > machine.hardware_threads() {
         return Ok(None);
@@ -188,7 +196,7 @@ fn prepare<'c>(curve: &'c Curve, machine: &Machine) -> Result<Option<Prepared<'c
     };
     let work = local_work::solve(&cell, throughput)
         .map_err(|error| format!("{}: {error}", curve.name()))?;
-    Ok(Some(Prepared { curve, variant, work: work.nanoseconds }))
+    Ok(Some(Prepared { curve, variant, work }))
 }
 
 fn predict(of: &Prepared, machine: &Machine, threads: usize) -> Result<f64, String> {
@@ -199,7 +207,7 @@ fn predict(of: &Prepared, machine: &Machine, threads: usize) -> Result<f64, Stri
         placement: &placement,
         home: of.curve.home.min(machine.sockets() - 1),
         threads,
-        local_work: of.work,
+        local_work: of.work.nanoseconds,
     };
     let found = simulate(&cell, &RunPlan::of_windows(SimulationEffort::SEARCH));
     found.map(|found| found.throughput).map_err(|error| format!("{}: {error}", of.curve.name()))
