@@ -22,8 +22,8 @@ pub(super) enum Slept {
     Refused,
 }
 
-/// Sleeps while the word has a value, for at most this long if there is a bound. A call with a bound
-/// takes longer: the kernel sets a timer first.
+/// Sleeps while the word has a value, for at most this long if there is a bound. A call with a
+/// bound takes longer: the kernel sets a timer first.
 pub(super) fn wait(word: &AtomicU32, value: u32, at_most: Option<Duration>) -> Slept {
     let timeout = at_most.map(|time| libc::timespec {
         tv_sec: time.as_secs() as libc::time_t,

@@ -23,8 +23,8 @@ const LONGEST: Duration = Duration::from_millis(350);
 /// Longest sleep of the thread that is to be woken. It ends if nobody wakes it for this long.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// Longest wake-up of an idle CPU in nanoseconds: the deepest idle states take up to a millisecond to
-/// leave. After a longer one another thread had the CPU.
+/// Longest wake-up of an idle CPU in nanoseconds: the deepest idle states take up to a millisecond
+/// to leave. After a longer one another thread had the CPU.
 const LONGEST_OF_IDLE: f64 = 1e6;
 
 /// Value of the word that ends the sleeping thread.
