@@ -224,8 +224,8 @@ fn costs(library: &Library, per_us: u64) -> InTicks {
     costs
 }
 
-/// Returns the medians of the times between events of the same lock: of a hold, and between two
-/// holds.
+/// Returns the times between events of the same lock: of a hold, and between two holds. Each is a
+/// mean of the middle half: most clocks have steps, of which a median is one.
 fn of_events(windows: &[Window]) -> [f64; 2] {
     let (mut holds, mut thinks) = (Vec::new(), Vec::new());
     for window in windows {
@@ -242,12 +242,29 @@ fn of_events(windows: &[Window]) -> [f64; 2] {
             }
         }
     }
-    [holds, thinks].map(|times| median(&times).unwrap_or(0.0))
+    [holds, thinks].map(middle_mean)
+}
+
+/// Returns the mean of the middle half of times; 0 if there is none.
+fn middle_mean(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    let quarter = times.len() / 4;
+    let middle = &times[quarter..times.len() - quarter];
+    middle.iter().sum::<f64>() / (middle.len().max(1) as f64)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_clock_with_steps_has_a_mean_between_them() {
+        let steps = [10.0; 45].into_iter().chain([20.0; 55]).chain([5_000.0; 20]);
+        let mean = middle_mean(steps.collect());
+        assert!((14.0..20.0).contains(&mean), "{mean}");
+        assert_eq!(middle_mean(vec![7.0]), 7.0);
+        assert_eq!(middle_mean(Vec::new()), 0.0);
+    }
 
     #[test]
     fn the_end_of_a_program_is_a_sentence() {

@@ -284,6 +284,18 @@ fn a_hold_in_which_a_window_begins_is_no_time_of_the_program() {
 }
 
 #[test]
+fn a_cost_above_the_time_that_there_was_leaves_some() {
+    let mut recording = recording(vec![lock("a", Kind::Mutex, 1)], Vec::new());
+    recording.windows = windows(40);
+    recording.about.seconds = 1.0;
+    recording.about.costs = Costs { hold: 400.0, think: 900.0, plain: 20.0, ..Costs::default() };
+    let today = Model::of(&recording).expect("it has all").today;
+    let held = today.groups[0].held;
+    assert!(today.outside > 0.0 || held > 0.0, "{today:?}");
+    assert!((today.outside + held + today.slept + today.waited() - 1.0).abs() < 1e-9, "{today:?}");
+}
+
+#[test]
 fn the_rate_outside_of_windows_is_that_of_replayed_locks() {
     let locks = || vec![lock("a", Kind::Mutex, 1), lock("b", Kind::RwLock, 2)];
     let mut recording = recording(locks(), Vec::new());
