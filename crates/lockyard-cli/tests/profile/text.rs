@@ -77,7 +77,7 @@ fn evil_recording() -> Option<PathBuf> {
     let plain = fresh("plain.recording");
     let mut command = Command::new(env!("CARGO_BIN_EXE_lockyard"));
     command.args(["record", "--no-host", "--out"]).arg(&plain).arg("--").arg(&program);
-    let output = command.args(["counts", "2", "2", "300000"]).output().expect("it runs");
+    let output = command.args(["counts", "2", "2", "20000"]).output().expect("it runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let bytes = std::fs::read(&plain).expect("it is there");
     let lines: Vec<usize> =
