@@ -163,6 +163,7 @@ impl Gated<'_> {
             document.notes.push(format!("Not gated: {why}."));
         }
         let mut answers = self.recorded.answers(&document.rows, &self.gate);
+        let said = self.gate.replay.sentence();
         if is_ungated {
             answers.advice.clear();
         }
@@ -170,8 +171,7 @@ impl Gated<'_> {
         for row in &mut document.rows {
             row.key.variant.push_str(self.mark());
         }
-        document.environment.push(("gate".to_owned(), self.gate.sentence()));
-        document.notes.push(self.gate.sentence());
+        document.environment.push(("gate".to_owned(), said));
         document.notes.extend(self.recorded.assumptions());
     }
 }

@@ -2,9 +2,9 @@
 //! leaves out.
 //!
 //! The gate replays the program as it was recorded: on the host's own machine file, with as many
-//! threads, and with the cost of the recorder. The figure must be the recorded one within
-//! [`GATE`]. Nothing is fitted to that figure. The exact counts of acquisitions make it, and the
-//! replay has its times from the events of a few bursts.
+//! threads. The figure must be the recorded one within [`GATE`]: the rate of the time in which no
+//! events were written, from exact counts of acquisitions. Nothing is fitted to it. The replay has
+//! its times from the events of a few windows, less the cost of these events.
 
 mod answers;
 mod bound;
@@ -121,9 +121,8 @@ impl Recorded {
     /// The simulation fails.
     pub fn gate(&self) -> Result<Gate, SimulationError> {
         let threads = self.model.whole_threads();
-        let recorded = self.model.rate / self.model.threads * threads as f64;
-        let mut gate =
-            Gate { threads, recorded, predicted: None, refused: None, advice: Vec::new() };
+        let recorded = self.model.undisturbed_rate() / self.model.threads * threads as f64;
+        let mut gate = Gate::of(threads, recorded, self.model.rate_outside.is_some());
         let apart = (self.model.threads / threads as f64 - 1.0).abs();
         if self.model.shares.cpu < LEAST_CPU {
             gate.refuse(self.busy_host(), &[]);
@@ -153,8 +152,7 @@ impl Recorded {
                 .map_err(SimulationError::new)?;
         let variant = on(host, variant, threads);
         let predicted = throughput(host, &variant, threads)?;
-        gate.predicted = Some(predicted);
-        let error = predicted / recorded - 1.0;
+        let error = gate.replayed(predicted);
         if apart > GATE {
             let why = format!(
                 "threads come and go: {:.1} of them at a time on average",
@@ -215,7 +213,8 @@ impl Recorded {
     /// script.
     pub fn answers(&self, rows: &[Row], gate: &Gate) -> RecordedProgram {
         let of = answers::of(&self.model, &self.script, rows, gate.refused.is_none());
-        RecordedProgram { refused: gate.refused.clone(), advice: gate.advice.clone(), ..of }
+        let (refused, advice) = (gate.refused.clone(), gate.advice.clone());
+        RecordedProgram { gate: Some(gate.replay.clone()), refused, advice, ..of }
     }
 
     /// Returns what predictions assume and leave out, in sentences.
@@ -228,7 +227,7 @@ impl Recorded {
                 self.model.threads,
                 if (self.model.threads - 1.0).abs() < 0.05 { "" } else { "s" },
                 lockyard_support::count(self.model.classes.len(), "class"),
-                self.model.rate,
+                self.model.undisturbed_rate(),
                 shares.replayed * 100.0
             ),
             "Assumed: more threads are clones of the recorded ones, class by class; times outside \

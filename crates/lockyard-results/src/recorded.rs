@@ -13,6 +13,9 @@ pub const SATURATED_SHARE: f64 = 0.9;
 pub struct RecordedProgram {
     /// True if the replay of the recorded run passed the gate.
     pub gated: bool,
+    /// The replay of the recorded run beside the run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gate: Option<Replay>,
     /// Reason for which predictions are refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
@@ -25,6 +28,75 @@ pub struct RecordedProgram {
     pub saturation: Vec<LockSaturation>,
     /// Best change on each machine.
     pub best_changes: Vec<BestChange>,
+}
+
+/// The replay of the recorded run beside the run itself. Nothing is fitted to these figures.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Replay {
+    /// Number of threads.
+    pub threads: usize,
+    /// Acquisitions a second of the recorded run.
+    pub recorded_acquisitions_per_s: f64,
+    /// True if this is the rate of the time in which no events were written.
+    pub outside_windows: bool,
+    /// Acquisitions a second of the replay; `None` if the run was not replayed.
+    pub predicted_acquisitions_per_s: Option<f64>,
+    /// Difference, relative to the recorded figure.
+    pub error_share: Option<f64>,
+    /// Largest difference that the gate allows.
+    pub allowed_share: f64,
+    /// How often threads slept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sleeps: Option<Sleeps>,
+    /// True if the gate passed.
+    pub passed: bool,
+}
+
+/// How often a thread slept, for each acquisition.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Sleeps {
+    /// In the recorded run: its voluntary context switches.
+    pub recorded_per_acquisition: f64,
+    /// In the replay.
+    pub predicted_per_acquisition: f64,
+}
+
+impl Replay {
+    /// Returns the result in sentences.
+    pub fn sentence(&self) -> String {
+        let threads = in_words(self.threads);
+        let grouped = |rate: f64| lockyard_support::grouped(rate.round() as u64);
+        let recorded = grouped(self.recorded_acquisitions_per_s);
+        let of = if self.outside_windows { ", while no events were written" } else { "" };
+        let (Some(predicted), Some(error)) = (self.predicted_acquisitions_per_s, self.error_share)
+        else {
+            return format!(
+                "Gate: refused. {threads}, recorded {recorded} acquisitions/s{of}; nothing is \
+                 predicted."
+            );
+        };
+        let result = if self.passed { "passed" } else { "refused" };
+        let sleeps =
+            self.sleeps.map_or_else(String::new, |sleeps| format!(" {}", sleeps.sentence()));
+        format!(
+            "Gate: {result}. On the recording's host with {threads}, predicted {} and recorded \
+             {recorded} acquisitions/s{of} ({:+.1} %; allowed: {:.0} %).{sleeps}",
+            grouped(predicted),
+            error * 100.0,
+            self.allowed_share * 100.0
+        )
+    }
+}
+
+impl Sleeps {
+    fn sentence(self) -> String {
+        let share = |sleeps: f64| format!("{:.2} %", sleeps * 100.0);
+        format!(
+            "Sleeps, for each acquisition: predicted {}, recorded {}.",
+            share(self.predicted_per_acquisition),
+            share(self.recorded_per_acquisition)
+        )
+    }
 }
 
 /// Where the threads' time goes. The shares, with those of all locks, are together 1.

@@ -159,7 +159,7 @@ fn describe(recording: &Recording, bytes: usize) {
                 "lockyard record: {:.1} thread{}, {:.0} acquisitions/s in {:.0} % of the run",
                 model.threads,
                 if (model.threads - 1.0).abs() < 0.05 { "" } else { "s" },
-                model.rate,
+                model.undisturbed_rate(),
                 model.shares.replayed * 100.0
             ));
             if model.shares.cpu < LEAST_CPU {

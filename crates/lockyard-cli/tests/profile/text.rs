@@ -2,7 +2,9 @@
 //! output has a character of theirs that a terminal obeys, or that changes the direction of what
 //! stands beside it, and none of them is markup.
 
-use crate::support::{build, fresh, locks, profile};
+use crate::support::{build, fresh, profile};
+use lockyard_recording::file;
+use lockyard_recording::recording::{About, Event, How, LockAbout, Recording, Window};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -71,37 +73,42 @@ fn a_profile_has_names_as_text() {
     assert_eq!(value["processes"][0]["locks"][0]["name"], format!("lock{EVIL}{GOOD}"));
 }
 
-/// Returns a recording of `locks.c` whose names are somebody else's.
-fn evil_recording() -> Option<PathBuf> {
-    let program = locks()?;
-    let plain = fresh("plain.recording");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_lockyard"));
-    command.args(["record", "--no-host", "--out"]).arg(&plain).arg("--").arg(&program);
-    let output = command.args(["counts", "2", "2", "20000"]).output().expect("it runs");
-    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let bytes = std::fs::read(&plain).expect("it is there");
-    let lines: Vec<usize> =
-        bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n').map(|(at, _)| at).collect();
-    let (first, second) = (lines[0] + 1, lines[1]);
-    let mut about: Value = serde_json::from_slice(&bytes[first..second]).expect("it is JSON");
-    for (index, lock) in about["locks"].as_array_mut().expect("a list").iter_mut().enumerate() {
-        lock["name"] = format!("{index}{EVIL}\n# heading{GOOD}").into();
-    }
-    for site in about["sites"].as_array_mut().expect("a list") {
-        *site = format!("site{EVIL}\n").into();
-    }
-    about["command"] = vec![format!("/bin/evil{EVIL}{GOOD}\n"), EVIL.to_owned()].into();
-    about["notes"] = vec![format!("note{EVIL}\nnext")].into();
-    about["writer"] = EVIL.into();
+/// Returns a recording whose names are somebody else's. Its times are made: those of a program that
+/// runs beside other tests may be such that each figure is refused.
+fn evil_recording() -> PathBuf {
+    let visit = |number: u32| {
+        let lock = number % 3;
+        let (how, wait) = (How::Waits, 0);
+        let acquired = Event::Acquired { after: 900, lock, site: lock % 2, how, wait };
+        [acquired, Event::Released { after: 100, lock }]
+    };
+    let events: Vec<Event> = (0..600).flat_map(visit).collect();
+    let window = |thread| Window { thread, events: events.clone(), ..Window::default() };
+    let windows: Vec<Window> = (1..3).map(window).collect();
+    let lock = |line: u32| LockAbout {
+        name: format!("{line}{EVIL}\n# heading{GOOD}"),
+        line: line.into(),
+        ..LockAbout::default()
+    };
+    let about = About {
+        writer: EVIL.to_owned(),
+        command: vec![format!("/bin/evil{EVIL}{GOOD}\n"), EVIL.to_owned()],
+        seconds: windows[0].duration() as f64 / 1e9,
+        cpus: 2,
+        locks: (0..3).map(lock).collect(),
+        sites: (0..2).map(|site| format!("site{site}{EVIL}\n")).collect(),
+        no_host: Some(format!("none{EVIL}\n")),
+        notes: vec![format!("note{EVIL}\nnext")],
+        ..About::default()
+    };
     let evil = fresh(&format!("evil{GOOD}.recording"));
-    let about = about.to_string().into_bytes();
-    std::fs::write(&evil, [&bytes[..first], &about, &bytes[second..]].concat()).expect("room");
-    Some(evil)
+    std::fs::write(&evil, file::write(&Recording { about, windows })).expect("room");
+    evil
 }
 
 #[test]
 fn a_recording_of_somebody_else_is_text_in_each_format() {
-    let Some(recording) = evil_recording() else { return };
+    let recording = evil_recording();
     let (page, svg, trace) = (fresh("evil.html"), fresh("evil.svg"), fresh("evil-trace.json"));
     let path = |path: &Path| path.to_str().expect("it is text").to_owned();
     let (file, page_path, svg_path, trace_path) =

@@ -26,6 +26,7 @@ pub(super) fn of(model: &Model, script: &Script, rows: &[Row], gated: bool) -> R
     let on = || machines.iter().copied();
     RecordedProgram {
         gated,
+        gate: None,
         refused: None,
         advice: Vec::new(),
         today: today(model, &groups),
@@ -44,7 +45,7 @@ fn name(groups: &Groups, index: usize) -> String {
 fn today(model: &Model, groups: &Groups) -> Today {
     let of = &model.today;
     let lock = |(index, time): (usize, &GroupTime)| {
-        let acquisitions_per_s = model.rate * time.acquired;
+        let acquisitions_per_s = model.undisturbed_rate() * time.acquired;
         // Share of the time of all threads, by the acquisitions in that time.
         let each = |share: f64| share * model.threads * 1e9 / acquisitions_per_s.max(1e-9);
         LockToday {
@@ -61,7 +62,7 @@ fn today(model: &Model, groups: &Groups) -> Today {
     locks.sort_by(|a, b| cost(b).total_cmp(&cost(a)));
     Today {
         threads: model.threads,
-        acquisitions_per_s: model.rate,
+        acquisitions_per_s: model.undisturbed_rate(),
         share_outside: of.outside,
         share_asleep: of.slept,
         share_without_cpu: of.preempted,

@@ -15,7 +15,7 @@ const HOLD_HALVED: &str = "hold-halved";
 
 /// Returns the bound of a recording's predictions.
 pub(super) fn of(recording: &Recording, model: &Model, is_gated: bool) -> Limit {
-    let time = model.threads / model.rate.max(f64::MIN_POSITIVE) * 1e9;
+    let time = model.threads / model.undisturbed_rate().max(f64::MIN_POSITIVE) * 1e9;
     let today = &model.today;
     let waited: f64 = today.groups.iter().map(|group| group.waited).sum();
     // The data that a lock brings from another thread costs one thread alone nothing.
@@ -25,7 +25,7 @@ pub(super) fn of(recording: &Recording, model: &Model, is_gated: bool) -> Limit 
         .sum();
     // Another machine may need less for the lock's own instructions.
     let calls = recording.about.costs.plain / 2.0;
-    let own = time * (1.0 - waited - today.preempted) - data - calls - recorder(recording);
+    let own = time * (1.0 - waited - today.preempted) - data - calls - recorder(recording, model);
     let most_held = today.groups.iter().map(|group| group.held).fold(0.0, f64::max);
     Limit {
         nanoseconds: own.max(0.0),
@@ -34,9 +34,13 @@ pub(super) fn of(recording: &Recording, model: &Model, is_gated: bool) -> Limit 
     }
 }
 
-/// Returns the mean cost of recording an acquisition, in nanoseconds. Those in windows cost more.
-fn recorder(recording: &Recording) -> f64 {
+/// Returns the mean cost of recording an acquisition in the time that the rate is of, in
+/// nanoseconds. Those in windows cost more.
+fn recorder(recording: &Recording, model: &Model) -> f64 {
     let costs = recording.about.costs;
+    if model.rate_outside.is_some() {
+        return costs.counted;
+    }
     let in_windows: u64 = recording.windows.iter().map(|window| window.acquired()).sum();
     let all: u64 = Model::acquisitions(recording).values().sum();
     let share = (in_windows as f64 / all.max(1) as f64).min(1.0);

@@ -1,5 +1,7 @@
 //! Result of the gate, and what it allows.
 
+use lockyard_results::recorded::Replay;
+
 /// Largest difference between the predicted and the recorded rate, relative to the recorded one.
 pub const GATE: f64 = 0.1;
 
@@ -19,12 +21,8 @@ pub(super) const LEAST_REPLAYED: f64 = 0.2;
 /// Result of the gate.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Gate {
-    /// Number of threads.
-    pub threads: usize,
-    /// Recorded acquisitions a second.
-    pub recorded: f64,
-    /// Predicted acquisitions a second; `None` if nothing could be predicted.
-    pub predicted: Option<f64>,
+    /// The replay beside the recorded run.
+    pub replay: Replay,
     /// Reason for which predictions are refused.
     pub refused: Option<String>,
     /// What to do then, in sentences.
@@ -32,26 +30,33 @@ pub struct Gate {
 }
 
 impl Gate {
+    /// Returns the gate of a recorded run, before it is replayed.
+    pub(super) fn of(threads: usize, recorded: f64, outside_windows: bool) -> Gate {
+        let replay = Replay {
+            threads,
+            recorded_acquisitions_per_s: recorded,
+            outside_windows,
+            allowed_share: GATE,
+            passed: true,
+            ..Replay::default()
+        };
+        Gate { replay, refused: None, advice: Vec::new() }
+    }
+
     /// Refuses predictions.
     pub(super) fn refuse(&mut self, why: String, advice: &[&str]) {
         self.refused = Some(why);
+        self.replay.passed = false;
         self.advice = advice.iter().map(|advice| (*advice).to_owned()).collect();
         self.advice.push("--ungated prints the figures nevertheless.".to_owned());
     }
 
-    /// Returns the result in a sentence.
-    pub fn sentence(&self) -> String {
-        let Gate { threads, recorded, .. } = self;
-        let threads = lockyard_support::threads(*threads);
-        let Some(predicted) = self.predicted else {
-            return format!("Gate: {threads}, recorded {recorded:.0}/s, nothing predicted.");
-        };
-        let error = (predicted / recorded - 1.0) * 100.0;
-        let passed = if self.refused.is_some() { "refused" } else { "passed" };
-        format!(
-            "Gate: {passed}. On the recording's host with {threads}, predicted {predicted:.0} and \
-             recorded {recorded:.0} acquisitions a second ({error:+.1} %; allowed: {:.0} %).",
-            GATE * 100.0
-        )
+    /// Takes the figure of the replay. Returns its difference from the recorded one, relative to
+    /// that.
+    pub(super) fn replayed(&mut self, predicted: f64) -> f64 {
+        let error = predicted / self.replay.recorded_acquisitions_per_s - 1.0;
+        self.replay.predicted_acquisitions_per_s = Some(predicted);
+        self.replay.error_share = Some(error);
+        error
     }
 }

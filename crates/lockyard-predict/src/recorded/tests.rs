@@ -48,16 +48,19 @@ fn the_gate_passes_a_run_that_the_replay_repeats_and_no_other() {
     // 1,000 and 100 ns of work, 25 of plain calls, 20 of the recorder.
     let right = Recorded::new(recording(1_145.0, skylake())).expect("it is replayed");
     let gate = right.gate().expect("it runs");
-    let predicted = gate.predicted.expect("there is a host");
+    let predicted = gate.replay.predicted_acquisitions_per_s.expect("there is a host");
     assert!((predicted * 1_145.0 / 1e9 - 1.0).abs() < 0.02, "{gate:?}");
     assert_eq!(gate.refused, None);
-    assert!(gate.sentence().contains("passed"), "{}", gate.sentence());
+    assert!(gate.replay.outside_windows && gate.replay.passed, "{gate:?}");
+    let said = gate.replay.sentence();
+    assert!(said.starts_with("Gate: passed") && said.contains("no events were written"), "{said}");
     let slower = Recorded::new(recording(1_400.0, skylake())).expect("it is replayed");
     let gate = slower.gate().expect("it runs");
     assert!(gate.refused.as_ref().is_some_and(|why| why.contains("off by +")), "{gate:?}");
     let nowhere = Recorded::new(recording(1_145.0, None)).expect("it is replayed");
     let gate = nowhere.gate().expect("it runs");
-    assert!(gate.predicted.is_none() && gate.refused.is_some(), "{gate:?}");
+    let none = gate.replay.predicted_acquisitions_per_s.is_none();
+    assert!(none && gate.refused.is_some() && !gate.replay.passed, "{gate:?}");
 }
 
 #[test]
@@ -143,7 +146,8 @@ fn a_host_that_gave_too_little_of_a_cpu_is_refused() {
     let why = gate.refused.as_deref().expect("it is refused");
     assert!(why.contains("this host gave the program 9 % of a CPU"), "{why}");
     assert!(why.contains("record it again on a quieter host"), "{why}");
-    assert_eq!(gate.predicted, None, "nothing was simulated for it");
+    let predicted = gate.replay.predicted_acquisitions_per_s;
+    assert_eq!(predicted, None, "nothing was simulated for it");
     let answers = recorded.answers(&[], &gate);
     assert!((answers.today.share_without_cpu - 0.91).abs() < 1e-6, "{answers:?}");
     assert!(answers.today.share_held < 0.09 && answers.refused.is_some(), "{answers:?}");
@@ -155,7 +159,7 @@ fn a_machine_that_is_given_serves_a_recording_without_one() {
     let machine = Machine::shipped("skylake-client-4c").expect("it is shipped");
     let recorded = Recorded::with_host(recording(1_145.0, None), Some(machine.clone()));
     let gate = recorded.expect("it is replayed").gate().expect("it runs");
-    assert!(gate.refused.is_none() && gate.predicted.is_some(), "{gate:?}");
+    assert!(gate.refused.is_none() && gate.replay.error_share.is_some(), "{gate:?}");
     // It also takes the place of the file that the recording has.
     let other = Some("name = \"broken\"".to_owned());
     let recorded = Recorded::with_host(recording(1_145.0, other.clone()), Some(machine));

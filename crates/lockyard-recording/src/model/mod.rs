@@ -116,6 +116,12 @@ impl Model {
         Ok(Model { threads, rate, rate_outside, classes, groups, shares, today })
     }
 
+    /// Returns the acquisitions a second of the program while no events were written, if there was
+    /// enough of this time; otherwise of all the run.
+    pub fn undisturbed_rate(&self) -> f64 {
+        self.rate_outside.unwrap_or(self.rate)
+    }
+
     /// Returns the number of threads as a whole number, at least 1.
     pub fn whole_threads(&self) -> usize {
         (self.threads.round() as usize).max(1)

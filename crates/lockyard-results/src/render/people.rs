@@ -23,6 +23,9 @@ pub fn table(document: &Document, screen: &Screen) -> String {
     if let Some(Partial { why, extent }) = &document.partial {
         text.push_str(&format!("Partial: {why}, with {extent}.\n\n"));
     }
+    if let Some(of) = &document.recorded {
+        text.push_str(&recorded::facts(of, screen));
+    }
     let blocks = blocks(&document.rows);
     let shown: Vec<&Row> = blocks.iter().flat_map(Block::rows).copied().collect();
     let notes = Notes::of(&shown);
@@ -43,7 +46,7 @@ pub fn table(document: &Document, screen: &Screen) -> String {
     }
     text.push_str(&summary_tables::render(&document.summaries, screen));
     if let Some(of) = &document.recorded {
-        text.push_str(&recorded::table(of, screen));
+        text.push_str(&recorded::answers(of, screen));
     }
     let fits = fits::render(&document.fits, "", &|table| screen.figures(table, 1));
     text.push_str(&screen.wrap(&fits));

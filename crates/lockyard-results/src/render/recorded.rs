@@ -1,4 +1,5 @@
-//! Answers on a recorded program as two short tables and sentences: for a terminal, in Markdown.
+//! Answers on a recorded program as short tables and sentences: for a terminal, in Markdown. The
+//! facts of the recorded run come before the predicted figures, the answers after them.
 
 use super::cells::{new_table, per_cent};
 use super::screen::Screen;
@@ -16,18 +17,40 @@ const OF_MACHINE: usize = 4;
 /// Number of characters of a lock's name on a screen.
 const LONGEST: usize = 24;
 
-/// Returns the tables for a screen.
-pub(super) fn table(of: &RecordedProgram, screen: &Screen) -> String {
+/// Returns the facts for a screen: where the time goes today, and the result of the gate.
+pub(super) fn facts(of: &RecordedProgram, screen: &Screen) -> String {
     let lay_out = |table: &Table| screen.figures(table, 1);
-    let text = render(of, &|title| screen.heading(title), &short, &lay_out);
+    let text = render_facts(of, &|title| screen.heading(title), &short, &lay_out);
+    format!("{text}{}", screen.wrap(&gate(of)))
+}
+
+/// Returns the answers for a screen.
+pub(super) fn answers(of: &RecordedProgram, screen: &Screen) -> String {
+    let lay_out = |table: &Table| screen.figures(table, 1);
+    let text = render_answers(of, &|title| screen.heading(title), &short, &lay_out);
     format!("{text}{}", screen.wrap(&sentences(of)))
 }
 
-/// Returns the tables in Markdown.
-pub(super) fn markdown(of: &RecordedProgram, heading: &str) -> String {
-    let lay_out = |table: &Table| table.clone().load_style(presets::ASCII_MARKDOWN).to_string();
+/// Returns the facts in Markdown.
+pub(super) fn facts_in_markdown(of: &RecordedProgram, heading: &str) -> String {
     let heading = |title: &str| format!("{heading}{title}");
-    format!("{}{}", render(of, &heading, &str::to_owned, &lay_out), sentences(of))
+    format!("{}{}", render_facts(of, &heading, &str::to_owned, &lay_out_in_markdown), gate(of))
+}
+
+/// Returns the answers in Markdown.
+pub(super) fn answers_in_markdown(of: &RecordedProgram, heading: &str) -> String {
+    let heading = |title: &str| format!("{heading}{title}");
+    let text = render_answers(of, &heading, &str::to_owned, &lay_out_in_markdown);
+    format!("{text}{}", sentences(of))
+}
+
+fn lay_out_in_markdown(table: &Table) -> String {
+    table.clone().load_style(presets::ASCII_MARKDOWN).to_string()
+}
+
+/// Returns the sentence on the gate, as a paragraph.
+fn gate(of: &RecordedProgram) -> String {
+    of.gate.as_ref().map_or_else(String::new, |gate| format!("{}\n\n", gate.sentence()))
 }
 
 /// Returns the beginning of a long name.
@@ -42,7 +65,7 @@ fn short(name: &str) -> String {
 /// Text of something.
 type Words<'w, T> = &'w dyn Fn(&T) -> String;
 
-fn render(
+fn render_facts(
     of: &RecordedProgram,
     heading: Words<str>,
     name: Words<str>,
@@ -55,7 +78,16 @@ fn render(
         if (today.threads - 1.0).abs() < 0.05 { "" } else { "s" },
         si(today.acquisitions_per_s)
     );
-    let mut text = format!("{}\n\n{}\n\n", heading(&title), lay_out(&of_today(today, name)));
+    format!("{}\n\n{}\n\n", heading(&title), lay_out(&of_today(today, name)))
+}
+
+fn render_answers(
+    of: &RecordedProgram,
+    heading: Words<str>,
+    name: Words<str>,
+    lay_out: Words<Table>,
+) -> String {
+    let mut text = String::new();
     for machine in of.machines() {
         let title = format!(
             "Which lock saturates on {machine}{}: busy for {:.0} % of the time",
@@ -140,9 +172,18 @@ fn of_machine(of: &RecordedProgram, machine: &str, name: Words<str>) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cell_key::CellKey;
     use crate::details::Range;
-    use crate::recorded::{BestChange, LockUse};
+    use crate::recorded::{BestChange, LockUse, Replay, Sleeps};
+    use crate::render::people::table as people;
+    use crate::render::table::markdown as in_markdown;
     use crate::render::{Document, json};
+    use crate::row::{Row, Status};
+
+    /// Returns all that a screen has of the answers.
+    fn table(of: &RecordedProgram, screen: &Screen) -> String {
+        format!("{}{}", facts(of, screen), super::answers(of, screen))
+    }
 
     /// Returns answers with a lock that saturates, and seven that do not.
     fn answers() -> RecordedProgram {
@@ -182,6 +223,7 @@ mod tests {
         let machines = ["cascade-lake-2s24c2t", "ice-lake-8375c-2s32c2t"];
         RecordedProgram {
             gated: false,
+            gate: None,
             refused: Some("the replay is off by +30.0 %".to_owned()),
             advice: vec!["Record it again.".to_owned()],
             today: Today {
@@ -212,6 +254,41 @@ mod tests {
         assert!(text.contains("split-4") && text.contains("+25.0 %, beyond the"), "{text}");
         let gated = RecordedProgram { gated: true, ..of };
         assert!(!table(&gated, &Screen::default()).contains("not gated"));
+    }
+
+    #[test]
+    fn the_facts_and_the_gate_come_before_the_figures() {
+        let gate = Replay {
+            threads: 4,
+            recorded_acquisitions_per_s: 2_261_345.0,
+            outside_windows: true,
+            predicted_acquisitions_per_s: Some(2_208_350.0),
+            error_share: Some(-0.0234),
+            allowed_share: 0.1,
+            sleeps: Some(Sleeps {
+                recorded_per_acquisition: 0.000_46,
+                predicted_per_acquisition: 0.0102,
+            }),
+            passed: true,
+        };
+        let of = RecordedProgram { gate: Some(gate), ..answers() };
+        let key = CellKey::here("made", "recorded", 4, "throughput", "op/s");
+        let row = Row { predicted: Some(3e6), ..Row::new(key, Status::Predicted) };
+        let document =
+            Document { rows: vec![row], recorded: Some(of.clone()), ..Document::default() };
+        for text in [people(&document, &Screen::default()), in_markdown(&document)] {
+            let place = |what: &str| text.find(what).unwrap_or_else(|| panic!("{what}: {text}"));
+            let order = ["Where the time goes today", "Gate: passed", "throughput", "Which lock"];
+            let places = order.map(place);
+            assert!(places.is_sorted(), "{places:?} {text}");
+            assert_eq!(text.matches("Gate:").count(), 1, "{text}");
+        }
+        let said = facts(&of, &Screen::default());
+        let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains("2,208,350 and recorded 2,261,345 acquisitions/s"), "{said}");
+        assert!(words.contains("predicted 1.02 %, recorded 0.05 %."), "{said}");
+        let json: serde_json::Value = serde_json::from_str(&json(&document)).expect("JSON");
+        assert_eq!(json["recorded"]["gate"]["error_share"], -0.0234);
     }
 
     #[test]
@@ -250,7 +327,7 @@ mod tests {
     #[test]
     fn markdown_has_the_same_tables_and_json_all_locks() {
         let of = answers();
-        let text = markdown(&of, "### ");
+        let text = facts_in_markdown(&of, "### ") + &answers_in_markdown(&of, "### ");
         assert_eq!(text.matches("### W").count(), 3, "{text}");
         assert!(text.lines().filter(|line| line.starts_with('|')).count() > 12, "{text}");
         let document = Document { recorded: Some(of), ..Document::default() };

@@ -30,6 +30,9 @@ fn render(document: &Document, preset: &TableStyle, heading: &str, notes: bool) 
     if let Some(Partial { why, extent }) = &document.partial {
         text.push_str(&format!("Partial: {why}, with {extent}.\n\n"));
     }
+    if let Some(of) = &document.recorded {
+        text.push_str(&recorded::facts_in_markdown(of, heading));
+    }
     let explained = !document.explanations.is_empty();
     for block in blocks(&document.rows) {
         match block {
@@ -50,7 +53,7 @@ fn render(document: &Document, preset: &TableStyle, heading: &str, notes: bool) 
         }
     }
     if let Some(of) = &document.recorded {
-        text.push_str(&recorded::markdown(of, heading));
+        text.push_str(&recorded::answers_in_markdown(of, heading));
     }
     text.push_str(&fits::render(&document.fits, heading, &|table| {
         table.clone().load_style(*preset).to_string()
