@@ -27,8 +27,8 @@ static BURST: Alone = Alone(AtomicU32::new(0));
 struct State {
     /// Number of bursts so far.
     bursts: AtomicU32,
-    /// Number of visits in this burst, or in its latest part.
-    visits: AtomicU64,
+    /// Number of holds in this burst, or in its latest part.
+    holds: AtomicU64,
     /// Number of windows so far, and when the burst began.
     windows: AtomicU64,
     windows_before: AtomicU64,
@@ -42,7 +42,7 @@ struct State {
 
 static STATE: State = State {
     bursts: AtomicU32::new(0),
-    visits: AtomicU64::new(0),
+    holds: AtomicU64::new(0),
     windows: AtomicU64::new(0),
     windows_before: AtomicU64::new(0),
     began: AtomicU64::new(0),
@@ -53,20 +53,20 @@ static STATE: State = State {
 /// Number of ticks in a microsecond; 0 if no events are wanted.
 static TICKS: AtomicU64 = AtomicU64::new(0);
 
-/// Number of visits of all threads after which a burst ends.
-const MOST_VISITS: u64 = 1024;
+/// Number of holds of all threads after which a burst ends.
+const MOST_HOLDS: u64 = 1024;
 
-/// Number of visits that a thread counts by itself before the burst counts them.
+/// Number of holds that a thread counts by itself before the burst counts them.
 const AT_ONCE: u32 = 16;
 
 /// Maximum duration of a burst, in microseconds, unless it is made longer.
 const LONGEST: u64 = 50_000;
 
-/// Cost of the events of a visit, in nanoseconds, as the pace of bursts assumes: three readings of
+/// Cost of the events of a hold, in nanoseconds, as the pace of bursts assumes: three readings of
 /// the clock, and two events.
-const VISIT_NS: u64 = 80;
+const HOLD_NS: u64 = 80;
 
-/// Number of visits for which one counts after a long time: other work has then taken the code and
+/// Number of holds for which one counts after a long time: other work has then taken the code and
 /// the records of the recorder out of the nearest caches.
 pub(crate) const COLD: u32 = 6;
 
@@ -167,12 +167,13 @@ fn begin() -> u32 {
 /// Begins a part of a burst. A thread that counts meanwhile may count for the part before.
 fn begin_part(now: u64) {
     STATE.began.store(now, Ordering::Relaxed);
-    STATE.visits.store(0, Ordering::Relaxed);
+    STATE.holds.store(0, Ordering::Relaxed);
     let windows = STATE.windows.load(Ordering::Relaxed);
     STATE.windows_before.store(windows, Ordering::Relaxed);
 }
 
-/// Counts a visit that is over. Ends the burst when it has enough, and the window after the burst.
+/// Counts the holds of a visit that is over. Ends the burst when it has enough, and the window after
+/// the burst.
 ///
 /// # Safety
 ///
@@ -181,7 +182,6 @@ fn begin_part(now: u64) {
 pub(crate) unsafe fn visited(thread: *mut Thread, now: u64) {
     // SAFETY: the thread is the running one, and its window is open.
     unsafe {
-        (*thread).burst_count += 1;
         let burst = BURST.0.load(Ordering::Relaxed);
         let is_over = is_over(thread);
         let began = STATE.began.load(Ordering::Relaxed);
@@ -189,9 +189,9 @@ pub(crate) unsafe fn visited(thread: *mut Thread, now: u64) {
         if (*thread).burst_count >= AT_ONCE || is_over || is_late {
             let of_thread = u64::from((*thread).burst_count);
             (*thread).burst_count = 0;
-            let visits = STATE.visits.fetch_add(of_thread, Ordering::Relaxed) + of_thread;
-            if !is_over && (visits >= MOST_VISITS || is_late) {
-                end(burst, now, visits);
+            let holds = STATE.holds.fetch_add(of_thread, Ordering::Relaxed) + of_thread;
+            if !is_over && (holds >= MOST_HOLDS || is_late) {
+                end(burst, now, holds);
             }
         }
         if self::is_over(thread) {
@@ -201,10 +201,10 @@ pub(crate) unsafe fn visited(thread: *mut Thread, now: u64) {
 }
 
 /// Ends a burst, or makes it longer if it costs little.
-fn end(burst: u32, now: u64, visits: u64) {
+fn end(burst: u32, now: u64, holds: u64) {
     let windows = STATE.windows.load(Ordering::Relaxed);
     let new = windows.saturating_sub(STATE.windows_before.load(Ordering::Relaxed));
-    let cost = (visits * VISIT_NS + new * WINDOW_NS) * per_us() / 1000;
+    let cost = (holds * HOLD_NS + new * WINDOW_NS) * per_us() / 1000;
     let duration = now.saturating_sub(STATE.began.load(Ordering::Relaxed));
     let wanted = cost * SHARE * (1 + windows / MANY);
     if wanted <= duration {

@@ -68,13 +68,14 @@ fn is_inside() -> bool {
     false
 }
 
-/// What is left to do for a call that has not acquired its lock, in place of its result.
+/// What is left to do for a call that has not acquired its lock, in place of its result: numbers that
+/// no function gives.
 mod left {
     use core::ffi::c_int;
     /// All: the call is not recorded.
-    pub(super) const NOT_RECORDED: c_int = -1;
+    pub(super) const NOT_RECORDED: c_int = c_int::MIN;
     /// All: its hold is timed, or it has more to be recorded. The thread is inside the recorder.
-    pub(super) const IN_DETAIL: c_int = -2;
+    pub(super) const IN_DETAIL: c_int = c_int::MIN + 1;
 }
 
 /// Acquires a lock, if it is free and there is nothing to do but to count it. Returns 0 then, and

@@ -257,6 +257,7 @@ pub(crate) unsafe fn released(thread: *mut Thread, now: u64, held: &Held) {
         let (lock, site) = (held.lock, event::RELEASED);
         push(thread, Event { ticks: now, lock, site, wait: 0, own: 0 });
         (*thread).event_ticks = now;
+        (*thread).burst_count += 1;
         if (*thread).held_count == 0 {
             burst::visited(thread, now);
         }

@@ -148,6 +148,9 @@ pub struct Header {
     pub far_cost: u64,
     /// Cost of a plain acquisition and release, in thousandths of a tick, measured as `cost` is.
     pub plain: u64,
+    /// Time of the work under the lock and outside of it, alone, in thousandths of a tick, with which
+    /// the cost of events was measured; 0 if it was not.
+    pub work: u64,
     /// Offset of the latest [`Window`].
     pub windows: u64,
     /// Number of [`Window`]s that had no room.
@@ -237,7 +240,7 @@ pub struct Thread {
     pub seen_count: u32,
     /// Number of the burst to which the thread's open window belongs; 0 if none is open.
     pub burst: u32,
-    /// Number of its visits that the burst has not counted yet.
+    /// Number of its holds that the burst has not counted yet.
     pub burst_count: u32,
     /// Locks that the thread holds, in the order of acquisition.
     pub held: [Held; MAX_HELD],

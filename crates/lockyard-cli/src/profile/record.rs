@@ -204,8 +204,8 @@ fn in_ns(costs: &InTicks, ticks_per_ns: f64) -> Costs {
     all.in_range()
 }
 
-/// Number of processes in which the cost of events is measured. It depends on which locks a burst
-/// meets, near or far ones, and from one process to the next it may differ by a factor of five.
+/// Number of processes in which the cost of events is measured. From one process to the next it may
+/// differ by a factor.
 const PROCESSES: usize = 5;
 
 /// Measures the costs of the recording, each in a process of its own: of a pair that is counted,
@@ -217,7 +217,10 @@ fn costs(library: &Library, per_us: u64) -> InTicks {
         costs.plain = records.header.plain as f64 / 1000.0;
     }
     let events = || measured(library, &[(EVERY, BETWEEN), (EVENTS, per_us)]);
-    let found = (0..PROCESSES).filter_map(|_| events()).map(|records| of_events(&records.windows));
+    let found = (0..PROCESSES).filter_map(|_| events()).map(|records| {
+        let work = records.header.work as f64 / 1000.0;
+        of_events(&records.windows).map(|time| (time - work).max(0.0))
+    });
     let (holds, thinks): (Vec<f64>, Vec<f64>) = found.map(|[hold, think]| (hold, think)).unzip();
     costs.hold = median(&holds).unwrap_or(0.0);
     costs.think = median(&thinks).unwrap_or(0.0);

@@ -4,7 +4,7 @@ use crate::script::{self, Change, HostNumbers, Version};
 use lockyard_scenarios::{LockKind, ObjectKind, Step};
 
 fn lock(name: &str, kind: Kind, line: u64) -> LockAbout {
-    LockAbout { name: name.to_owned(), kind, line }
+    LockAbout { name: name.to_owned(), kind, line, ..LockAbout::default() }
 }
 
 fn enter(after: u64, lock: u32, site: u32) -> Event {
