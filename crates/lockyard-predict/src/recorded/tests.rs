@@ -1,6 +1,6 @@
 use super::*;
 use crate::request::{self, PredictRequest};
-use lockyard_recording::recording::{About, Costs, CpuTime, Event, How, Kind, LockAbout, Window};
+use lockyard_recording::recording::{About, Costs, CpuTime, Event, How, LockAbout, Window};
 use lockyard_results::row::Status;
 
 /// Visits in each of two windows, and between them.
