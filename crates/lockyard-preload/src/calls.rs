@@ -3,15 +3,16 @@
 
 use crate::memory::base;
 use crate::real::{self, Slot};
-use crate::record::{self, How};
+use crate::record::{self, Call, End};
 use crate::system::ticks;
 use crate::{local, table, thread};
 use core::ffi::c_int;
-use lockyard_records::{Kind, event, key};
+use lockyard_records::{Held, Kind, Thread, event, key};
 
-const BUSY: c_int = 16;
 /// The owner died: the lock is acquired all the same.
 const OWNER_DEAD: c_int = 130;
+/// The lock is not free.
+const BUSY: c_int = 16;
 
 /// Lock functions of one kind of lock.
 struct Functions {
@@ -67,121 +68,264 @@ fn is_inside() -> bool {
     false
 }
 
-/// Acquires a lock: at once, or by `wait`. All is recorded afterwards. Only the cache lines of the
-/// records are asked for before, because they may be as far as the lock's.
-#[inline(always)]
-unsafe fn acquire(
-    functions: &'static Functions,
-    lock: usize,
-    site: usize,
-    wait: impl FnOnce() -> c_int,
-) -> c_int {
-    if base().is_null() {
-        return wait();
-    }
-    // SAFETY: the C library's functions get the program's arguments.
-    unsafe {
-        let key = prepare(functions, lock, site, false);
-        let mut code = real::one(functions.tries)(lock);
-        let mut waits_since = 0;
-        if code == BUSY {
-            waits_since = ticks();
-            code = wait();
-        }
-        finish(functions, lock, site, key, code, waits_since, false);
-        code
-    }
+/// What is left to do for a call that has not acquired its lock, in place of its result: numbers that
+/// no function gives.
+mod left {
+    use core::ffi::c_int;
+    /// All: the call is not recorded.
+    pub(super) const NOT_RECORDED: c_int = c_int::MIN;
+    /// All: its hold is timed, or it has more to be recorded. The thread is inside the recorder.
+    pub(super) const IN_DETAIL: c_int = c_int::MIN + 1;
 }
 
-/// Tries to acquire a lock.
+/// Acquires a lock, if it is free and there is nothing to do but to count it. Returns 0 then, and
+/// otherwise the result of the try, after which the thread is inside the recorder, or what is left.
 #[inline(always)]
-unsafe fn try_to(functions: &'static Functions, lock: usize, site: usize) -> c_int {
-    // SAFETY: as in `acquire`.
-    unsafe {
-        if base().is_null() {
-            return real::one(functions.tries)(lock);
-        }
-        let key = prepare(functions, lock, site, true);
-        let code = real::one(functions.tries)(lock);
-        finish(functions, lock, site, key, code, 0, true);
-        code
+unsafe fn at_once(functions: &'static Functions, lock: usize, site: usize, tried: bool) -> c_int {
+    if !begin() {
+        return left::NOT_RECORDED;
     }
-}
-
-/// Returns the key of the slot of an acquisition, and asks for the cache lines that it needs.
-#[inline(always)]
-unsafe fn prepare(functions: &Functions, lock: usize, site: usize, tried: bool) -> u64 {
-    let key = key(lock as u64, site as u64 | functions.event());
-    // SAFETY: the thread's own data.
+    // SAFETY: there is a mapping, and the thread is inside the recorder. The C library's functions
+    // get the program's arguments.
     unsafe {
         let mine = (*local::local()).thread;
-        if !mine.is_null() {
-            table::prefetch(mine, key, lock as u64, tried);
+        let key = key(lock as u64, site as u64 | functions.event());
+        if mine.is_null() || !record::begin(mine, lock as u64, key, tried) {
+            return left::IN_DETAIL;
         }
-    }
-    key
-}
-
-/// Records the result of a call.
-#[inline(always)]
-unsafe fn finish(
-    functions: &Functions,
-    lock: usize,
-    site: usize,
-    key: u64,
-    code: c_int,
-    waits_since: u64,
-    tried: bool,
-) {
-    if !begin() {
-        return;
-    }
-    // SAFETY: there is a mapping, and the thread is inside the recorder.
-    unsafe {
-        let mine = thread::mine();
-        let (lock, site) = (lock as u64, site as u64);
-        if mine.is_null() {
-            crate::memory::count(&raw mut (*crate::memory::header()).lost);
-        } else if code == 0 || code == OWNER_DEAD {
-            let recursive = (*mine).held_count > 0 && is_recursive(functions, lock as usize);
-            let (kind, event) = (functions.kind, functions.event());
-            let how = How { kind, event, waits_since, tried, recursive };
-            record::acquired(mine, lock, site, key, how);
-        } else {
-            record::counted(mine, lock, site | event::FAILED, functions.kind);
-        }
-    }
-    local::end();
-}
-
-/// Releases a lock by one of the C library's functions.
-#[inline(always)]
-unsafe fn release(slot: &'static Slot, lock: usize) -> c_int {
-    // SAFETY: as in `acquire`. The lock is not touched after its release.
-    unsafe {
-        if !begin() {
-            return real::one(slot)(lock);
-        }
-        let mine = thread::mine();
-        let ended = if mine.is_null() { None } else { record::ending(mine, lock as u64) };
-        local::end();
-        let code = real::one(slot)(lock);
-        if let Some(ended) = ended
-            && begin()
-        {
-            // As in `finish`: not in the child of a fork.
-            if (*local::local()).thread == mine {
-                record::ended(ended);
-            }
+        // The thread stays inside the recorder: the call does not wait. So a signal handler that
+        // comes now finds the place of this lock as it is.
+        let code = real::one(functions.tries)(lock);
+        if code == 0 {
+            record::hold(mine);
             local::end();
         }
         code
     }
 }
 
+/// Does what [`at_once`] has left of a call that waits by `wait`, or of one that does not wait.
+#[inline(always)]
+unsafe fn rest(
+    functions: &'static Functions,
+    lock: usize,
+    site: usize,
+    code: c_int,
+    wait: Option<&dyn Fn() -> c_int>,
+) -> c_int {
+    // SAFETY: as in `at_once`.
+    unsafe {
+        if code == left::NOT_RECORDED {
+            return wait.map_or_else(|| real::one(functions.tries)(lock), |wait| wait());
+        }
+        let call = Call::new(lock, site, functions.kind, functions.event(), wait.is_none());
+        if code == left::IN_DETAIL {
+            return in_detail(functions, &call, wait);
+        }
+        end_in_detail(functions, &call, (*local::local()).thread, code, wait)
+    }
+}
+
+/// Records what a try has given, or waits if the lock was not free. The thread is inside the
+/// recorder.
+#[cold]
+unsafe fn end_in_detail(
+    functions: &Functions,
+    call: &Call,
+    mine: *mut Thread,
+    code: c_int,
+    wait: Option<&dyn Fn() -> c_int>,
+) -> c_int {
+    // SAFETY: as in `at_once`.
+    unsafe {
+        let prepared = record::prepared(mine);
+        if let Some(wait) = wait
+            && code == BUSY
+        {
+            return wait_for(functions, call, mine, prepared, wait);
+        }
+        finish(mine, call, prepared, code, 0, 0);
+        local::end();
+        code
+    }
+}
+
+/// Acquires a lock whose hold is timed, or has more to be recorded. The thread is inside the
+/// recorder. Without `wait` the call does not wait.
+#[inline(never)]
+unsafe fn in_detail(
+    functions: &'static Functions,
+    call: &Call,
+    wait: Option<&dyn Fn() -> c_int>,
+) -> c_int {
+    // SAFETY: the C library's function gets the program's argument.
+    let try_once = || unsafe { real::one(functions.tries)(call.lock as usize) };
+    // SAFETY: as in `at_once`.
+    unsafe {
+        let mine = thread::mine();
+        if mine.is_null() {
+            crate::memory::count(&raw mut (*crate::memory::header()).lost);
+        } else if record::held(mine, call.lock).is_some() {
+            return once_more(functions, call, wait);
+        } else if record::prepare(mine, call, None) {
+            let code = try_once();
+            if code == 0 {
+                record::hold(mine);
+                local::end();
+                return code;
+            }
+            return end_in_detail(functions, call, mine, code, wait);
+        }
+        local::end();
+        wait.map_or_else(try_once, |wait| wait())
+    }
+}
+
+/// Waits for a lock that was not free. The thread is inside the recorder, but not while it waits.
+#[inline(never)]
+unsafe fn wait_for(
+    functions: &Functions,
+    call: &Call,
+    mine: *mut Thread,
+    prepared: Held,
+    wait: &dyn Fn() -> c_int,
+) -> c_int {
+    let is_timed = record::is_wait_timed(&prepared);
+    let since = if is_timed { ticks() } else { 0 };
+    local::end();
+    let code = wait();
+    let now = if is_timed { ticks() } else { 0 };
+    if !begin() {
+        return code;
+    }
+    // SAFETY: as in `at_once`.
+    unsafe {
+        if (*local::local()).thread == mine {
+            let waited = if is_timed { now.saturating_sub(since).max(1) } else { 0 };
+            finish(mine, call, prepared, code, now, waited);
+        } else {
+            // This is the child of a fork by a signal handler. What was counted is the parent's.
+            afterwards(functions, call, code, 0);
+        }
+    }
+    local::end();
+    code
+}
+
+/// Records the result of a call that was prepared.
+#[inline(always)]
+unsafe fn finish(
+    mine: *mut Thread,
+    call: &Call,
+    prepared: Held,
+    code: c_int,
+    now: u64,
+    waited: u64,
+) {
+    // SAFETY: the thread is the running one, and inside the recorder.
+    unsafe {
+        if code == 0 || code == OWNER_DEAD {
+            let now = if now == 0 && prepared.marks != 0 { ticks() } else { now };
+            record::hold_after_wait(mine, prepared, now, waited);
+        } else {
+            record::failed(mine, call, prepared);
+        }
+    }
+}
+
+/// Acquires a lock that the thread holds, as far as is known. All is recorded afterwards: only then
+/// it is known if this is one more acquisition by its owner. The thread is inside the recorder.
+#[cold]
+unsafe fn once_more(functions: &Functions, call: &Call, wait: Option<&dyn Fn() -> c_int>) -> c_int {
+    local::end();
+    // SAFETY: as in `at_once`.
+    unsafe {
+        let mut code = real::one(functions.tries)(call.lock as usize);
+        let mut waits_since = 0;
+        if code != 0
+            && let Some(wait) = wait
+        {
+            waits_since = ticks();
+            code = wait();
+        }
+        if begin() {
+            afterwards(functions, call, code, waits_since);
+            local::end();
+        }
+        code
+    }
+}
+
+/// Records a call when it is over. The thread is inside the recorder.
+unsafe fn afterwards(functions: &Functions, call: &Call, code: c_int, waits_since: u64) {
+    // SAFETY: as in `at_once`.
+    unsafe {
+        let mine = thread::mine();
+        if mine.is_null() {
+            crate::memory::count(&raw mut (*crate::memory::header()).lost);
+        } else if code == 0 || code == OWNER_DEAD {
+            let recursive = is_recursive(functions, call.lock as usize);
+            record::acquired_before(mine, call, waits_since, recursive);
+        } else {
+            record::counted(mine, call.lock, call.site | event::FAILED, call.kind);
+        }
+    }
+}
+
+/// Releases a lock by one of the C library's functions.
+#[inline(always)]
+unsafe fn release(slot: &'static Slot, lock: usize) -> c_int {
+    // SAFETY: as in `at_once`. The lock is not touched after its release.
+    unsafe {
+        if !begin() {
+            return real::one(slot)(lock);
+        }
+        let mine = (*local::local()).thread;
+        let end = if mine.is_null() { End::NotLast } else { record::end(mine, lock as u64) };
+        match end {
+            End::Plain => {
+                local::end();
+                real::one(slot)(lock)
+            }
+            End::Marked { now } => release_marked(slot, lock, mine, now),
+            End::NotLast => release_any(slot, lock),
+        }
+    }
+}
+
+/// Releases a lock, and records its hold. The thread is inside the recorder, and stays there: a
+/// signal handler that comes now finds the place of this lock as it is, and writes no event before
+/// this one.
+#[inline(always)]
+unsafe fn release_marked(slot: &'static Slot, lock: usize, mine: *mut Thread, now: u64) -> c_int {
+    // SAFETY: as in `release`.
+    unsafe {
+        let code = real::one(slot)(lock);
+        record::ended(mine, now);
+        local::end();
+        code
+    }
+}
+
+/// Releases a lock that is not the one that was acquired last. The thread is inside the recorder.
+#[cold]
+#[inline(never)]
+unsafe fn release_any(slot: &'static Slot, lock: usize) -> c_int {
+    // SAFETY: as in `release`.
+    unsafe {
+        let mine = thread::mine();
+        let end = if mine.is_null() { End::Plain } else { record::end_any(mine, lock as u64) };
+        if let End::Marked { now } = end {
+            return release_marked(slot, lock, mine, now);
+        }
+        local::end();
+        real::one(slot)(lock)
+    }
+}
+
 /// Destroys a lock by one of the C library's functions.
 unsafe fn destroy(slot: &'static Slot, lock: usize) -> c_int {
-    // SAFETY: as in `acquire`.
+    // SAFETY: as in `at_once`.
     unsafe {
         let code = real::one(slot)(lock);
         // A lock that is held is not destroyed.
@@ -201,9 +345,28 @@ macro_rules! acquiring {
             $($argument: usize,)*
             site: usize,
         ) -> c_int {
-            // SAFETY: the arguments are the program's.
+            /// Does the rest.
+            #[cold]
+            #[inline(never)]
+            unsafe extern "C" fn after(
+                lock: usize,
+                $($argument: usize,)*
+                site: usize,
+                code: c_int,
+            ) -> c_int {
+                // SAFETY: the arguments are the program's.
+                unsafe {
+                    rest(&$functions, lock, site, code, Some(&|| {
+                        real::$call(&real::$slot)(lock $(, $argument)*)
+                    }))
+                }
+            }
+            // SAFETY: as above.
             unsafe {
-                acquire(&$functions, lock, site, || real::$call(&real::$slot)(lock $(, $argument)*))
+                match at_once(&$functions, lock, site, false) {
+                    0 => 0,
+                    code => after(lock, $($argument,)* site, code),
+                }
             }
         }
     )* };
@@ -225,8 +388,20 @@ acquiring! {
 macro_rules! trying {
     ($($name:ident, $functions:ident;)*) => { $(
         pub(crate) unsafe extern "C" fn $name(lock: usize, site: usize) -> c_int {
-            // SAFETY: the arguments are the program's.
-            unsafe { try_to(&$functions, lock, site) }
+            /// Does the rest.
+            #[cold]
+            #[inline(never)]
+            unsafe extern "C" fn after(lock: usize, site: usize, code: c_int) -> c_int {
+                // SAFETY: the arguments are the program's.
+                unsafe { rest(&$functions, lock, site, code, None) }
+            }
+            // SAFETY: as above.
+            unsafe {
+                match at_once(&$functions, lock, site, true) {
+                    0 => 0,
+                    code => after(lock, site, code),
+                }
+            }
         }
     )* };
 }
@@ -266,10 +441,8 @@ pub(crate) unsafe extern "C" fn wait_begins(mutex: usize) -> u64 {
     // SAFETY: there is a mapping, and the thread is inside the recorder.
     unsafe {
         let mine = thread::mine();
-        if !mine.is_null()
-            && let Some(ended) = record::ending(mine, mutex as u64)
-        {
-            record::ended(ended);
+        if !mine.is_null() {
+            record::end_before(mine, mutex as u64);
         }
     }
     local::end();
@@ -288,10 +461,8 @@ pub(crate) unsafe extern "C" fn wait_ends(mutex: usize, site: usize, since: u64)
         if mine.is_null() {
             crate::memory::count(&raw mut (*crate::memory::header()).lost);
         } else {
-            let (kind, event) = (Kind::Mutex, event::CONDITION);
-            let how = How { kind, event, waits_since: since, tried: false, recursive: false };
-            let key = key(mutex as u64, site as u64 | event);
-            record::acquired(mine, mutex as u64, site as u64, key, how);
+            let call = Call::new(mutex, site, Kind::Mutex, event::CONDITION, false);
+            record::acquired_before(mine, &call, since, false);
         }
     }
     local::end();

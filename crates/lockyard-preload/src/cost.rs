@@ -3,9 +3,14 @@
 //! The least is that of one lock again and again: all is in the nearest cache. The most is that of
 //! a program whose locks are cold: two threads, thousands of locks in a mixed order, and other
 //! memory between two pairs, so that neither the locks nor their records stay in a core's caches.
+//!
+//! The cost of events is that of a program that works under its lock and outside of it: the
+//! processor does a part of the recorder's steps at the same time as that work. So it is measured
+//! with work whose time is known, on one lock.
 
 use crate::memory::header;
-use crate::{calls, real, system};
+use crate::{burst, calls, real, system};
+use core::arch::asm;
 use core::ffi::{c_int, c_void};
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU32, Ordering};
@@ -37,6 +42,9 @@ const OTHER: usize = 1 << 20;
 /// Words of it between two pairs: 16 cache lines.
 const BETWEEN: usize = 128;
 
+/// Multiplications of a work, one after the other: some 60 to 100 ns.
+const MULTIPLICATIONS: usize = 64;
+
 #[repr(align(128))]
 #[expect(dead_code, reason = "the C library's calls take addresses of its parts")]
 struct Mutexes([[u64; 8]; FAR_LOCKS]);
@@ -55,12 +63,40 @@ struct Walk {
     lock: usize,
     memory: *mut u64,
     at: usize,
+    /// State of the works; 0 if there are none.
+    work: u64,
+}
+
+/// Works in registers.
+#[inline(always)]
+fn work(mut state: u64) -> u64 {
+    for _ in 0..MULTIPLICATIONS {
+        // SAFETY: the instruction changes the register only.
+        unsafe { asm!("imul {0}, {0}", inout(reg) state, options(pure, nomem, nostack)) };
+    }
+    state
+}
+
+/// Returns the median time of a work alone, in thousandths of a tick.
+fn alone() -> u64 {
+    let mut state = 3;
+    let mut times = [0; COMPARISONS];
+    for time in &mut times {
+        let begin = system::ticks_after_loads();
+        for _ in 0..PAIRS {
+            state = work(state);
+        }
+        *time = (system::ticks_after_loads() - begin) * 1000 / PAIRS as u64;
+    }
+    core::hint::black_box(state);
+    times.sort_unstable();
+    times[COMPARISONS / 2]
 }
 
 impl Walk {
     /// Returns a walk over the first `locks` mutexes, a power of two.
     fn over(locks: usize, memory: *mut u64) -> Walk {
-        Walk { locks, lock: 0, memory, at: 0 }
+        Walk { locks, lock: 0, memory, at: 0, work: 0 }
     }
 
     /// Does [`PAIRS`] pairs.
@@ -75,12 +111,15 @@ impl Walk {
             unsafe {
                 if recorded {
                     calls::mutex_lock(mutex, measure as *const () as usize);
+                    self.works();
                     calls::mutex_unlock(mutex);
                 } else {
                     real::one(&real::MUTEX_LOCK)(mutex);
+                    self.works();
                     real::one(&real::MUTEX_UNLOCK)(mutex);
                 }
             }
+            self.works();
             if !self.memory.is_null() {
                 for word in (self.at..self.at + BETWEEN).step_by(8) {
                     // SAFETY: the place is below the size of the memory, which is this thread's.
@@ -88,6 +127,13 @@ impl Walk {
                 }
                 self.at += BETWEEN;
             }
+        }
+    }
+
+    #[inline(always)]
+    fn works(&mut self) {
+        if self.work != 0 {
+            self.work = work(self.work);
         }
     }
 
@@ -146,6 +192,18 @@ pub(crate) fn measure() -> ! {
     let mut thread = 0;
     // SAFETY: the function has the right type, and the argument is not used.
     let code = unsafe { pthread_create(&raw mut thread, core::ptr::null(), second, null_mut()) };
+    if burst::is_wanted() {
+        let mut walk = Walk::over(1, null_mut());
+        // Odd, so that it stays so.
+        walk.work = 3;
+        let (work, [cost, _]) = (alone(), walk.cost(false));
+        // SAFETY: there is a mapping.
+        unsafe {
+            (&raw mut (*header()).work).write_volatile(work);
+            (&raw mut (*header()).cost).write_volatile(cost);
+        }
+        system::exit(0)
+    }
     let [near, plain] = Walk::over(1, null_mut()).cost(false);
     // SAFETY: the call has no preconditions; null is no memory.
     let memory = unsafe { calloc(OTHER, size_of::<u64>()) };

@@ -27,6 +27,15 @@ macro_rules! entry {
     };
 }
 
+/// Instructions that put the address of the real function into a free register. It is null while
+/// this thread searches for the functions: the search itself has come here. Then it is that of a
+/// function that does nothing (`real.rs`).
+macro_rules! real {
+    () => {
+        "mov r11, [rip + {real}]\ntest r11, r11\njne 3f\nlea r11, [rip + {nothing}]\n3:"
+    };
+}
+
 macro_rules! entries {
     ($($slot:ident, $name:literal, $versions:tt, $real:expr, $how:tt;)*) => {
         $(entries!(@ $how, $slot, $name, $versions);)*
@@ -66,7 +75,8 @@ macro_rules! entries {
                 "mov rsi, [rsp + 8]",
                 "mov rdx, [rsp + 16]",
                 "mov rcx, [rsp + 24]",
-                "call qword ptr [rip + {real}]",
+                real!(),
+                "call r11",
                 "mov [rsp], eax",
                 "mov rdi, [rsp + 8]",
                 "mov rsi, [rsp + 56]",
@@ -80,6 +90,7 @@ macro_rules! entries {
             begins = sym wait_begins,
             ends = sym wait_ends,
             real = sym real::$slot,
+            nothing = sym real::nothing,
         );
     };
     // The call is noted. Then the function itself gets the arguments and the return address, by
@@ -95,10 +106,12 @@ macro_rules! entries {
                 "call {function}",
                 "pop rax", "pop r9", "pop r8", "pop rcx", "pop rdx", "pop rsi", "pop rdi",
                 ".cfi_def_cfa_offset 8",
-                "jmp qword ptr [rip + {real}]"
+                real!(),
+                "jmp r11"
             ],
             function = sym $module::$function,
             real = sym real::$slot,
+            nothing = sym real::nothing,
         );
     };
     // The first call is noted; the others cost a load and a branch.
@@ -108,7 +121,8 @@ macro_rules! entries {
             [
                 "cmp dword ptr [rip + {mark}], 0",
                 "je 2f",
-                "jmp qword ptr [rip + {real}]",
+                real!(),
+                "jmp r11",
                 "2:",
                 "push rdi", "push rsi", "push rdx",
                 ".cfi_def_cfa_offset 32",
@@ -116,11 +130,13 @@ macro_rules! entries {
                 "call {function}",
                 "pop rdx", "pop rsi", "pop rdi",
                 ".cfi_def_cfa_offset 8",
-                "jmp qword ptr [rip + {real}]"
+                real!(),
+                "jmp r11"
             ],
             mark = sym notes::$mark,
             function = sym unseen::uses,
             real = sym real::$slot,
+            nothing = sym real::nothing,
         );
     };
 }

@@ -12,7 +12,7 @@
 //! | thread-local data by the initial-exec model | the general one may allocate |
 //! | a call from within the recorder is not recorded | a signal handler may lock too |
 //! | the real functions are found on first use | locks come before constructors |
-//! | little work between acquisition and release | it lengthens critical sections |
+//! | hardly an instruction between acquisition and release | it lengthens critical sections |
 //!
 //! Times are ticks of the processor's time-stamp counter (`rdtsc`), which needs no call. The
 //! command finds the length of a tick.
@@ -29,6 +29,7 @@ mod calls;
 mod cost;
 mod entry_points;
 mod functions;
+mod holds;
 mod local;
 mod maps;
 mod memory;
@@ -46,3 +47,4 @@ mod thread;
 mod unseen;
 mod usage;
 mod watch;
+mod window;

@@ -2,10 +2,10 @@
 //! program. `lockyard-recorded` finds them by name.
 
 use crate::memory::{self, base};
-use crate::record::{self, How};
+use crate::record::{self, Call};
 use crate::{local, system, thread};
 use core::arch::naked_asm;
-use lockyard_records::{Kind, event, key};
+use lockyard_records::{Kind, event};
 
 /// Returns the time in ticks, or 0 if nothing is recorded.
 #[unsafe(no_mangle)]
@@ -48,9 +48,8 @@ unsafe extern "C" fn acquired(lock: usize, waits_since: u64, shared: usize, site
             memory::count(&raw mut (*memory::header()).lost);
         } else {
             let event = if shared == 0 { event::ACQUIRED } else { event::READ };
-            let how = How { kind: Kind::Own, event, waits_since, tried: false, recursive: false };
-            let key = key(lock as u64, site as u64 | event);
-            record::acquired(mine, lock as u64, site as u64, key, how);
+            let call = Call::new(lock, site, Kind::Own, event, false);
+            record::acquired_before(mine, &call, waits_since, false);
         }
     }
     local::end();
@@ -65,10 +64,8 @@ pub(crate) extern "C" fn lockyard_record_released(lock: usize) {
     // SAFETY: there is a mapping, and the thread is inside the recorder.
     unsafe {
         let mine = thread::mine();
-        if !mine.is_null()
-            && let Some(ended) = record::ending(mine, lock as u64)
-        {
-            record::ended(ended);
+        if !mine.is_null() {
+            record::end_before(mine, lock as u64);
         }
     }
     local::end();

@@ -107,7 +107,7 @@ pub(crate) fn resolve() {
 /// Function that stands for the C library's while this thread finds these. An allocator that is
 /// called for the search may come here with its own lock. No other thread has that lock: it would
 /// have waited for the search before it took it.
-unsafe extern "C" fn nothing() -> c_int {
+pub(crate) unsafe extern "C" fn nothing() -> c_int {
     0
 }
 

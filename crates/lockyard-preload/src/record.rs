@@ -1,136 +1,309 @@
 //! Records of acquisitions and of releases.
 //!
-//! Each event is counted. Time is taken of acquisitions that wait, and of a sample of the holds
-//! (`sample`). So an acquisition at once touches the program's lock, one slot and the thread's own
-//! lines, and writes to no line that another thread reads.
+//! Each acquisition is counted. Time is taken of acquisitions that wait, of a sample of the holds
+//! (`sample`), and in bursts (`burst`). All others touch the program's lock, one slot and the
+//! thread's own lines, and write to no line that another thread reads.
+//!
+//! What is done while a lock is held makes all its waiters wait longer. So an acquisition is looked
+//! up and counted before the call, and what is left for the time after the call is to say that the
+//! lock is held. A release needs one look at the lock that was acquired last. What is timed is
+//! recorded after the release (`holds`).
 
-use crate::memory::{allocate, at, count, header, offset_of};
+use crate::holds;
+use crate::memory::{at, count, header};
 use crate::sample::{self, Chosen};
 use crate::system::{ticks, ticks_after_loads};
-use crate::{burst, table, usage, watch};
-use lockyard_records::histogram::{BUCKETS, bucket};
+use crate::{burst, table, watch, window};
 use lockyard_records::{
-    BY_CHANCE, EVENT, Entry, FIRST_HOLDS, Held, Kind, MAX_HELD, MOST_EVENTS, Slot, Thread,
-    entry_of, event,
+    EVENT, Entry, Held, Kind, MAX_HELD, MOST_EVENTS, Slot, Thread, entry_of, event, held as mark,
 };
 
-/// Manner of an acquisition.
+/// A call that acquires a lock.
 #[derive(Clone, Copy)]
-pub(crate) struct How {
+pub(crate) struct Call {
+    /// Address of the lock.
+    pub(crate) lock: u64,
+    /// Return address of the call.
+    pub(crate) site: u64,
+    /// Hash of the lock, and of the site with the event.
+    pub(crate) key: u64,
     /// Kind of the lock.
     pub(crate) kind: Kind,
     /// Kind of the event: acquired, read, or waited for a condition.
     pub(crate) event: u64,
-    /// Time at which the call began to wait; 0 if it did not.
-    pub(crate) waits_since: u64,
     /// True if the call does not wait.
     pub(crate) tried: bool,
-    /// True if the lock counts its owner's acquisitions.
-    pub(crate) recursive: bool,
 }
 
-/// Records an acquisition.
+impl Call {
+    /// Returns a call, with its hash.
+    #[inline(always)]
+    pub(crate) fn new(lock: usize, site: usize, kind: Kind, event: u64, tried: bool) -> Call {
+        let (lock, site) = (lock as u64, site as u64);
+        let key = lockyard_records::key(lock, site | event);
+        Call { lock, site, key, kind, event, tried }
+    }
+}
+
+/// Counts an acquisition that is about to be made, and prepares its place among the held locks.
+/// Returns false, and has done nothing, if there is more to do: it is timed or followed, the thread
+/// holds this lock already, or something is recorded for the first time.
 ///
 /// # Safety
 ///
-/// `thread` is the running thread's, which is inside the recorder and has acquired the lock. `key`
-/// is the hash of the lock, and of the site with the event.
+/// `thread` is the running thread's, which is inside the recorder until [`hold`] or [`failed`].
 #[inline(always)]
-pub(crate) unsafe fn acquired(thread: *mut Thread, lock: u64, site: u64, key: u64, how: How) {
-    // SAFETY: the caller's. The slot is this thread's.
+pub(crate) unsafe fn begin(thread: *mut Thread, lock: u64, key: u64, tried: bool) -> bool {
+    // SAFETY: the caller's. The slot is this thread's, and the place is below the number of places.
     unsafe {
-        if (*thread).held_count > 0 && again(thread, lock, site, how) {
-            return;
+        let index = (*thread).held_count as usize;
+        if index > 0 && (index >= MAX_HELD || held(thread, lock).is_some()) {
+            return false;
         }
-        let slot = table::slot(thread, key, lock, site | how.event, how.kind);
+        let slot = table::find(thread, key);
         if slot.is_null() {
-            return count(&raw mut (*header()).lost);
+            return false;
         }
         let events = (*slot).count.wrapping_add(EVENT);
-        (*slot).count = events;
         let countdown = (*thread).countdown.wrapping_sub(1);
-        (*thread).countdown = countdown;
-        let index = (*thread).held_count as usize;
-        let entry = entry_of(events);
-        let is_plain = countdown != 0
-            && events >= sample::EARLY_OF_ENTRY
-            && how.waits_since == 0
-            && index < MAX_HELD
-            && !burst::is_on()
-            && !watch::is_watched(lock);
-        if !is_plain {
-            return acquired_in_detail(thread, slot, [lock, site], how);
+        if countdown == 0
+            || events < sample::EARLY_OF_ENTRY
+            || burst::is_on(thread)
+            || watch::is_watched(lock, (*thread).number)
+        {
+            return false;
         }
         // A call that does not wait cannot be part of a deadlock: its orders are of the sample.
-        if index > 0 && !how.tried {
-            nested(thread, [lock, site], false, 0);
+        if index > 0 && !tried {
+            let outer = (*place(thread, index - 1)).lock;
+            if !table::is_order_known(thread, outer, lock) {
+                return false;
+            }
         }
-        (*thread).held[index] = Held { lock, entry, since: 0, depth: 0, by_chance: 0 };
+        (*slot).count = events;
+        (*thread).countdown = countdown;
+        // Without marks, the times are not looked at.
+        let place = place(thread, index);
+        ((*place).lock, (*place).entry) = (lock, entry_of(events));
+        ((*place).depth, (*place).marks) = (0, 0);
+        true
+    }
+}
+
+/// Returns a place among the locks that a thread holds.
+///
+/// # Safety
+///
+/// The index is below [`MAX_HELD`].
+#[inline(always)]
+unsafe fn place(thread: *mut Thread, index: usize) -> *mut Held {
+    // SAFETY: the caller's.
+    unsafe { (&raw mut (*thread).held).cast::<Held>().add(index) }
+}
+
+/// Says that the lock of [`begin`] or [`prepare`] is held.
+///
+/// # Safety
+///
+/// As for [`begin`].
+#[inline(always)]
+pub(crate) unsafe fn hold(thread: *mut Thread) {
+    // SAFETY: the caller's.
+    unsafe {
+        let index = (*thread).held_count;
+        let place = place(thread, index as usize);
+        if (*place).marks != 0 {
+            if (*place).marks & mark::FOLLOWED != 0 {
+                follow(thread, place);
+            }
+            // Nearly the last step, so that a timed hold does not contain the steps above.
+            (*place).since = ticks_after_loads();
+        }
+        (*thread).held_count = index + 1;
+    }
+}
+
+/// Follows the run of a lock's owner.
+#[inline(never)]
+unsafe fn follow(thread: *mut Thread, place: *mut Held) {
+    // SAFETY: as in `hold`. The count of events is in the place of the wait, which is none.
+    unsafe {
+        let events = core::mem::take(&mut (*place).waited);
+        let is_first = (*place).marks & mark::FIRST != 0;
+        watch::acquired(at((*place).entry), (*place).lock, (*thread).number, is_first, events);
+    }
+}
+
+/// Says that the lock of [`begin`] or [`prepare`] is held after a wait. `since` and `waited` are 0
+/// if the wait was not timed.
+///
+/// # Safety
+///
+/// As for [`begin`]. `of` is what the place was prepared with. Meanwhile a signal handler may have
+/// used the place.
+pub(crate) unsafe fn hold_after_wait(thread: *mut Thread, of: Held, since: u64, waited: u64) {
+    // SAFETY: the caller's.
+    unsafe {
+        let index = (*thread).held_count as usize;
+        if index >= MAX_HELD {
+            return count(&raw mut (*header()).too_deep);
+        }
+        let place = place(thread, index);
+        *place = of;
+        if of.marks & mark::FOLLOWED != 0 {
+            follow(thread, place);
+        }
+        if waited > 0 {
+            (*place).marks |= mark::WAITED;
+        }
+        ((*place).since, (*place).waited) = (since, waited);
         (*thread).held_count = index as u64 + 1;
     }
 }
 
-/// Records an acquisition that is timed, followed, or had to wait.
-#[inline(never)]
-unsafe fn acquired_in_detail(
-    thread: *mut Thread,
-    slot: *mut Slot,
-    [lock, site]: [u64; 2],
-    how: How,
-) {
-    // SAFETY: as in `acquired`. The entry is this thread's, and the lock's own record is written by
-    // its holder only.
+/// Takes an acquisition back that was counted: the call failed. It counts as such a call. `of` is
+/// what its place was prepared with.
+///
+/// # Safety
+///
+/// As for [`begin`].
+#[cold]
+pub(crate) unsafe fn failed(thread: *mut Thread, call: &Call, of: Held) {
+    // SAFETY: the caller's. The table may have grown meanwhile.
     unsafe {
-        let events = (*slot).count;
-        let offset = entry_of(events);
-        let entry: *mut Entry = at(offset);
-        if events < EVENT {
-            (*entry).more_events += MOST_EVENTS;
+        let slot = table::find(thread, call.key);
+        if !slot.is_null() {
+            (*slot).count = (*slot).count.wrapping_sub(EVENT);
+            (*thread).countdown = (*thread).countdown.wrapping_add(1);
         }
-        if how.waits_since != 0 {
-            (*thread).waits += 1;
-            let wait = ticks().saturating_sub(how.waits_since);
-            waited(entry, wait, how.event == event::CONDITION);
+        if of.marks & (mark::TIMED | mark::BY_CHANCE) == mark::TIMED {
+            let entry: *mut Entry = at(of.entry);
+            (*entry).early_begun -= 1;
         }
-        let chosen = sample::choose(thread, events);
-        if how.event != event::READ {
-            watch::acquired(entry, lock, (*thread).number, chosen);
-        }
-        if let Chosen::Early { .. } = chosen {
-            (*entry).early_begun += 1;
-        }
-        if burst::is_on() || (chosen.weight() > 0 && burst::is_wanted()) {
-            let kind = if how.tried { event::TRIED } else { how.event };
-            burst::acquired(thread, lock, site | kind, how.waits_since);
-        }
-        let index = (*thread).held_count as usize;
-        let is_wanted = !how.tried || chosen.weight() > 0;
-        if index > 0 && is_wanted && how.event != event::CONDITION {
-            nested(thread, [lock, site], how.tried, chosen.weight());
-        }
-        if index < MAX_HELD {
-            let by_chance = u32::from(matches!(chosen, Chosen::ByChance { .. }));
-            (*thread).held[index] = Held { lock, entry: offset, since: 0, depth: 0, by_chance };
-            (*thread).held_count += 1;
-            // The last step, so that a timed hold does not contain the steps above.
-            if chosen.is_timed() {
-                (*thread).held[index].since = ticks_after_loads();
-            }
-        } else {
-            count(&raw mut (*header()).too_deep);
-        }
+        counted(thread, call.lock, call.site | event::FAILED, call.kind);
     }
 }
 
-/// Handles an acquisition by a thread that holds locks. Returns true if this lock is one of them.
-#[inline(always)]
-unsafe fn again(thread: *mut Thread, lock: u64, site: u64, how: How) -> bool {
-    // SAFETY: as in `acquired`.
+/// Returns what the place of the next lock is prepared with.
+///
+/// # Safety
+///
+/// As for [`begin`], which has returned true, or [`prepare`].
+pub(crate) unsafe fn prepared(thread: *mut Thread) -> Held {
+    // SAFETY: the caller's.
+    unsafe { *place(thread, (*thread).held_count as usize) }
+}
+
+/// Returns true if the time for which a call waits is wanted.
+pub(crate) fn is_wait_timed(of: &Held) -> bool {
+    of.marks & mark::EVENT != 0 || !burst::is_wanted()
+}
+
+/// Counts an acquisition that may be timed, followed, or new, and prepares its place. `since` is
+/// the time at which the call began, if it is over. Returns false if the call cannot be recorded.
+///
+/// # Safety
+///
+/// As for [`begin`]. The thread does not hold the lock, as far as is known.
+#[inline(never)]
+pub(crate) unsafe fn prepare(thread: *mut Thread, call: &Call, since: Option<u64>) -> bool {
+    // SAFETY: the caller's. The slot and its entry are this thread's.
     unsafe {
-        let Some(index) = held(thread, lock) else { return false };
-        if how.recursive || how.event == event::READ {
+        let has_event = burst::is_wanted() && window::before(thread, since);
+        let slot = table::slot(thread, call.key, call.lock, call.site | call.event, call.kind);
+        if slot.is_null() {
+            count(&raw mut (*header()).lost);
+            return false;
+        }
+        let events = count_event(slot);
+        (*thread).countdown = (*thread).countdown.wrapping_sub(1);
+        let chosen = sample::choose(thread, events);
+        let index = (*thread).held_count as usize;
+        let is_wanted = !call.tried || chosen.weight() > 0;
+        if index > 0 && is_wanted && call.event != event::CONDITION {
+            nested(thread, [call.lock, call.site], call.tried, chosen.weight());
+        }
+        if index >= MAX_HELD {
+            count(&raw mut (*header()).too_deep);
+            return false;
+        }
+        let entry: *mut Entry = at(entry_of(events));
+        let mut marks = if has_event { mark::EVENT } else { 0 };
+        if call.tried && has_event {
+            marks |= mark::TRIED;
+        }
+        match chosen {
+            Chosen::Not => {}
+            Chosen::Early { .. } => {
+                (*entry).early_begun += 1;
+                marks |= mark::TIMED;
+            }
+            Chosen::ByChance { .. } => marks |= mark::TIMED | mark::BY_CHANCE,
+        }
+        let mut followed = 0;
+        if call.event != event::READ {
+            let is_first = watch::is_chosen(chosen, (*thread).random);
+            if is_first || watch::is_watched(call.lock, (*thread).number) {
+                marks |= mark::FOLLOWED | if is_first { mark::FIRST } else { 0 };
+                followed = events;
+                watch::prefetch(entry);
+            }
+        }
+        let (lock, entry) = (call.lock, entry_of(events));
+        *place(thread, index) = Held { lock, entry, since: 0, waited: followed, depth: 0, marks };
+        true
+    }
+}
+
+/// Records an acquisition that was not prepared: one of a lock that the thread holds, as far as is
+/// known, or by a call of which nothing is known before. `waits_since` is the time at which it
+/// began to wait; 0 if it did not.
+///
+/// # Safety
+///
+/// As for [`acquired`].
+pub(crate) unsafe fn acquired_before(
+    thread: *mut Thread,
+    call: &Call,
+    waits_since: u64,
+    recursive: bool,
+) {
+    // SAFETY: the caller's.
+    unsafe {
+        let now = ticks();
+        if (*thread).held_count > 0 && again(thread, call, recursive) {
+            return;
+        }
+        if waits_since == 0 && begin(thread, call.lock, call.key, call.tried) {
+            return hold(thread);
+        }
+        let since = if waits_since == 0 { now } else { waits_since };
+        if !prepare(thread, call, Some(since)) {
+            return;
+        }
+        let of = prepared(thread);
+        let waited = match waits_since {
+            since if since > 0 && is_wait_timed(&of) => now.saturating_sub(since).max(1),
+            _ => 0,
+        };
+        hold_after_wait(thread, of, if of.marks != 0 { now } else { 0 }, waited);
+    }
+}
+
+/// Handles an acquisition of a lock that the thread holds, as far as is known. Returns true if that
+/// was one more of the same hold. Otherwise the lock is a new one to the records.
+///
+/// # Safety
+///
+/// As for [`acquired`].
+#[cold]
+unsafe fn again(thread: *mut Thread, call: &Call, recursive: bool) -> bool {
+    // SAFETY: the caller's.
+    unsafe {
+        let Some(index) = held(thread, call.lock) else { return false };
+        if recursive || call.event == event::READ {
             (*thread).held[index].depth += 1;
-            if !counted(thread, lock, site | event::NESTED, how.kind) {
+            if !counted(thread, call.lock, call.site | event::NESTED, call.kind) {
                 count(&raw mut (*header()).lost);
             }
             return true;
@@ -146,7 +319,6 @@ unsafe fn again(thread: *mut Thread, lock: u64, site: u64, how: How) -> bool {
 /// # Safety
 ///
 /// As for [`acquired`], except that the lock may not be acquired. `site` has the kind of the event.
-#[inline(always)]
 pub(crate) unsafe fn counted(thread: *mut Thread, lock: u64, site: u64, kind: Kind) -> bool {
     // SAFETY: the caller's.
     unsafe {
@@ -154,20 +326,29 @@ pub(crate) unsafe fn counted(thread: *mut Thread, lock: u64, site: u64, kind: Ki
         if slot.is_null() {
             return false;
         }
+        count_event(slot);
+        true
+    }
+}
+
+/// Counts an event in its slot. Returns the slot's count.
+#[inline(always)]
+unsafe fn count_event(slot: *mut Slot) -> u64 {
+    // SAFETY: the slot and its entry are this thread's.
+    unsafe {
         let events = (*slot).count.wrapping_add(EVENT);
         (*slot).count = events;
         if events < EVENT {
             let entry: *mut Entry = at(entry_of(events));
             (*entry).more_events += MOST_EVENTS;
         }
-        true
+        events
     }
 }
 
-/// Records which lock was held last when this one was acquired.
-#[inline(always)]
+/// Records which lock was held last when this one is acquired.
 unsafe fn nested(thread: *mut Thread, inner: [u64; 2], tried: bool, weight: u64) {
-    // SAFETY: as in `acquired`; the thread holds a lock.
+    // SAFETY: as in `prepare`; the thread holds a lock.
     unsafe {
         let last = ((*thread).held_count as usize).min(MAX_HELD) - 1;
         let outer = (*thread).held[last];
@@ -177,56 +358,19 @@ unsafe fn nested(thread: *mut Thread, inner: [u64; 2], tried: bool, weight: u64)
     }
 }
 
-/// Records a wait for a lock, or for a condition.
-unsafe fn waited(entry: *mut Entry, wait: u64, for_condition: bool) {
-    // SAFETY: the entry is this thread's.
-    unsafe {
-        (*entry).wait_ticks = (*entry).wait_ticks.wrapping_add(wait);
-        if for_condition {
-            return;
-        }
-        (*entry).contended += 1;
-        (*entry).wait_max = (*entry).wait_max.max(wait);
-        if (*entry).wait_histogram == 0 {
-            (*entry).wait_histogram = new_histogram();
-        }
-        add((*entry).wait_histogram, wait);
-    }
-}
-
-/// Returns the offset of a new histogram, or 0 if there is no room.
-#[cold]
-unsafe fn new_histogram() -> u64 {
-    // SAFETY: there is a mapping.
-    unsafe {
-        let histogram = allocate(BUCKETS * size_of::<u32>(), 64);
-        if histogram.is_null() {
-            count(&raw mut (*header()).lost);
-            return 0;
-        }
-        offset_of(histogram)
-    }
-}
-
-unsafe fn add(histogram: u64, time: u64) {
-    if histogram != 0 {
-        // SAFETY: a bucket is below the number of buckets.
-        unsafe {
-            let bucket = at::<u32>(histogram).add(bucket(time));
-            *bucket = (*bucket).saturating_add(1);
-        }
-    }
-}
-
 /// Returns the place of a lock among those that the thread holds.
+///
+/// # Safety
+///
+/// `thread` is the running thread's.
 #[inline(always)]
-unsafe fn held(thread: *mut Thread, lock: u64) -> Option<usize> {
-    // SAFETY: the thread is the running one.
+pub(crate) unsafe fn held(thread: *mut Thread, lock: u64) -> Option<usize> {
+    // SAFETY: the caller's.
     unsafe {
         let mut index = ((*thread).held_count as usize).min(MAX_HELD);
         while index > 0 {
             index -= 1;
-            if (*thread).held[index].lock == lock {
+            if (*place(thread, index)).lock == lock {
                 return Some(index);
             }
         }
@@ -248,108 +392,115 @@ unsafe fn remove(thread: *mut Thread, index: usize) {
     }
 }
 
-/// A timed hold that has ended, before it is recorded.
-#[derive(Clone, Copy)]
-pub(crate) struct Ended {
-    thread: *mut Thread,
-    entry: *mut Entry,
-    ticks: u64,
-    by_chance: bool,
+/// Way in which [`end`] has ended a hold.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum End {
+    /// There is nothing to be recorded.
+    Plain,
+    /// [`ended`] records it, with the time just before the release.
+    Marked { now: u64 },
+    /// It has not: this is not the lock that was acquired last.
+    NotLast,
 }
 
-/// Ends the hold of a lock, just before its release. Returns `None` if the hold is not timed, if
-/// the thread does not hold the lock as far as is known, or holds it still.
+impl End {
+    /// Returns the end of a hold with these marks, now.
+    #[inline(always)]
+    fn of(marks: u32) -> End {
+        match marks {
+            0 => End::Plain,
+            _ if marks & (mark::TIMED | mark::EVENT) == 0 => End::Marked { now: 0 },
+            _ => End::Marked { now: ticks_after_loads() },
+        }
+    }
+}
+
+/// Ends the hold of the lock that was acquired last.
 ///
 /// # Safety
 ///
 /// `thread` is the running thread's, which is inside the recorder.
 #[inline(always)]
-pub(crate) unsafe fn ending(thread: *mut Thread, lock: u64) -> Option<Ended> {
+pub(crate) unsafe fn end(thread: *mut Thread, lock: u64) -> End {
+    // SAFETY: the caller's.
+    unsafe {
+        let last = (*thread).held_count.wrapping_sub(1);
+        if last >= MAX_HELD as u64 {
+            return End::NotLast;
+        }
+        let of = place(thread, last as usize);
+        if (*of).lock != lock || (*of).depth != 0 {
+            return End::NotLast;
+        }
+        (*thread).held_count = last;
+        End::of((*of).marks)
+    }
+}
+
+/// Ends the hold of any lock, just before its release. It may be that the thread does not hold the
+/// lock as far as is known, or holds it still.
+///
+/// # Safety
+///
+/// As for [`end`].
+#[inline(never)]
+pub(crate) unsafe fn end_any(thread: *mut Thread, lock: u64) -> End {
     // SAFETY: the caller's.
     unsafe {
         let Some(index) = held(thread, lock) else {
             count(&raw mut (*header()).unmatched);
-            return None;
+            return End::Plain;
         };
-        let of = (*thread).held[index];
+        let of = *place(thread, index);
         if of.depth > 0 {
-            (*thread).held[index].depth -= 1;
-            return None;
+            (*place(thread, index)).depth -= 1;
+            return End::Plain;
         }
-        if index + 1 == (*thread).held_count as usize {
-            (*thread).held_count = index as u64;
-        } else {
-            remove(thread, index);
-        }
-        let ended = match of.since {
-            0 => None,
-            since => {
-                let ticks = ticks().saturating_sub(since);
-                Some(Ended { thread, entry: at(of.entry), ticks, by_chance: of.by_chance != 0 })
-            }
-        };
-        if burst::is_on() {
-            burst::released(thread, lock);
-        }
-        ended
+        remove(thread, index);
+        // Where `ended` looks for it.
+        *place(thread, (*thread).held_count as usize) = of;
+        End::of(of.marks)
     }
 }
 
-/// Records a timed hold, after the release.
+/// Ends the hold of any lock, and records it, just before its release.
 ///
 /// # Safety
 ///
-/// As for [`ending`].
-#[cold]
-pub(crate) unsafe fn ended(of: Ended) {
-    let Ended { thread, entry, ticks, by_chance } = of;
-    // SAFETY: the entry and the records are this thread's.
+/// As for [`end`].
+pub(crate) unsafe fn end_before(thread: *mut Thread, lock: u64) {
+    // SAFETY: the caller's.
     unsafe {
-        let lost = usage::lost(thread, ticks);
-        let recorded = (*entry).early_count + (*entry).chance_count;
-        (*entry).hold_max = (*entry).hold_max.max(ticks);
-        let ticks = ticks - lost;
-        let (count, total, all_lost, histogram) = match by_chance {
-            false => (
-                &raw mut (*entry).early_count,
-                &raw mut (*entry).early_ticks,
-                &raw mut (*entry).early_lost,
-                (*entry).early_histogram,
-            ),
-            true => (
-                &raw mut (*entry).chance_count,
-                &raw mut (*entry).chance_ticks,
-                &raw mut (*entry).chance_lost,
-                (*entry).chance_histogram,
-            ),
+        let end = match end(thread, lock) {
+            End::NotLast => end_any(thread, lock),
+            end => end,
         };
-        *count += 1;
-        *total = (*total).wrapping_add(ticks);
-        *all_lost = (*all_lost).wrapping_add(lost);
-        if histogram != 0 {
-            add(histogram, ticks);
-        } else if (recorded as usize) < FIRST_HOLDS {
-            let most = u64::from(BY_CHANCE - 1);
-            let mark = if by_chance { BY_CHANCE } else { 0 };
-            (*entry).first_holds[recorded as usize] = ticks.min(most) as u32 | mark;
-        } else {
-            new_histograms(entry);
-            let to = if by_chance { (*entry).chance_histogram } else { (*entry).early_histogram };
-            add(to, ticks);
+        if let End::Marked { now } = end {
+            ended(thread, now);
         }
     }
 }
 
-/// Replaces the first holds by histograms of both strata.
-unsafe fn new_histograms(entry: *mut Entry) {
-    // SAFETY: the entry is this thread's.
+/// Records the hold that was ended last, after the release.
+///
+/// # Safety
+///
+/// As for [`end`]. The thread has been inside the recorder since the hold was ended.
+#[inline(never)]
+pub(crate) unsafe fn ended(thread: *mut Thread, now: u64) {
+    // SAFETY: the entry and the records are this thread's. The place of the hold is as it was.
     unsafe {
-        let (early, by_chance) = (new_histogram(), new_histogram());
-        for hold in (*entry).first_holds {
-            let to = if hold & BY_CHANCE == 0 { early } else { by_chance };
-            add(to, u64::from(hold & !BY_CHANCE));
+        let held = *place(thread, (*thread).held_count as usize);
+        let entry: *mut Entry = at(held.entry);
+        if held.marks & mark::WAITED != 0 {
+            holds::waited(thread, entry, held.waited);
         }
-        (*entry).early_histogram = early;
-        (*entry).chance_histogram = by_chance;
+        if held.marks & mark::EVENT != 0 {
+            window::released(thread, now, &held);
+        }
+        if held.marks & mark::TIMED != 0 {
+            let is_by_chance = held.marks & mark::BY_CHANCE != 0;
+            holds::ended(thread, entry, now.saturating_sub(held.since), is_by_chance);
+        }
     }
 }

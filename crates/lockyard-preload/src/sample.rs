@@ -4,6 +4,7 @@
 //! costs. So after a thread's first acquisitions, one in [`every`] is timed on average. The gaps
 //! are random: a program with a period must not be caught at the same step always.
 
+use crate::burst;
 use crate::system::ticks;
 use core::sync::atomic::{AtomicU64, Ordering};
 use lockyard_records::{EVENT, Thread};
@@ -30,10 +31,6 @@ pub(crate) enum Chosen {
 }
 
 impl Chosen {
-    pub(crate) fn is_timed(self) -> bool {
-        self != Chosen::Not
-    }
-
     /// Returns the number of acquisitions that this one stands for in sums over all of a thread. 0
     /// if it is not chosen independently of its lock.
     pub(crate) fn weight(self) -> u64 {
@@ -66,7 +63,12 @@ pub(crate) unsafe fn begin(thread: *mut Thread) {
     unsafe {
         // Any number but 0; threads get different ones.
         (*thread).random = (ticks() ^ (thread.addr() as u64).rotate_left(32)) | 1;
-        (*thread).early = if every() == 1 { u64::MAX } else { EARLY_OF_THREAD };
+        (*thread).early = match every() {
+            1 => u64::MAX,
+            // The times are those of the events.
+            _ if burst::is_wanted() => 0,
+            _ => EARLY_OF_THREAD,
+        };
         (*thread).countdown = 1;
         (*thread).given = 1;
     }
@@ -97,7 +99,11 @@ pub(crate) unsafe fn choose(thread: *mut Thread, events: u64) -> Chosen {
             (*thread).given += (*thread).countdown;
             chosen = Chosen::ByChance { every: every() };
         }
-        if events < EARLY_OF_ENTRY { Chosen::Early { by_thread: false } } else { chosen }
+        match chosen {
+            _ if burst::is_wanted() => Chosen::Not,
+            _ if events < EARLY_OF_ENTRY => Chosen::Early { by_thread: false },
+            chosen => chosen,
+        }
     }
 }
 

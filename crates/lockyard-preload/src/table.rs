@@ -3,12 +3,11 @@
 
 use crate::maps;
 use crate::memory::{allocate, at, offset_of};
-use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 use core::ptr::null_mut;
 use core::sync::atomic::{AtomicU32, Ordering};
 use lockyard_records::{
-    ENTRY_UNIT, Entry, HEAD_BITS, Held, Kind, Lock, MAX_HELD, Pair, Slot, TABLE_HEADER, Thread,
-    event, head_of, key, mixed,
+    ENTRY_UNIT, Entry, HEAD_BITS, Held, Kind, Lock, Pair, Slot, TABLE_HEADER, Thread, event,
+    head_of, key, mixed,
 };
 
 /// Sizes of new tables.
@@ -16,43 +15,18 @@ const FIRST_SLOTS: u32 = 32;
 const FIRST_PAIRS: u32 = 16;
 const FIRST_SEEN: u32 = 64;
 
-/// Asks for the cache lines that an acquisition needs: of its slot, and of the order in which it
-/// and the lock held last are acquired.
-///
-/// # Safety
-///
-/// The records are the running thread's.
-#[inline(always)]
-pub(crate) unsafe fn prefetch(thread: *const Thread, slot_key: u64, lock: u64, tried: bool) {
-    // SAFETY: the caller's. The instruction has no effect, so an address need not be valid.
-    unsafe {
-        let index = slot_key as u32 & (*thread).slot_mask;
-        let slot = at::<Slot>((*thread).slots).wrapping_add(index as usize);
-        _mm_prefetch(slot.cast::<i8>(), _MM_HINT_T0);
-        let held = ((*thread).held_count as usize).min(MAX_HELD);
-        if held > 0 && !tried {
-            let key = key_of_pair((*thread).held[held - 1].lock, lock, false);
-            let index = key as u32 & (*thread).seen_mask;
-            let mark = at::<u32>((*thread).seen).wrapping_add(index as usize);
-            _mm_prefetch(mark.cast::<i8>(), _MM_HINT_T0);
-        }
-    }
-}
+/// Share of a table's places that are used at most: one in this number. A slot or a fingerprint is
+/// then mostly in the first place where it is looked for, so that the processor predicts the way of
+/// a program that takes many locks.
+const USED: u32 = 4;
 
-/// Returns the slot of a lock and a call site, or null if there is no room for it.
+/// Returns the slot with a key, or null if there is none.
 ///
 /// # Safety
 ///
-/// `thread` is the running thread's, which is inside the recorder. `key` is that of the lock and
-/// the site.
+/// `thread` is the running thread's, which is inside the recorder.
 #[inline(always)]
-pub(crate) unsafe fn slot(
-    thread: *mut Thread,
-    key: u64,
-    lock: u64,
-    site: u64,
-    kind: Kind,
-) -> *mut Slot {
+pub(crate) unsafe fn find(thread: *mut Thread, key: u64) -> *mut Slot {
     // SAFETY: the caller's; only this thread changes the table, whose places are below its size.
     unsafe {
         let table: *mut Slot = at((*thread).slots);
@@ -64,10 +38,30 @@ pub(crate) unsafe fn slot(
                 return slot;
             }
             if (*slot).key == 0 {
-                return new_slot(thread, key, [lock, site], kind);
+                return null_mut();
             }
             index = index.wrapping_add(1);
         }
+    }
+}
+
+/// Returns the slot of a lock and a call site, or null if there is no room for it.
+///
+/// # Safety
+///
+/// `thread` is the running thread's, which is inside the recorder. `key` is that of the lock and
+/// the site.
+pub(crate) unsafe fn slot(
+    thread: *mut Thread,
+    key: u64,
+    lock: u64,
+    site: u64,
+    kind: Kind,
+) -> *mut Slot {
+    // SAFETY: the caller's.
+    unsafe {
+        let slot = find(thread, key);
+        if slot.is_null() { new_slot(thread, key, [lock, site], kind) } else { slot }
     }
 }
 
@@ -75,9 +69,8 @@ pub(crate) unsafe fn slot(
 unsafe fn new_slot(thread: *mut Thread, key: u64, [lock, site]: [u64; 2], kind: Kind) -> *mut Slot {
     // SAFETY: as in `slot`. What is allocated is this thread's until it is published.
     unsafe {
-        // At most two thirds are used.
         let room = (*thread).slot_mask + 1;
-        if ((*thread).slot_count + 1) * 3 > room * 2 && !more_slots(thread) {
+        if ((*thread).slot_count + 1) * USED > room && !more_slots(thread) {
             return null_mut();
         }
         let record = shared(lock, kind);
@@ -264,7 +257,6 @@ pub(crate) unsafe fn destroyed(address: u64) {
 /// # Safety
 ///
 /// As for [`slot`].
-#[inline(always)]
 pub(crate) unsafe fn nested(
     thread: *mut Thread,
     outer: Held,
@@ -282,6 +274,18 @@ pub(crate) unsafe fn nested(
         let weight = if is_new { weight.max(1) } else { weight };
         count_pair(thread, key, outer, inner, tried, weight)
     }
+}
+
+/// Returns true if it is known that `inner` is acquired while `outer` is held, by a call that may
+/// wait.
+///
+/// # Safety
+///
+/// As for [`slot`].
+#[inline(always)]
+pub(crate) unsafe fn is_order_known(thread: *mut Thread, outer: u64, inner: u64) -> bool {
+    // SAFETY: the caller's.
+    unsafe { is_seen(thread, key_of_pair(outer, inner, false)) }
 }
 
 #[inline(always)]
@@ -341,7 +345,7 @@ unsafe fn count_pair(
         if ((*thread).pair_count + 1) * 4 > (*thread).pair_room * 3 && !more_pairs(thread) {
             return false;
         }
-        if ((*thread).seen_count + 1) * 3 > (*thread).seen_size() * 2 && !more_seen(thread) {
+        if ((*thread).seen_count + 1) * USED > (*thread).seen_size() && !more_seen(thread) {
             return false;
         }
         let pair = pair(at((*thread).pairs), (*thread).pair_room, outer.lock, inner[0]);

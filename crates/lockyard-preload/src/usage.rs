@@ -17,9 +17,9 @@ use lockyard_records::Thread;
 /// Ticks from which a hold is long: 13 to 65 microseconds on processors of 5 to 1 GHz.
 const LONG: u64 = 1 << 16;
 
-/// Ticks after which the use of processors is read again: 52 to 260 microseconds. The reading takes
-/// less than one.
-const BETWEEN: u64 = 1 << 18;
+/// Ticks after which the use of processors is read again: 0.1 to 0.5 ms. The reading takes half a
+/// microsecond.
+const BETWEEN: u64 = 1 << 19;
 
 /// Prepares a thread.
 ///

@@ -97,6 +97,9 @@ pub struct Records {
     pub pairs: Vec<Pair>,
     /// Locks that were held at the end, with the system's number of the thread.
     pub held: Vec<(u32, Held)>,
+    /// Numbers of the threads, with the acquisitions of each. A thread that has ended, and whose
+    /// records were given to another one, counts for that.
+    pub threads: Vec<(u32, u64)>,
     /// Locks by address.
     pub locks: HashMap<u64, Lock>,
     /// Copies of the mappings, the latest first.
@@ -313,6 +316,7 @@ impl Records {
             events: Vec::new(),
             pairs: Vec::new(),
             held: Vec::new(),
+            threads: Vec::new(),
             locks: bytes.locks(&header),
             maps: bytes.maps(&header),
             windows: bytes.windows(&header),
@@ -344,6 +348,7 @@ impl Records {
         bytes.elements::<Pair>(thread.pairs, pairs, room, |pair| {
             self.pairs.extend(Some(pair).filter(|pair| pair.inner != 0));
         });
+        self.threads.push((thread.number, thread.given.saturating_sub(thread.countdown)));
         let count = (thread.held_count as usize).min(MAX_HELD);
         self.held.extend(thread.held[..count].iter().map(|held| (thread.tid, *held)));
     }

@@ -168,7 +168,8 @@ fn check_about(about: &About) -> Result<(), String> {
     if about.cpu_time.is_some_and(|time| !time.is_valid()) {
         return Err("a number of `cpu_time` is out of range; allowed: 0 s or more".to_owned());
     }
-    for (name, count) in [("locks", about.locks.len()), ("sites", about.sites.len())] {
+    let (locks, sites, threads) = (about.locks.len(), about.sites.len(), about.threads.len());
+    for (name, count) in [("locks", locks), ("sites", sites), ("threads", threads)] {
         if count > MOST_NAMES {
             return Err(format!("{count} `{name}`; allowed: at most {MOST_NAMES}"));
         }
@@ -314,7 +315,7 @@ fn check_order(windows: &[Window]) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recording::{CpuTime, LockAbout, Switches};
+    use crate::recording::{CpuTime, LockAbout, Switches, ThreadAbout};
 
     fn small() -> Recording {
         let acquired = |after, lock, how| Event::Acquired { after, lock, site: 1, how, wait: 7 };
@@ -363,6 +364,24 @@ mod tests {
         let bytes = write(&older);
         assert!(!String::from_utf8_lossy(&bytes).contains("switches"));
         assert_eq!(read(&bytes), Ok(older));
+    }
+
+    #[test]
+    fn counts_of_the_whole_run_are_optional() {
+        let mut counted = small();
+        counted.about.locks[1].acquired = 1 << 40;
+        counted.about.threads = vec![ThreadAbout { number: 2, acquired: 77 }];
+        assert_eq!(read(&write(&counted)), Ok(counted));
+        // A recording from before 2026-11-27.
+        let about = "{\"writer\":\"w\",\"command\":[],\"seconds\":1,\"cpus\":2,\"locks\":\
+                     [{\"name\":\"a\",\"kind\":\"mutex\",\"line\":1}],\"sites\":[\"s\"]}";
+        let events = [3, 1, 9, 4, 0, 1, 0, 5, 0, 0, 0, 7, 0, 2];
+        let bytes = [b"lockyard-recording 1\n", about.as_bytes(), b"\n", &events].concat();
+        let older = read(&bytes).expect("it is one");
+        assert_eq!((older.about.locks[0].acquired, older.about.threads.len()), (0, 0));
+        assert_eq!((older.windows[0].acquisitions, older.windows[0].acquired()), (4, 1));
+        let text = String::from_utf8_lossy(&write(&older)).into_owned();
+        assert!(!text.contains("acquired") && !text.contains("threads"), "{text}");
     }
 
     #[test]

@@ -27,6 +27,9 @@ pub struct About {
     pub locks: Vec<LockAbout>,
     /// Call sites. An event names a site by its place in this list.
     pub sites: Vec<String>,
+    /// Threads that took locks, with what they did in the whole run.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub threads: Vec<ThreadAbout>,
     /// Costs of the recording.
     #[serde(default)]
     pub costs: Costs,
@@ -84,6 +87,23 @@ pub struct LockAbout {
     pub kind: Kind,
     /// Number of its cache line. Locks with the same number begin in the same line.
     pub line: u64,
+    /// Number of acquisitions in the whole run, in windows and between them; 0 if it is not known.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub acquired: u64,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+/// Facts about a thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ThreadAbout {
+    /// Number of the thread, as in its windows.
+    pub number: u32,
+    /// Number of acquisitions in the whole run, in windows and between them.
+    pub acquired: u64,
 }
 
 /// Kind of a lock.

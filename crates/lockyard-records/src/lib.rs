@@ -33,7 +33,7 @@ pub mod histogram;
 pub const MAGIC: u64 = u64::from_le_bytes(*b"lockyard");
 
 /// Version of the layout.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 /// Environment variable with the directory for the files. Without it nothing is recorded.
 pub const DIRECTORY: &str = "LOCKYARD_RECORDS";
@@ -148,6 +148,9 @@ pub struct Header {
     pub far_cost: u64,
     /// Cost of a plain acquisition and release, in thousandths of a tick, measured as `cost` is.
     pub plain: u64,
+    /// Time of the work under the lock and outside of it, alone, in thousandths of a tick, with which
+    /// the cost of events was measured; 0 if it was not.
+    pub work: u64,
     /// Offset of the latest [`Window`].
     pub windows: u64,
     /// Number of [`Window`]s that had no room.
@@ -183,10 +186,33 @@ pub struct Held {
     pub entry: u64,
     /// Time of the acquisition in ticks; 0 if this hold is not timed.
     pub since: u64,
+    /// Ticks for which the acquisition waited; 0 if it did not, or if that is not timed. The entry
+    /// gets them after the release.
+    pub waited: u64,
     /// Number of further acquisitions by the same thread: of a recursive lock, or to read.
     pub depth: u32,
-    /// 1 if the hold is timed by chance, 0 if it is timed in any case. See [`Entry::early_count`].
-    pub by_chance: u32,
+    /// Marks of [`held`]. A hold without a mark and without depth needs nothing at its release.
+    pub marks: u32,
+}
+
+/// Marks of a [`Held`].
+pub mod held {
+    /// The hold is timed.
+    pub const TIMED: u32 = 1;
+    /// It is timed by chance, not in any case. See [`Entry::early_count`](crate::Entry::early_count).
+    pub const BY_CHANCE: u32 = 2;
+    /// Acquisition and release are events.
+    pub const EVENT: u32 = 4;
+    /// The event of the acquisition is written.
+    pub const WRITTEN: u32 = 8;
+    /// The acquisition is by a call that does not wait.
+    pub const TRIED: u32 = 16;
+    /// The acquisition had to wait.
+    pub const WAITED: u32 = 32;
+    /// The run of the lock's owner is followed.
+    pub const FOLLOWED: u32 = 64;
+    /// It is followed from this acquisition on.
+    pub const FIRST: u32 = 128;
 }
 
 /// Records of a thread. A thread that begins takes over those of one that has ended. What changes
@@ -198,8 +224,8 @@ pub struct Thread {
     pub slots: u64,
     /// Size of the table less one. The size is a power of two.
     pub slot_mask: u32,
-    /// Number of slots that are used.
-    pub slot_count: u32,
+    /// Number of the thread, from 1.
+    pub number: u32,
     /// Number of locks that the thread holds.
     pub held_count: u64,
     /// Number of acquisitions until one is timed.
@@ -212,16 +238,18 @@ pub struct Thread {
     pub seen_mask: u32,
     /// Number of fingerprints.
     pub seen_count: u32,
-    /// State of the generator of random numbers.
-    pub random: u64,
+    /// Number of the burst to which the thread's open window belongs; 0 if none is open.
+    pub burst: u32,
+    /// Number of its holds that the burst has not counted yet.
+    pub burst_count: u32,
     /// Locks that the thread holds, in the order of acquisition.
     pub held: [Held; MAX_HELD],
     /// Offset of the thread before.
     pub next: u64,
     /// Offset of the next unused one, if this one is unused.
     pub next_unused: u64,
-    /// Number of the thread, from 1.
-    pub number: u32,
+    /// Number of slots that are used.
+    pub slot_count: u32,
     /// The system's number of the thread.
     pub tid: u32,
     /// Offset of a table of [`Pair`].
@@ -235,10 +263,8 @@ pub struct Thread {
     pub given: u64,
     /// Offset of the latest [`Window`].
     pub window: u64,
-    /// Number of the burst in which this thread writes events.
-    pub burst: u32,
-    /// Number of its acquisitions in this burst.
-    pub burst_count: u32,
+    /// State of the generator of random numbers.
+    pub random: u64,
     /// Time of the latest event.
     pub event_ticks: u64,
     /// Time at which the thread's processor time was last read.
@@ -249,6 +275,8 @@ pub struct Thread {
     pub read_switches: [u64; 2],
     /// Number of acquisitions that had waited.
     pub read_waits: u64,
+    /// Ticks for which acquisitions have waited since then.
+    pub read_waited: u64,
     /// Time at which the thread's use of processors was last read for its holds; 0 if never.
     pub usage_ticks: u64,
     /// The processor time, in nanoseconds.
@@ -478,25 +506,29 @@ pub struct Lock {
     pub children: [u32; 2],
     /// Number of the thread whose run is followed; 0 if none is.
     pub thread: u32,
-    /// CPU on which an acquisition of the run was last in the sample.
+    /// CPU on which an acquisition of the run was last in the sample, and [`NEXT_IS_SEEN`].
     pub cpu: u16,
     /// [`Kind`].
     pub kind: u16,
-    /// Acquisitions in the run since it is followed.
+    /// Acquisitions in the run since it is followed, as far as they are known.
     pub run: u32,
     /// Longest such run.
     pub longest_run: u32,
-    /// 1 if the run's latest acquisition is in the sample: the next one tells who followed it.
-    pub is_sampled: u32,
     /// Number of acquisitions in the sample whose next one was seen.
     pub followed: u32,
     /// Number of locks that were destroyed at this address.
     pub destroyed: u32,
     /// Of the followed acquisitions, those whose next one was by another thread, by distance.
     pub hand_overs: [u32; DISTANCES],
-    /// Not used.
-    pub reserved: u32,
+    /// Entry of the run's acquisition that was seen last, in units of [`ENTRY_UNIT`].
+    pub entry: u32,
+    /// Number of that entry's events then, modulo 2^32.
+    pub events: u32,
 }
+
+/// Mark in [`Lock::cpu`]: the run's latest acquisition is in the sample, and the next one tells who
+/// followed it.
+pub const NEXT_IS_SEEN: u16 = 1 << 15;
 
 /// A text.
 #[repr(C)]

@@ -4,7 +4,9 @@ use lockyard_profile::modules::Modules;
 use lockyard_profile::process::{Lock, Process};
 use lockyard_profile::records::Records;
 use lockyard_profile::symbols::{Site, Symbols};
-use lockyard_recording::recording::{About, Event, How, Kind, LockAbout, Recording, Window};
+use lockyard_recording::recording::{
+    About, Event, How, Kind, LockAbout, Recording, ThreadAbout, Window,
+};
 use lockyard_records::{Event as Raw, Kind as RawKind, Window as RawWindow, event};
 use lockyard_support::{count, printable};
 use std::collections::HashMap;
@@ -56,6 +58,10 @@ pub(super) fn recording(records: &Records, about: About, ticks_per_ns: f64) -> R
         windows.push(Window { thread: window.thread, begin, acquisitions, continues, events });
     }
     let mut recording = Recording { about: names.about, windows };
+    let threads = records.threads.iter().filter(|(_, acquired)| *acquired > 0);
+    let about = threads.map(|&(number, acquired)| ThreadAbout { number, acquired });
+    recording.about.threads = about.collect();
+    recording.about.threads.sort_by_key(|thread| thread.number);
     if backwards > 0 {
         let times = count(backwards as usize, "time");
         let note = format!("the clock went back {times}; an interval in which it did counts as 0");
@@ -157,7 +163,11 @@ impl Names {
             _ => Kind::Mutex,
         };
         let name = printable(&name).to_string();
-        self.about.locks.push(LockAbout { name, kind, line: address / LINE });
+        // A wait for a condition ends with an acquisition.
+        let counts = found.map(|lock| &lock.counts);
+        let acquired =
+            counts.map_or(0, |counts| counts.acquisitions.saturating_add(counts.condition_waits));
+        self.about.locks.push(LockAbout { name, kind, line: address / LINE, acquired });
         index
     }
 

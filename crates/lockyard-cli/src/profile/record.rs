@@ -206,8 +206,8 @@ fn in_ns(costs: &InTicks, ticks_per_ns: f64) -> Costs {
     all.in_range()
 }
 
-/// Number of processes in which the cost of events is measured. It depends on which locks a burst
-/// meets, near or far ones, and from one process to the next it may differ by a factor of five.
+/// Number of processes in which the cost of events is measured. From one process to the next it may
+/// differ by a factor.
 const PROCESSES: usize = 5;
 
 /// Measures the costs of the recording, each in a process of its own: of a pair that is counted,
@@ -219,15 +219,18 @@ fn costs(library: &Library, per_us: u64) -> InTicks {
         costs.plain = records.header.plain as f64 / 1000.0;
     }
     let events = || measured(library, &[(EVERY, BETWEEN), (EVENTS, per_us)]);
-    let found = (0..PROCESSES).filter_map(|_| events()).map(|records| of_events(&records.windows));
+    let found = (0..PROCESSES).filter_map(|_| events()).map(|records| {
+        let work = records.header.work as f64 / 1000.0;
+        of_events(&records.windows).map(|time| (time - work).max(0.0))
+    });
     let (holds, thinks): (Vec<f64>, Vec<f64>) = found.map(|[hold, think]| (hold, think)).unzip();
     costs.hold = median(&holds).unwrap_or(0.0);
     costs.think = median(&thinks).unwrap_or(0.0);
     costs
 }
 
-/// Returns the medians of the times between events of the same lock: of a hold, and between two
-/// holds.
+/// Returns the times between events of the same lock: of a hold, and between two holds. Each is a
+/// mean of the middle half: most clocks have steps, of which a median is one.
 fn of_events(windows: &[Window]) -> [f64; 2] {
     let (mut holds, mut thinks) = (Vec::new(), Vec::new());
     for window in windows {
@@ -244,12 +247,29 @@ fn of_events(windows: &[Window]) -> [f64; 2] {
             }
         }
     }
-    [holds, thinks].map(|times| median(&times).unwrap_or(0.0))
+    [holds, thinks].map(middle_mean)
+}
+
+/// Returns the mean of the middle half of times; 0 if there is none.
+fn middle_mean(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    let quarter = times.len() / 4;
+    let middle = &times[quarter..times.len() - quarter];
+    middle.iter().sum::<f64>() / (middle.len().max(1) as f64)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_clock_with_steps_has_a_mean_between_them() {
+        let steps = [10.0; 45].into_iter().chain([20.0; 55]).chain([5_000.0; 20]);
+        let mean = middle_mean(steps.collect());
+        assert!((14.0..20.0).contains(&mean), "{mean}");
+        assert_eq!(middle_mean(vec![7.0]), 7.0);
+        assert_eq!(middle_mean(Vec::new()), 0.0);
+    }
 
     #[test]
     fn the_end_of_a_program_is_a_sentence() {

@@ -1,7 +1,7 @@
 use super::*;
 use crate::request::{self, PredictRequest};
 use lockyard_recording::recording::{
-    About, Costs, CpuTime, Event, How, Kind, LockAbout, Switches, Window,
+    About, Costs, CpuTime, Event, How, LockAbout, Switches, Window,
 };
 use lockyard_results::row::Status;
 
@@ -31,7 +31,7 @@ fn recording(between: f64, host: Option<String>) -> Recording {
         command: vec!["made".to_owned()],
         seconds: (begin + second.duration()) as f64 / 1e9,
         cpus: 4,
-        locks: vec![LockAbout { name: "m".to_owned(), kind: Kind::Mutex, line: 1 }],
+        locks: vec![LockAbout { name: "m".to_owned(), line: 1, ..LockAbout::default() }],
         sites: vec!["s".to_owned()],
         costs: Costs { hold: 10.0, think: 30.0, counted: 20.0, plain: 25.0, ..Costs::default() },
         host,

@@ -4,7 +4,7 @@ use crate::script::{self, Change, HostNumbers, Version};
 use lockyard_scenarios::{LockKind, ObjectKind, Step};
 
 fn lock(name: &str, kind: Kind, line: u64) -> LockAbout {
-    LockAbout { name: name.to_owned(), kind, line }
+    LockAbout { name: name.to_owned(), kind, line, ..LockAbout::default() }
 }
 
 fn enter(after: u64, lock: u32, site: u32) -> Event {
@@ -281,6 +281,18 @@ fn a_hold_in_which_a_window_begins_is_no_time_of_the_program() {
     let model = Model::of(&recording).expect("it has all");
     assert!((model.today.groups[0].held - 30.0 / 330.0).abs() < 1e-3, "{:?}", model.today);
     assert_eq!((model.today.preempted, model.shares.cpu), (0.0, 1.0));
+}
+
+#[test]
+fn a_cost_above_the_time_that_there_was_leaves_some() {
+    let mut recording = recording(vec![lock("a", Kind::Mutex, 1)], Vec::new());
+    recording.windows = windows(40);
+    recording.about.seconds = 1.0;
+    recording.about.costs = Costs { hold: 400.0, think: 900.0, plain: 20.0, ..Costs::default() };
+    let today = Model::of(&recording).expect("it has all").today;
+    let held = today.groups[0].held;
+    assert!(today.outside > 0.0 || held > 0.0, "{today:?}");
+    assert!((today.outside + held + today.slept + today.waited() - 1.0).abs() < 1e-9, "{today:?}");
 }
 
 #[test]

@@ -10,6 +10,10 @@ use std::collections::{BTreeMap, HashMap};
 /// Least mean number of wanted CPUs from which a program says how busy its host was.
 const LEAST_WANTED: f64 = 0.01;
 
+/// Largest share of the time on a CPU that is taken off as the cost of events. That is an estimate:
+/// where locks are nearly all that a program does, it may be more than the time that there was.
+const MOST_COST: f64 = 0.9;
+
 /// Shares of the threads' time. Together they are 1.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Today {
@@ -71,7 +75,9 @@ impl Today {
 /// Times of a run, in nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Spent {
+    /// With the cost of events, as the other times on a CPU.
     outside: f64,
+    outside_cost: f64,
     slept: f64,
     /// Sleep under locks, which counts for these.
     slept_under_locks: f64,
@@ -84,6 +90,7 @@ pub(super) struct Spent {
 #[derive(Clone, Copy, Debug, Default)]
 struct OfLock {
     held: f64,
+    cost: f64,
     waited: f64,
     acquired: u64,
 }
@@ -120,11 +127,14 @@ impl Spent {
         self.is_after_acquisition = acquires;
         match holds {
             Some(lock) => {
-                self.locks.entry(lock).or_default().held += busy - cost + slept;
+                let of = self.locks.entry(lock).or_default();
+                of.held += busy + slept;
+                of.cost += cost;
                 self.slept_under_locks += slept;
             }
             None => {
-                self.outside += busy - cost;
+                self.outside += busy;
+                self.outside_cost += cost;
                 self.slept += slept;
             }
         }
@@ -156,7 +166,10 @@ pub(super) fn of<'a>(
     whole: Option<WholeRun>,
 ) -> Today {
     let mut today = Today { groups: vec![GroupTime::default(); groups], ..Today::default() };
+    let mut costs = vec![0.0; groups];
+    let mut outside_cost = 0.0;
     for spent in runs {
+        outside_cost += spent.outside_cost;
         today.slept_held += spent.slept_under_locks;
         today.outside += spent.outside;
         today.slept += spent.slept;
@@ -166,12 +179,18 @@ pub(super) fn of<'a>(
             let Some(index) = of_lock.get(lock) else { continue };
             let group = &mut today.groups[*index as usize];
             group.held += of.held;
+            costs[*index as usize] += of.cost;
             group.waited += of.waited;
             group.acquired += of.acquired as f64;
         }
     }
-    today.outside = today.outside.max(0.0);
-    today.groups.iter_mut().for_each(|group| group.held = group.held.max(0.0));
+    let cost = outside_cost + costs.iter().sum::<f64>();
+    let most = MOST_COST * (today.on_cpu() - today.slept_held);
+    let factor = if cost > most { most / cost } else { 1.0 };
+    today.outside = (today.outside - outside_cost * factor).max(0.0);
+    for (group, cost) in today.groups.iter_mut().zip(costs) {
+        group.held = (group.held - cost * factor).max(0.0);
+    }
     if let Some(WholeRun { cpu, of_threads }) = whole.filter(|whole| whole.cpu.ran > 0.0) {
         let on_cpu = today.on_cpu() - today.slept_held;
         today.preempted = on_cpu * cpu.waited / cpu.ran;
