@@ -5,7 +5,7 @@ use super::tables::{Cell, Table};
 use crate::charts::recorded;
 use crate::text::{percent, share};
 use lockyard_results::details::Range;
-use lockyard_results::recorded::{BestChange, RecordedProgram, SATURATED_SHARE, Today};
+use lockyard_results::recorded::{BestChange, RecordedProgram, Replay, SATURATED_SHARE, Today};
 use lockyard_results::render::figure;
 
 /// Maximum number of locks in a table.
@@ -18,7 +18,9 @@ pub(super) type Section = (String, String, String);
 pub(super) fn sections(of: &RecordedProgram, id: &mut usize) -> Vec<Section> {
     let mark = of.mark();
     let section = |name: &str, title: String, content: String| (name.to_owned(), title, content);
+    let gate: Vec<String> = of.gate.iter().map(Replay::sentence).collect();
     let today = today(&of.today).html() + &charts(&[recorded::today(&of.today)], id);
+    let today = today + &sentences(&gate);
     let mut all = vec![section("today", "Where the time goes today".to_owned(), today)];
     if let Some(chart) = recorded::saturation(of) {
         let title = format!("Which lock saturates{mark}");

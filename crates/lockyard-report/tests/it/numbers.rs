@@ -104,7 +104,9 @@ fn figures_of_a_recorded_program_are_in_the_document() {
     // Five parts, five figures of each lock; a knee and two shares of each lock, and one number at
     // which it saturates; the best change's seven with its intervals.
     assert_eq!(more(|page| check_tables(page, false)), 5 + 2 * 5 + 2 * 3 + 1 + 6);
-    for text in ["Where the time goes today", "Which lock saturates", "The best change"] {
+    for text in
+        ["Where the time goes today", "Gate: passed", "Which lock saturates", "The best change"]
+    {
         assert!(page.contains(text), "{text}");
     }
 }

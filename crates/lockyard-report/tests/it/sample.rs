@@ -10,7 +10,7 @@ use lockyard_results::details::{
 use lockyard_results::fairness::Waits;
 use lockyard_results::histogram::Bucket;
 use lockyard_results::recorded::{
-    BestChange, LockSaturation, LockToday, LockUse, RecordedProgram, Today,
+    BestChange, LockSaturation, LockToday, LockUse, RecordedProgram, Replay, Today,
 };
 use lockyard_results::render::{Document, Format, render};
 use lockyard_results::row::{Measured, Row, Status};
@@ -168,6 +168,16 @@ pub(crate) fn recorded() -> Document {
     };
     let recorded = RecordedProgram {
         gated: true,
+        gate: Some(Replay {
+            threads: 2,
+            recorded_acquisitions_per_s: 2469.0,
+            outside_windows: true,
+            predicted_acquisitions_per_s: Some(2420.0),
+            error_share: Some(2420.0 / 2469.0 - 1.0),
+            allowed_share: 0.1,
+            sleeps: None,
+            passed: true,
+        }),
         refused: None,
         advice: Vec::new(),
         today,
