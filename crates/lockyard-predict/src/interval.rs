@@ -91,8 +91,13 @@ pub fn without(
 ) -> Result<Option<(f64, f64)>, SimulationError> {
     let Some(by_seeds) = by_seeds(&prediction.runs) else { return Ok(None) };
     let plan = RunPlan::of_run(EFFORT, run);
-    let throughput = |cell: &CellSpec| simulate(cell, &plan).map(|found| found.throughput);
-    let base = throughput(cell)?;
+    let base = simulate(cell, &plan)?.throughput;
+    // With changed inputs, no operation may finish: the figure is then 0.
+    let throughput = |cell: &CellSpec| match simulate(cell, &plan) {
+        Ok(found) => Ok(found.throughput),
+        Err(SimulationError::Stalled(_)) => Ok(0.0),
+        Err(error) => Err(error),
+    };
     let mut spread = Spread::new(by_seeds);
     let mut add = |changed: &[f64]| spread.add(changed.iter().map(|change| change / base - 1.0));
     for change in [clock, latencies] {
@@ -103,11 +108,7 @@ pub fn without(
         add(&[with(1.0 - CHANGE)?, with(1.0 + CHANGE)?]);
     }
     for (_, machines) in varied::changes(cell.machine, &tasks(cell), left_out) {
-        // With the value of another host, no operation may finish: the figure is then 0.
-        let with = |machine| match throughput(&CellSpec { machine, ..*cell }) {
-            Err(SimulationError::Stalled(_)) => Ok(0.0),
-            found => found,
-        };
+        let with = |machine| throughput(&CellSpec { machine, ..*cell });
         add(&machines.iter().map(with).collect::<Result<Vec<f64>, _>>()?);
     }
     if prediction.costs.system_calls > 0.0 {
@@ -204,13 +205,23 @@ pub fn latencies(machine: &Machine, factor: f64) -> Machine {
 }
 
 /// Returns the machine with those costs of the kernel's calls that its file assumes multiplied by
-/// `factor`.
+/// `factor`. Times from which something else counts are no costs: with them, a longer wake-up could
+/// become a short one. A deep wake-up stays no shorter than another one.
 pub fn kernel(machine: &Machine, factor: f64) -> Machine {
-    let is_assumed = |parameter: &&Parameter| {
-        parameter.name.starts_with("kernel.") && parameter.assumed.is_some()
+    let is_cost = |parameter: &&Parameter| {
+        let is_one = parameter.name.starts_with("kernel.") && parameter.assumed.is_some();
+        is_one && !["kernel.deep_after", "kernel.block"].contains(&parameter.name.as_str())
     };
-    let names = machine.parameters().iter().filter(is_assumed);
-    names.fold(machine.clone(), |machine, number| with(machine, &number.name, factor))
+    let names = machine.parameters().iter().filter(is_cost);
+    let machine =
+        names.fold(machine.clone(), |machine, number| with(machine, &number.name, factor));
+    let value = |name: &str| machine.parameter(name).and_then(|found| found.value.number());
+    match (value("kernel.wakeup"), value("kernel.deep_wakeup")) {
+        (Some(wakeup), Some(deep)) if deep < wakeup => {
+            machine.clone().with("kernel.deep_wakeup", wakeup).unwrap_or(machine)
+        }
+        _ => machine,
+    }
 }
 
 /// Returns the facts about a cell that say which numbers can matter.
@@ -404,7 +415,11 @@ mod tests {
         let guest = Machine::parse("m.toml", &text).expect("it is a machine");
         let twice = kernel(&guest, KERNEL[1]);
         assert_eq!(value(&twice, "kernel.wake"), 1344.0, "it was measured");
-        assert_eq!(value(&twice, "kernel.block"), 2000.0, "it is assumed");
+        assert_eq!(value(&twice, "kernel.block"), 1000.0, "it is no cost");
+        // A measured wake-up beside an assumed deep one.
+        let measured = machine.clone().with("kernel.wakeup", 10_000.0).expect("a number");
+        let half = kernel(&measured, KERNEL[0]);
+        assert!(value(&half, "kernel.deep_wakeup") >= value(&half, "kernel.wakeup"));
     }
 
     #[test]

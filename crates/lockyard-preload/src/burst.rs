@@ -172,13 +172,18 @@ fn begin_part(now: u64) {
     STATE.windows_before.store(windows, Ordering::Relaxed);
 }
 
-/// Counts the holds of a visit that is over. Ends the burst when it has enough, and the window after
-/// the burst.
+/// Ends the burst, and begins no more: there is no room for windows.
+pub(crate) fn stop() {
+    STATE.next.store(u64::MAX, Ordering::Relaxed);
+    BURST.0.store(0, Ordering::Relaxed);
+}
+
+/// Counts holds that are over. Ends the burst when it has enough. After the burst, ends the window
+/// when the thread holds nothing.
 ///
 /// # Safety
 ///
-/// `thread` is the running thread's, which is inside the recorder and holds nothing. Its window is
-/// open.
+/// `thread` is the running thread's, which is inside the recorder. Its window is open.
 pub(crate) unsafe fn visited(thread: *mut Thread, now: u64) {
     // SAFETY: the thread is the running one, and its window is open.
     unsafe {
@@ -190,11 +195,16 @@ pub(crate) unsafe fn visited(thread: *mut Thread, now: u64) {
             let of_thread = u64::from((*thread).burst_count);
             (*thread).burst_count = 0;
             let holds = STATE.holds.fetch_add(of_thread, Ordering::Relaxed) + of_thread;
-            if !is_over && (holds >= MOST_HOLDS || is_late) {
+            if is_over {
+                // The burst did not count them.
+                let cost = of_thread * HOLD_NS * SHARE * per_us() / 1000;
+                let later = |next: u64| next.checked_add(cost);
+                let _ = STATE.next.fetch_update(Ordering::Relaxed, Ordering::Relaxed, later);
+            } else if holds >= MOST_HOLDS || is_late {
                 end(burst, now, holds);
             }
         }
-        if self::is_over(thread) {
+        if (*thread).held_count == 0 && self::is_over(thread) {
             (*thread).burst = 0;
         }
     }

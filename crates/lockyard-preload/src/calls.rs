@@ -122,7 +122,16 @@ unsafe fn rest(
         if code == left::IN_DETAIL {
             return in_detail(functions, &call, wait);
         }
-        end_in_detail(functions, &call, (*local::local()).thread, code, wait)
+        let mine = (*local::local()).thread;
+        if mine.is_null() {
+            // This is the child of a fork by a signal handler. What was counted is the parent's.
+            local::end();
+            return match wait {
+                Some(wait) if code == BUSY => wait(),
+                _ => code,
+            };
+        }
+        end_in_detail(functions, &call, mine, code, wait)
     }
 }
 
@@ -202,6 +211,7 @@ unsafe fn wait_for(
     unsafe {
         if (*local::local()).thread == mine {
             let waited = if is_timed { now.saturating_sub(since).max(1) } else { 0 };
+            let prepared = record::after_wait(mine, call, prepared);
             finish(mine, call, prepared, code, now, waited);
         } else {
             // This is the child of a fork by a signal handler. What was counted is the parent's.
@@ -242,7 +252,7 @@ unsafe fn once_more(functions: &Functions, call: &Call, wait: Option<&dyn Fn() -
     unsafe {
         let mut code = real::one(functions.tries)(call.lock as usize);
         let mut waits_since = 0;
-        if code != 0
+        if code == BUSY
             && let Some(wait) = wait
         {
             waits_since = ticks();

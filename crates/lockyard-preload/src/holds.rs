@@ -11,10 +11,9 @@ use lockyard_records::{BY_CHANCE, Entry, FIRST_HOLDS, Thread, event};
 /// # Safety
 ///
 /// The entry is one of the running thread, which is inside the recorder.
-pub(crate) unsafe fn waited(thread: *mut Thread, entry: *mut Entry, wait: u64) {
+pub(crate) unsafe fn waited(entry: *mut Entry, wait: u64) {
     // SAFETY: the caller's.
     unsafe {
-        (*thread).waits += 1;
         (*entry).wait_ticks = (*entry).wait_ticks.wrapping_add(wait);
         if (*entry).site & event::MASK == event::CONDITION {
             return;

@@ -154,6 +154,7 @@ pub(crate) unsafe fn hold_after_wait(thread: *mut Thread, of: Held, since: u64, 
             follow(thread, place);
         }
         if waited > 0 {
+            (*thread).waits += 1;
             (*place).marks |= mark::WAITED;
         }
         ((*place).since, (*place).waited) = (since, waited);
@@ -192,6 +193,26 @@ pub(crate) unsafe fn failed(thread: *mut Thread, call: &Call, of: Held) {
 pub(crate) unsafe fn prepared(thread: *mut Thread) -> Held {
     // SAFETY: the caller's.
     unsafe { *place(thread, (*thread).held_count as usize) }
+}
+
+/// Returns what a place was prepared with, after a wait: the lock may be watched since then.
+///
+/// # Safety
+///
+/// As for [`begin`].
+pub(crate) unsafe fn after_wait(thread: *mut Thread, call: &Call, mut of: Held) -> Held {
+    // SAFETY: the caller's.
+    unsafe {
+        let may_be = call.event != event::READ && of.marks & mark::FOLLOWED == 0;
+        if may_be && watch::is_watched(call.lock, (*thread).number) {
+            let slot = table::find(thread, call.key);
+            if !slot.is_null() {
+                of.marks |= mark::FOLLOWED;
+                of.waited = (*slot).count;
+            }
+        }
+    }
+    of
 }
 
 /// Returns true if the time for which a call waits is wanted.
@@ -286,7 +307,8 @@ pub(crate) unsafe fn acquired_before(
             since if since > 0 && is_wait_timed(&of) => now.saturating_sub(since).max(1),
             _ => 0,
         };
-        hold_after_wait(thread, of, if of.marks != 0 { now } else { 0 }, waited);
+        // After what the preparation needed, which is no part of the hold.
+        hold_after_wait(thread, of, if of.marks != 0 { ticks() } else { 0 }, waited);
     }
 }
 
@@ -493,7 +515,7 @@ pub(crate) unsafe fn ended(thread: *mut Thread, now: u64) {
         let held = *place(thread, (*thread).held_count as usize);
         let entry: *mut Entry = at(held.entry);
         if held.marks & mark::WAITED != 0 {
-            holds::waited(thread, entry, held.waited);
+            holds::waited(entry, held.waited);
         }
         if held.marks & mark::EVENT != 0 {
             window::released(thread, now, &held);

@@ -47,13 +47,16 @@ pub(crate) unsafe fn before(thread: *mut Thread, since: Option<u64>) -> bool {
         if (*thread).burst != 0 {
             return go_on(thread, since.unwrap_or_else(ticks));
         }
-        let burst = burst::number(thread);
         // A window begins where the thread holds nothing.
-        if burst == 0 || (*thread).held_count > 0 {
+        if (*thread).held_count > 0 {
+            return false;
+        }
+        let burst = burst::number(thread);
+        if burst == 0 {
             return false;
         }
         (*thread).burst = burst;
-        (*thread).burst_count = 0;
+        ((*thread).burst_count, (*thread).late_count) = (0, 0);
         if !new_window(thread, ticks(), false) {
             return false;
         }
@@ -78,10 +81,11 @@ unsafe fn go_on(thread: *mut Thread, now: u64) -> bool {
         let window: *mut Window = at((*thread).window);
         let is_long = now.saturating_sub((*thread).event_ticks) > long();
         if is_free && now.saturating_sub((*thread).event_ticks) > COLD_AFTER * per_us() {
-            (*thread).burst_count += burst::COLD - 1;
+            count_holds(thread, burst::COLD - 1);
         }
         let is_narrow = is_free && (*window).count as usize + ROOM > WINDOW_EVENTS;
         if is_long || is_narrow {
+            let begin = ticks();
             let own = own_after_last(window);
             if is_long {
                 look_off(thread, now);
@@ -91,15 +95,25 @@ unsafe fn go_on(thread: *mut Thread, now: u64) -> bool {
             }
             // What comes next is after this time, which is not the program's.
             let end = ticks();
-            add_own(own, end.saturating_sub(now));
+            add_own(own, end.saturating_sub(begin));
             if is_narrow {
                 let window: *mut Window = at((*thread).window);
                 (*window).begin = end;
             }
         }
+        if is_free {
+            // This call may fail, and the next one is looked at from here on.
+            (*thread).event_ticks = now;
+        }
         ask_for_events(at((*thread).window));
         true
     }
+}
+
+/// Counts holds for the budget.
+unsafe fn count_holds(thread: *mut Thread, more: u32) {
+    // SAFETY: the thread is the running one.
+    unsafe { (*thread).burst_count = (*thread).burst_count.saturating_add(more) };
 }
 
 /// Asks for the cache lines of the next events: they are new, and the program's release would wait
@@ -140,6 +154,7 @@ unsafe fn look_off(thread: *mut Thread, now: u64) {
         let (waits, waited) = ((*thread).read_waits, (*thread).read_waited);
         let passed = now.saturating_sub((*thread).read_ticks).saturating_sub(waited);
         read(thread);
+        count_holds(thread, burst::COLD);
         let ns = |ticks: u64| ticks * 1000 / per_us();
         let off = ns(passed).saturating_sub((*thread).read_cpu.saturating_sub(cpu));
         let off = off.min(ns(now.saturating_sub((*thread).event_ticks)));
@@ -164,8 +179,8 @@ unsafe fn is_to_go_on(thread: *mut Thread) -> bool {
     // SAFETY: the thread is the running one.
     unsafe {
         if burst::is_over(thread) {
-            (*thread).burst_count += 1;
-            if (*thread).burst_count > AT_LAST {
+            (*thread).late_count += 1;
+            if (*thread).late_count > AT_LAST {
                 (*thread).burst = 0;
                 return false;
             }
@@ -257,10 +272,8 @@ pub(crate) unsafe fn released(thread: *mut Thread, now: u64, held: &Held) {
         let (lock, site) = (held.lock, event::RELEASED);
         push(thread, Event { ticks: now, lock, site, wait: 0, own: 0 });
         (*thread).event_ticks = now;
-        (*thread).burst_count += 1;
-        if (*thread).held_count == 0 {
-            burst::visited(thread, now);
-        }
+        count_holds(thread, 1);
+        burst::visited(thread, now);
         if is_long {
             let own = own_after_last(at((*thread).window));
             add_own(own, ticks().saturating_sub(begin));
@@ -329,6 +342,7 @@ unsafe fn new_window(thread: *mut Thread, begin: u64, continues: bool) -> bool {
         if window.is_null() {
             count(&raw mut (*header()).lost_windows);
             (*thread).burst = 0;
+            burst::stop();
             return false;
         }
         burst::count_window();

@@ -38,6 +38,8 @@ struct Span {
     /// Count at the end.
     counted: u64,
     acquisitions: u64,
+    /// Number of times outside of windows, and their sum.
+    gaps: u64,
     outside: u64,
 }
 
@@ -62,6 +64,7 @@ impl Recording {
                     end: window.end(),
                     counted: window.acquisitions_at_end(),
                     acquisitions: 0,
+                    gaps: 0,
                     outside: 0,
                 });
             }
@@ -79,10 +82,13 @@ impl Recording {
         let begin = spans.iter().map(|span| span.begin).min()?;
         let end = spans.iter().map(|span| span.end).max()?;
         let run = (end - begin).max(1) as f64;
-        // Each thread for the share of the run in which it was there.
+        // Each thread for the share of the run in which it was there. From a release to the next
+        // window's first acquisition there is one more interval than there are acquisitions.
         let rate = |span: &Span| {
             let time = span.outside.max(1) as f64 / 1e9;
-            span.acquisitions as f64 / time * (span.end - span.begin) as f64 / run
+            span.acquisitions.saturating_add(span.gaps) as f64 / time
+                * (span.end - span.begin) as f64
+                / run
         };
         Some(Outside {
             acquisitions,
@@ -98,6 +104,7 @@ impl Span {
         if !window.continues {
             let counted = window.acquisitions.saturating_sub(self.counted);
             self.acquisitions = self.acquisitions.saturating_add(counted);
+            self.gaps += 1;
             self.outside += window.begin.saturating_sub(self.end);
         }
         (self.end, self.counted) = (window.end(), window.acquisitions_at_end());
@@ -133,6 +140,17 @@ mod tests {
         assert!((found.threads - 2.0).abs() < 0.01, "{found:?}");
         // Within windows it is half of that.
         assert!((found.rate / 4e6 - 1.0).abs() < 0.01, "{found:?}");
+    }
+
+    #[test]
+    fn few_acquisitions_between_windows_do_not_make_the_rate_low() {
+        // Three acquisitions between two windows, so four intervals of a microsecond, less a hold
+        // of 100 ns.
+        let one = |number: u64| window(1, number * 13_900, number * 13);
+        let windows: Vec<Window> = (0..2000).map(one).collect();
+        let found = Recording { windows, ..Recording::default() }.outside().expect("one");
+        assert_eq!(found.acquisitions, 1999 * 3);
+        assert!((found.rate / (4.0 / 3.9 * 1e6) - 1.0).abs() < 1e-3, "{found:?}");
     }
 
     #[test]

@@ -244,6 +244,10 @@ pub struct Thread {
     pub burst_count: u32,
     /// Locks that the thread holds, in the order of acquisition.
     pub held: [Held; MAX_HELD],
+    /// Number of its nested acquisitions after the burst of its open window.
+    pub late_count: u32,
+    /// Not used.
+    pub reserved: u32,
     /// Offset of the thread before.
     pub next: u64,
     /// Offset of the next unused one, if this one is unused.

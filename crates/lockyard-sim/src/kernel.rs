@@ -46,7 +46,8 @@ impl KernelCosts {
             wake: machine.cycles(n.wake),
             wake_next: machine.cycles(n.wake_next),
             wakeup: machine.cycles(n.wakeup),
-            deep_wakeup: machine.cycles(n.deep_wakeup),
+            // A file may have measured one of the two only.
+            deep_wakeup: machine.cycles(n.deep_wakeup.max(n.wakeup)),
             deep_after: machine.cycles(n.deep_after),
             block: machine.cycles(n.block),
             yields: machine.cycles(n.yields),

@@ -91,8 +91,10 @@ fn look(process: u32, deepest: usize, threads: &mut Threads) {
         let Ok(number) = thread.file_name().to_string_lossy().parse() else { continue };
         let text = |name| fs::read_to_string(thread.path().join(name)).unwrap_or_default();
         if let Some(times) = parse(&text("schedstat")) {
-            threads
-                .insert((process, number), Counts { times, switches: switches(&text("status")) });
+            // The thread may have ended between the two files.
+            let before = threads.get(&(process, number)).and_then(|counts| counts.switches);
+            let switches = switches(&text("status")).or(before);
+            threads.insert((process, number), Counts { times, switches });
         }
     }
     if deepest > 0 {

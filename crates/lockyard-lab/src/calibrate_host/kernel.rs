@@ -24,7 +24,7 @@ pub(super) fn set(draft: &mut Draft, measurements: &Measurements) {
         false => ("linux-metal", "not in a virtual machine"),
     };
     draft.kernel = Some(name);
-    let wakeup = find(costs, Cost::Wakeup).map_or(0.0, |figure| figure.value);
+    let wakeup = find(costs, Cost::Wakeup).map_or(0.0, |figure| figure.value.min(MOST));
     for &(what, figure) in costs {
         let value = match what {
             // Noise must not make the longer sleep the lighter one.

@@ -1,7 +1,7 @@
 //! Calls of one thread that neither sleeps nor wakes anybody.
 
+use super::cost::{Cost, Costs, figure};
 use super::futex::{self, Slept};
-use super::{Cost, Costs, figure};
 use crate::cpus::pin;
 use lockyard_support::jobs;
 use std::sync::atomic::AtomicU32;

@@ -2,8 +2,8 @@
 //! time, because their word is in one bucket of its table, so each call takes as long as all of
 //! them together keep the bucket.
 
+use super::cost::{Cost, Costs, figure};
 use super::futex::{self, Slept};
-use super::{Cost, Costs, figure};
 use crate::cpus::pin;
 use lockyard_results::statistics::median;
 use lockyard_support::jobs;

@@ -8,6 +8,7 @@
 //!
 //! | module | content |
 //! | --- | --- |
+//! | [`cost`] | the costs and their names; the figure of samples |
 //! | `futex` | the calls |
 //! | `alone` | calls of one thread that neither sleeps nor wakes anybody |
 //! | `wakes` | one thread wakes another one, whose CPU was idle for a known time |
@@ -17,95 +18,16 @@
 mod alone;
 #[cfg(target_os = "linux")]
 mod callers;
+pub mod cost;
 #[cfg(target_os = "linux")]
 mod futex;
 #[cfg(target_os = "linux")]
 mod wakes;
 
-use lockyard_results::row::Measured;
+pub use cost::{Cost, Costs, find};
 
 /// Maximum duration in seconds of all measurements on a host whose CPUs are free.
 pub const MOST_SECONDS: f64 = 1.5;
-
-/// A cost of the kernel. All are in nanoseconds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Cost {
-    /// A call that would sleep, but finds that the word has changed.
-    WaitChanged,
-    /// A call that wakes nobody, because nobody sleeps.
-    WakeNobody,
-    /// A call that wakes a thread, until it returns to its caller.
-    Wake,
-    /// From the beginning of such a call until the woken thread runs on a CPU that was idle for a
-    /// short time.
-    Wakeup,
-    /// The same on a CPU that was idle for long.
-    DeepWakeup,
-    /// Idle time of a CPU from which on a wake-up is a deep one.
-    DeepAfter,
-    /// Time for which a call keeps calls on the same word out.
-    Bucket,
-    /// A call that yields the CPU, but finds no other thread.
-    Yield,
-}
-
-impl Cost {
-    /// All costs.
-    pub const ALL: [Cost; 8] = [
-        Cost::WaitChanged,
-        Cost::WakeNobody,
-        Cost::Wake,
-        Cost::Wakeup,
-        Cost::DeepWakeup,
-        Cost::DeepAfter,
-        Cost::Bucket,
-        Cost::Yield,
-    ];
-
-    /// Returns the name in machine files and results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Cost::WaitChanged => "wait_changed",
-            Cost::WakeNobody => "wake_nobody",
-            Cost::Wake => "wake",
-            Cost::Wakeup => "wakeup",
-            Cost::DeepWakeup => "deep_wakeup",
-            Cost::DeepAfter => "deep_after",
-            Cost::Bucket => "bucket",
-            Cost::Yield => "yield",
-        }
-    }
-
-    /// Returns the minimum number of threads of the measurement.
-    pub fn threads(self) -> usize {
-        match self {
-            Cost::WaitChanged | Cost::WakeNobody | Cost::Yield => 1,
-            Cost::Wake | Cost::Wakeup | Cost::DeepWakeup | Cost::DeepAfter | Cost::Bucket => 2,
-        }
-    }
-
-    /// Returns a description.
-    pub fn describe(self) -> &'static str {
-        match self {
-            Cost::WaitChanged => "a futex call that would sleep and finds the word changed",
-            Cost::WakeNobody => "a futex call that wakes nobody",
-            Cost::Wake => "a futex call that wakes a thread, for its caller",
-            Cost::Wakeup => "from the call until the woken thread runs, its CPU idle for 20 us",
-            Cost::DeepWakeup => "the same, its CPU idle for 2 ms",
-            Cost::DeepAfter => "idle time from which a wake-up takes about as long as after 2 ms",
-            Cost::Bucket => "a futex call on a word on which all CPUs call, by their number",
-            Cost::Yield => "a sched_yield that finds no other thread",
-        }
-    }
-}
-
-/// Costs that were measured. A cost without an entry cannot be measured here.
-pub type Costs = Vec<(Cost, Measured)>;
-
-/// Returns the figure of a cost, if it has one.
-pub fn find(costs: &Costs, what: Cost) -> Option<Measured> {
-    costs.iter().find(|(found, _)| *found == what).map(|(_, figure)| *figure)
-}
 
 /// Measures the costs on this host. An interrupt ends the measurement early.
 pub fn measure() -> Costs {
@@ -137,25 +59,6 @@ fn measured(all: bool) -> Costs {
 #[cfg(not(target_os = "linux"))]
 fn measured(_all: bool) -> Costs {
     Costs::new()
-}
-
-/// Returns the median of samples with its interval; `None` if there are too few, or if one is no
-/// time.
-#[cfg(target_os = "linux")]
-fn figure(samples: &[f64]) -> Option<Measured> {
-    use lockyard_results::statistics;
-    const LEAST_SAMPLES: usize = 5;
-    let are_times = samples.iter().all(|sample| sample.is_finite() && *sample > 0.0);
-    if samples.len() < LEAST_SAMPLES || !are_times {
-        return None;
-    }
-    let interval = statistics::median_interval(samples)?;
-    Some(Measured {
-        value: statistics::median(samples)?,
-        ci_low: interval.low,
-        ci_high: interval.high,
-        samples: samples.len(),
-    })
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -200,23 +103,5 @@ mod tests {
         }
         assert!(of(Cost::WaitChanged), "{briefly:?}");
         assert_eq!(of(Cost::Wake), of(Cost::Wakeup), "{briefly:?}");
-    }
-
-    #[test]
-    fn few_samples_and_no_times_are_no_figure() {
-        assert_eq!(figure(&[1.0; 4]), None);
-        assert_eq!(figure(&[1.0, 2.0, f64::NAN, 3.0, 4.0]), None);
-        assert_eq!(figure(&[1.0, 2.0, 0.0, 3.0, 4.0]), None);
-        let five = figure(&[5.0, 1.0, 3.0, 2.0, 4.0]).expect("five are enough");
-        assert_eq!((five.value, five.ci_low, five.ci_high, five.samples), (3.0, 1.0, 5.0, 5));
-    }
-
-    #[test]
-    fn names_are_different() {
-        let mut names = Cost::ALL.map(Cost::name).to_vec();
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), Cost::ALL.len());
-        assert!(Cost::ALL.iter().all(|what| !what.describe().contains('"')));
     }
 }

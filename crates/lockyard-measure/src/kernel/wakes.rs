@@ -3,8 +3,8 @@
 //! The longer a CPU is idle, the deeper it sleeps, and in a guest its processor may have been given
 //! away. So wake-ups are measured for several idle times. The CPU that wakes is never idle.
 
+use super::cost::{Cost, Costs, figure};
 use super::futex::{self, Slept};
-use super::{Cost, Costs, figure};
 use crate::cpus::pin;
 use lockyard_results::row::Measured;
 use lockyard_results::statistics::median;

@@ -185,7 +185,7 @@ pub(super) fn of<'a>(
         }
     }
     let cost = outside_cost + costs.iter().sum::<f64>();
-    let most = MOST_COST * (today.on_cpu() - today.slept_held);
+    let most = (MOST_COST * (today.on_cpu() - today.slept_held)).max(0.0);
     let factor = if cost > most { most / cost } else { 1.0 };
     today.outside = (today.outside - outside_cost * factor).max(0.0);
     for (group, cost) in today.groups.iter_mut().zip(costs) {

@@ -109,8 +109,8 @@ impl Engine {
         let (parked_at, generation) = (entry.parked_at, entry.generation);
         let now = self.now();
         let idle = now.saturating_sub(parked_at + self.kernel.block);
-        // A CPU that runs another thread meanwhile needs no waking: the switch is the scheduler's.
-        let is_busy = self.schedule.as_ref().is_some_and(|schedule| schedule.is_busy(thread));
+        // CPUs that run other threads need no waking: the switch is the scheduler's.
+        let is_busy = self.schedule.as_ref().is_some_and(|schedule| schedule.is_busy());
         let wakeup = if is_busy { 0 } else { self.kernel.wakeup(idle) };
         self.ledger.count().sleeps += 1;
         self.at(now.max(from + wakeup), Event::Wake { thread, generation });

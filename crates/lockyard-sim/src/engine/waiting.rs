@@ -92,8 +92,11 @@ impl Engine {
                 Some(shared::DEADLINE)
             }
             Some(Op::Park { .. }) => {
-                entry.pending = false;
-                self.parked.remove_thread(thread);
+                // A thread that is not there was woken, and its wake-up is under way.
+                if !self.parked.remove_thread(thread) {
+                    return None;
+                }
+                self.threads[thread as usize].pending = false;
                 self.ledger.count().sleeps += 1;
                 self.resume_woken(thread, true, shared::DEADLINE)
             }

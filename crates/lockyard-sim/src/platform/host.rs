@@ -64,7 +64,8 @@ unsafe impl Host for Simulated {
         let word = bits.address + (bits.shift / 8) as usize;
         let timeout = timeout.map(|t| Shared::with(|s| s.machine().cycles(t.as_nanos() as f64)));
         spend(kernel.enter);
-        let others = perform(Op::EnterBucket { word, waits: true }) - 1;
+        // Setup code is not in a bucket.
+        let others = perform(Op::EnterBucket { word, waits: true }).saturating_sub(1);
         spend(kernel.service_of_wait(others));
         // The kernel reads the word, so its line comes here.
         perform(Op::Load { address: bits.address, mask: bits.mask, poll: false });

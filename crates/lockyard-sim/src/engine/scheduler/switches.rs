@@ -113,9 +113,9 @@ impl Scheduler {
         cpu
     }
 
-    /// Returns `true` if the CPU of a thread that is parked runs another one.
-    pub(crate) fn is_busy(&self, thread: u32) -> bool {
-        !self.is_idle(self.tasks[thread as usize].cpu)
+    /// Returns `true` if no CPU is idle, so that none has to be woken for a thread.
+    pub(crate) fn is_busy(&self) -> bool {
+        !(0..self.cpus.len() as u32).any(|cpu| self.is_idle(cpu))
     }
 
     /// The thread that a CPU runs.
