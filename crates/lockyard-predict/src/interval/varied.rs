@@ -1,7 +1,7 @@
 //! Numbers of machines that one host decides, or that are assumed: the values between which an
 //! interval varies them, and the cells in which they matter.
 //!
-//! Every number here has one entry in [`VARIED`]: its name, the values that hosts ask for, and a
+//! Every number here has one entry in `VARIED`: its name, the values that hosts ask for, and a
 //! predicate. An end of its range is the least or the greatest of these values. A machine whose own
 //! value is an end, or lies beyond it, has one change instead of two. A cell in which a number
 //! cannot matter has none, and pays nothing for it.
