@@ -117,7 +117,8 @@ fn run(machine: &Machine, seed: u64) -> u64 {
             sums.set((a + counted, b + guarded));
         });
     }
-    simulation.limit_events(20_000_000);
+    // Threads that spin in order of arrival, and share CPUs, may need hundreds of millions.
+    simulation.limit_events(400_000_000);
     let outcome = simulation.run();
     assert!(matches!(outcome, RunEnd::Finished), "seed {seed}: {outcome}");
     if let Err(left) = simulation.check_quiet() {
