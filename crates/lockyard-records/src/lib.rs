@@ -28,6 +28,9 @@
 #![no_std]
 
 pub mod histogram;
+mod window;
+
+pub use window::{Event, WINDOW_EVENTS, Window};
 
 /// First bytes of a file.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"lockyard");
@@ -148,8 +151,8 @@ pub struct Header {
     pub far_cost: u64,
     /// Cost of a plain acquisition and release, in thousandths of a tick, measured as `cost` is.
     pub plain: u64,
-    /// Time of the work under the lock and outside of it, alone, in thousandths of a tick, with which
-    /// the cost of events was measured; 0 if it was not.
+    /// Time of the work under the lock and outside of it, alone, in thousandths of a tick, with
+    /// which the cost of events was measured; 0 if it was not.
     pub work: u64,
     /// Offset of the latest [`Window`].
     pub windows: u64,
@@ -199,7 +202,8 @@ pub struct Held {
 pub mod held {
     /// The hold is timed.
     pub const TIMED: u32 = 1;
-    /// It is timed by chance, not in any case. See [`Entry::early_count`](crate::Entry::early_count).
+    /// It is timed by chance, not in any case. See
+    /// [`Entry::early_count`](crate::Entry::early_count).
     pub const BY_CHANCE: u32 = 2;
     /// Acquisition and release are events.
     pub const EVENT: u32 = 4;
@@ -293,49 +297,6 @@ pub struct Thread {
     pub waits: u64,
     /// Time of the first reading in ticks, and in nanoseconds.
     pub usage_begin: [u64; 2],
-}
-
-/// Number of events of a [`Window`].
-pub const WINDOW_EVENTS: usize = 126;
-
-/// Consecutive events of a thread within a burst. In a burst, all threads write their events.
-#[repr(C, align(64))]
-#[derive(Clone, Copy, Debug)]
-pub struct Window {
-    /// Offset of the window before, of any thread.
-    pub next: u64,
-    /// Number of the thread.
-    pub thread: u32,
-    /// Number of the burst, from 1.
-    pub burst: u32,
-    /// Time of the beginning.
-    pub begin: u64,
-    /// Number of acquisitions that the thread's records had before.
-    pub acquisitions: u64,
-    /// Number of events.
-    pub count: u32,
-    /// 1 if the thread's window before ends where this one begins.
-    pub continues: u32,
-    /// Not used.
-    pub reserved: [u64; 3],
-    /// The events.
-    pub events: [Event; WINDOW_EVENTS],
-}
-
-/// An acquisition, a release, or time without a processor.
-#[repr(C)]
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Event {
-    /// Time of the event.
-    pub ticks: u64,
-    /// Address of the lock; or nanoseconds for which the thread had no processor before `ticks`.
-    pub lock: u64,
-    /// Return address of the call, with a kind of [`event`].
-    pub site: u64,
-    /// Ticks for which an acquisition waited; or 1 if the thread gave up its processor by itself.
-    pub wait: u32,
-    /// Ticks that the recorder used after this event, beyond what every event costs.
-    pub own: u32,
 }
 
 /// Number of events of one lock at one call site by one thread.
