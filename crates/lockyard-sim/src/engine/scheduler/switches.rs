@@ -63,11 +63,9 @@ impl Scheduler {
         now: u64,
     ) -> (u32, Arrival) {
         let own = self.task(thread).cpu;
-        let cpus = self.cpus.len() as u32;
-        let idle = (0..cpus).map(|i| (own + i) % cpus).find(|&cpu| self.is_idle(cpu));
         if woken
             && may_move
-            && let Some(idle) = idle
+            && let Some(idle) = self.idle_from(own)
             && idle != own
         {
             self.bring(thread, idle);
@@ -115,7 +113,13 @@ impl Scheduler {
 
     /// Returns `true` if no CPU is idle, so that none has to be woken for a thread.
     pub(crate) fn is_busy(&self) -> bool {
-        !(0..self.cpus.len() as u32).any(|cpu| self.is_idle(cpu))
+        self.idle_from(0).is_none()
+    }
+
+    /// Returns the first idle CPU, counted from one on.
+    fn idle_from(&self, first: u32) -> Option<u32> {
+        let cpus = self.cpus.len() as u32;
+        (0..cpus).map(|i| (first + i) % cpus).find(|&cpu| self.is_idle(cpu))
     }
 
     /// The thread that a CPU runs.
