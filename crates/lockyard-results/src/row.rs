@@ -11,6 +11,7 @@
 
 use crate::cell_key::CellKey;
 use crate::details::Details;
+use crate::statistics;
 use lockyard_scenarios::Metric;
 
 /// Status of a row.
@@ -58,6 +59,14 @@ impl Measured {
     /// Returns a figure from a single sample. The sample is also both ends of the interval.
     pub fn once(value: f64) -> Measured {
         Measured { value, ci_low: value, ci_high: value, samples: 1 }
+    }
+
+    /// Returns the median of samples with its interval; `None` if there are none.
+    pub fn of_samples(samples: &[f64]) -> Option<Measured> {
+        let (value, interval) =
+            (statistics::median(samples)?, statistics::median_interval(samples)?);
+        let (ci_low, ci_high) = (interval.low, interval.high);
+        Some(Measured { value, ci_low, ci_high, samples: samples.len() })
     }
 
     /// Converts the figure of `threads` tasks from operations per second to the unit of a metric.

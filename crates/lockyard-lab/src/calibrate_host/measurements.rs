@@ -134,16 +134,7 @@ pub(super) fn figure(samples: &[f64]) -> Option<Measured> {
 }
 
 fn of_samples(samples: &[f64], least: usize) -> Option<Measured> {
-    if samples.len() < least {
-        return None;
-    }
-    let interval = statistics::median_interval(samples)?;
-    Some(Measured {
-        value: statistics::median(samples)?,
-        ci_low: interval.low,
-        ci_high: interval.high,
-        samples: samples.len(),
-    })
+    if samples.len() < least { None } else { Measured::of_samples(samples) }
 }
 
 /// Describes how many of the pairs were measured, if time did not allow all.

@@ -86,19 +86,9 @@ pub fn find(costs: &Costs, what: Cost) -> Option<Measured> {
 /// time.
 #[cfg(target_os = "linux")]
 pub(super) fn figure(samples: &[f64]) -> Option<Measured> {
-    use lockyard_results::statistics;
     const LEAST_SAMPLES: usize = 5;
     let are_times = samples.iter().all(|sample| sample.is_finite() && *sample > 0.0);
-    if samples.len() < LEAST_SAMPLES || !are_times {
-        return None;
-    }
-    let interval = statistics::median_interval(samples)?;
-    Some(Measured {
-        value: statistics::median(samples)?,
-        ci_low: interval.low,
-        ci_high: interval.high,
-        samples: samples.len(),
-    })
+    if samples.len() < LEAST_SAMPLES || !are_times { None } else { Measured::of_samples(samples) }
 }
 
 #[cfg(all(test, target_os = "linux"))]

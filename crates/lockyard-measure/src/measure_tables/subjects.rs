@@ -18,7 +18,6 @@ use crate::scenario::rounds::{self, Effort, Sample};
 use crate::watchdog::{INTERRUPTED, LONGEST_START, Progress, Watchdog, abandonable};
 use lockyard_peers::tables::{Done, Load, Stop, Subject, SubjectRow, Worker};
 use lockyard_results::row::Measured;
-use lockyard_results::statistics;
 use lockyard_support::jobs;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, channel};
@@ -120,15 +119,10 @@ pub(super) fn run(
     }
     let figures = samples.iter().zip(looked).map(|(samples, looked)| {
         let result = rounds::summarise(samples, rounds::Looked::default())?;
-        let [held_back, missed] = looked.map(|values| measured(&values));
+        let [held_back, missed] = looked.map(|values| Measured::of_samples(&values));
         Some(Figures { result, held_back, missed })
     });
     Results { figures: figures.collect(), failure }
-}
-
-fn measured(values: &[f64]) -> Option<Measured> {
-    let (value, interval) = (statistics::median(values)?, statistics::median_interval(values)?);
-    Some(Measured { value, ci_low: interval.low, ci_high: interval.high, samples: values.len() })
 }
 
 /// Runs one round of one task. Returns its sample, the held-back objects and the misses.

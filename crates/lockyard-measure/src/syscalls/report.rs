@@ -125,14 +125,7 @@ impl SyscallsCell {
     }
 
     fn measured(&self) -> Option<Measured> {
-        let totals = self.totals();
-        let interval = statistics::median_interval(&totals)?;
-        Some(Measured {
-            value: statistics::median(&totals)?,
-            ci_low: interval.low,
-            ci_high: interval.high,
-            samples: totals.len(),
-        })
+        Measured::of_samples(&self.totals())
     }
 }
 
