@@ -180,7 +180,7 @@ pub fn by_seeds(runs: &[f64]) -> Option<f64> {
 /// Returns the machine with a number multiplied by `factor`. Without such a number, the machine is
 /// unchanged.
 fn with(machine: Machine, name: &str, factor: f64) -> Machine {
-    let value = machine.parameter(name).and_then(|parameter| parameter.value.number());
+    let value = machine.number(name);
     let changed = value.and_then(|value| machine.clone().with(name, value * factor));
     changed.unwrap_or(machine)
 }
@@ -215,8 +215,7 @@ pub fn kernel(machine: &Machine, factor: f64) -> Machine {
     let names = machine.parameters().iter().filter(is_cost);
     let machine =
         names.fold(machine.clone(), |machine, number| with(machine, &number.name, factor));
-    let value = |name: &str| machine.parameter(name).and_then(|found| found.value.number());
-    match (value("kernel.wakeup"), value("kernel.deep_wakeup")) {
+    match (machine.number("kernel.wakeup"), machine.number("kernel.deep_wakeup")) {
         (Some(wakeup), Some(deep)) if deep < wakeup => {
             machine.clone().with("kernel.deep_wakeup", wakeup).unwrap_or(machine)
         }
@@ -386,9 +385,7 @@ mod tests {
     fn all_latencies_between_cores_change_and_no_other_number() {
         let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
         let slower = latencies(&machine, 1.2);
-        let number = |machine: &Machine, name: &str| {
-            machine.parameter(name).and_then(|p| p.value.number()).expect("it has it")
-        };
+        let number = |machine: &Machine, name: &str| machine.number(name).expect("it has it");
         for name in ["cycles.leg", "cycles.socket_leg", "cycles.directory", "cycles.hold_exclusive"]
         {
             let ratio = number(&slower, name) / number(&machine, name);
@@ -402,9 +399,7 @@ mod tests {
     #[test]
     fn costs_of_the_kernels_calls_change_where_a_file_assumes_them() {
         let machine = Machine::shipped("cascade-lake-2s24c2t").expect("it is shipped");
-        let value = |machine: &Machine, name: &str| {
-            machine.parameter(name).and_then(|p| p.value.number()).expect("it has it")
-        };
+        let value = |machine: &Machine, name: &str| machine.number(name).expect("it has it");
         let twice = kernel(&machine, KERNEL[1]);
         for name in ["kernel.wake", "kernel.wakeup", "kernel.bucket", "kernel.yield"] {
             assert_eq!(value(&twice, name), 2.0 * value(&machine, name), "{name}");

@@ -30,8 +30,8 @@ use std::path::Path;
 /// Share of threads' time, or of acquisitions, from which something is named as left out.
 const NAMED: f64 = 0.2;
 
-/// Share of threads' time and of acquisitions from which sleeps for other reasons than locks are too
-/// many for a comparison.
+/// Share of threads' time and of acquisitions from which sleeps for other reasons than locks are
+/// too many for a comparison.
 const OTHER_SLEEPS: f64 = 0.02;
 
 /// What to do when the host or the run spoils a recording, or the recording has no host.
@@ -200,7 +200,7 @@ impl Recorded {
     /// too many or too few take more of the threads' time than the gate allows.
     fn sleeps_apart(&self, sleeps: Sleeps, host: &Machine) -> Option<String> {
         let Sleeps { recorded_per_acquisition, predicted_per_acquisition } = sleeps;
-        let wakeup = host.parameter("kernel.wakeup").and_then(|found| found.value.number())?;
+        let wakeup = host.number("kernel.wakeup")?;
         let cycle = 1e9 * self.model.threads / self.model.undisturbed_rate().max(1.0);
         let apart = (predicted_per_acquisition - recorded_per_acquisition).abs() * wakeup / cycle;
         (apart > GATE).then(|| {
@@ -345,7 +345,7 @@ pub fn on(machine: &Machine, variant: Variant, threads: usize) -> Variant {
 /// Returns a recording's host with the times of the kernel's calls that were measured for the
 /// recording, in place of those that the machine's file assumes.
 fn with_calls(machine: Machine, costs: Costs) -> Machine {
-    let deep = machine.parameter("kernel.deep_wakeup").and_then(|found| found.value.number());
+    let deep = machine.number("kernel.deep_wakeup");
     let numbers = [
         ("kernel.wait_changed", costs.park),
         ("kernel.wake_nobody", costs.wake_nobody),

@@ -168,7 +168,7 @@ fn rounded(machine: &Machine, inputs: &[(String, f64)]) -> (Vec<String>, Vec<Str
     for (name, value) in inputs {
         let changed = |asked: f64| {
             let changed = machine.clone().with(name, asked)?;
-            changed.parameter(name)?.value.number()
+            changed.number(name)
         };
         let (less, more) = (changed(value * (1.0 - CHANGE)), changed(value * (1.0 + CHANGE)));
         let (Some(less), Some(more)) = (less, more) else { continue };

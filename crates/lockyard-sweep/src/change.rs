@@ -163,7 +163,7 @@ pub fn machine(machine: &Machine, name: &str, value: f64, times: bool) -> Result
         return Err(format!("machine `{of}` has no number `{name}`; {hint}"));
     };
     let wanted = if times {
-        let own = machine.parameter(name).and_then(|parameter| parameter.value.number());
+        let own = machine.number(name);
         let Some(own) = own else {
             let of = machine.name();
             return Err(format!("machine `{of}` does not state `{name}`, so it has no multiple"));
@@ -178,7 +178,7 @@ pub fn machine(machine: &Machine, name: &str, value: f64, times: bool) -> Result
         return Err(refuse());
     }
     let changed = machine.clone().with(name, wanted).ok_or_else(refuse)?;
-    let is = changed.parameter(name).and_then(|parameter| parameter.value.number());
+    let is = changed.number(name);
     let off = is.map_or(f64::INFINITY, |is| (is - wanted).abs());
     if off > if times { 0.5 } else { 0.0 } {
         return Err(refuse());

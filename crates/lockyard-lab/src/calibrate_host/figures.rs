@@ -217,11 +217,7 @@ pub fn cells(measurements: &Measurements) -> usize {
 /// Returns the costs of the kernel's calls. They are inputs of the machine, if there is one.
 fn kernel(costs: &Costs, machine: Option<&Machine>) -> Vec<CalibrationRow> {
     let row = |&(what, measured): &(Cost, Measured)| {
-        let parameter = machine.and_then(|m| m.parameter(&format!("kernel.{}", what.name())));
-        let predicted = parameter.and_then(|parameter| match parameter.value {
-            Value::Real(value) => Some(value),
-            _ => None,
-        });
+        let predicted = machine.and_then(|m| m.number(&format!("kernel.{}", what.name())));
         let role = if predicted.is_some() { FigureRole::Input } else { FigureRole::Shown };
         let figure = format!("kernel_{}", what.name());
         CalibrationRow { figure, threads: what.threads(), unit: "ns", measured, predicted, role }

@@ -46,7 +46,7 @@ pub(super) fn jitter(
     let Some(hand_over) = measurements.pair(Pair::HandOver, distance) else { return Ok(()) };
     let pairs = measurements.pairs_at(Pair::HandOver, distance);
     let machine = draft.machine()?;
-    let number = |name: &str| machine.parameter(name).and_then(|found| found.value.number());
+    let number = |name: &str| machine.number(name);
     let (Some(ghz), Some(of_family)) = (number("clock.ghz"), number("cycles.jitter")) else {
         return Ok(());
     };

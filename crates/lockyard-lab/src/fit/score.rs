@@ -157,7 +157,7 @@ fn scale(machine: &Machine, factor: f64) -> Option<Machine> {
         None => machine.clone(),
     };
     for leg in LEGS {
-        let cycles = machine.parameter(leg).and_then(|p| p.value.number()).unwrap_or(0.0);
+        let cycles = machine.number(leg).unwrap_or(0.0);
         scaled = scaled.with(leg, cycles * factor)?;
     }
     Some(scaled)

@@ -233,7 +233,7 @@ impl Varied {
         hand_over: &dyn Fn() -> Option<f64>,
         left_out: Option<&str>,
     ) -> Option<Vec<Machine>> {
-        let value = |machine: &Machine| machine.parameter(self.name)?.value.number();
+        let value = |machine: &Machine| machine.number(self.name);
         let of_unit = match self.unit {
             Unit::Own => 1.0,
             Unit::HandOver => hand_over()?,
@@ -282,7 +282,7 @@ mod tests {
     }
 
     fn number(machine: &Machine, name: &str) -> f64 {
-        machine.parameter(name).and_then(|number| number.value.number()).expect("it has it")
+        machine.number(name).expect("it has it")
     }
 
     /// Returns the values to which numbers are changed, for tasks on hardware threads that begin

@@ -150,7 +150,7 @@ pub(crate) fn figure(machine: &Machine, name: &str) -> Option<f64> {
 }
 
 fn number(machine: &Machine, name: &str) -> Option<f64> {
-    machine.parameter(name)?.value.number()
+    machine.number(name)
 }
 
 /// Returns a size as text.

@@ -105,7 +105,7 @@ impl SimulationEffort {
         if of_cpu < 2 || !self.is_absolute {
             return self;
         }
-        let number = |name: &str| machine.parameter(name).and_then(|of| of.value.number());
+        let number = |name: &str| machine.number(name);
         // In microseconds; without a group of the file, as the scheduler's.
         let period = number("scheduler.period").unwrap_or(24_000.0);
         let granularity = number("scheduler.granularity").unwrap_or(3_000.0);

@@ -34,7 +34,7 @@ pub(crate) fn json(machine: &Machine) -> Value {
 }
 
 fn value(machine: &Machine, name: &str) -> Option<f64> {
-    machine.parameter(name)?.value.number().filter(|&value| value > 0.0)
+    machine.number(name).filter(|&value| value > 0.0)
 }
 
 /// Returns a list of the machine's numbers. `index` is the machine's index in the embedded

@@ -67,6 +67,11 @@ impl Machine {
         self.parameters.iter().find(|parameter| parameter.name == name)
     }
 
+    /// The value of the number with this name; `None` if there is none, or if it is a word.
+    pub fn number(&self, name: &str) -> Option<f64> {
+        self.parameter(name)?.value.number()
+    }
+
     /// Measured figures to compare with. Those that are not inputs test the model.
     pub fn checks(&self) -> &[Parameter] {
         &self.checks
@@ -147,7 +152,7 @@ impl Machine {
 
     /// The factor on the family's latencies; `None` if the machine has no family.
     pub fn scale(&self) -> Option<f64> {
-        self.parameters.iter().find(|p| p.name == "family.scale")?.value.number()
+        self.number("family.scale")
     }
 
     /// Sets all latencies from the family to another scale.
