@@ -144,7 +144,8 @@ fn print(machine: &Machine, cells: Vec<Cell>, wanted: &[String]) {
         let (found, sleeps) = simulated(machine, &cell);
         let error = found / cell.measured - 1.0;
         println!(
-            "{:48} {:2} threads: measured {:6.2} M/s, simulated {:6.2} {:+6.1} %, sleeps {sleeps:.4}",
+            "{:48} {:2} threads: measured {:6.2} M/s, simulated {:6.2} {:+6.1} %, \
+             sleeps {sleeps:.4}",
             cell.group,
             cell.threads,
             cell.measured / 1e6,

@@ -68,8 +68,8 @@ fn is_inside() -> bool {
     false
 }
 
-/// What is left to do for a call that has not acquired its lock, in place of its result: numbers that
-/// no function gives.
+/// What is left to do for a call that has not acquired its lock, in place of its result: numbers
+/// that no function gives.
 mod left {
     use core::ffi::c_int;
     /// All: the call is not recorded.

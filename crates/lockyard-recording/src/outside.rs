@@ -1,6 +1,7 @@
 //! The rate of a program while it was not looked at: between the windows of its threads, by exact
-//! counts. Windows cost time, and their events show a program that is disturbed. Between two windows
-//! of a thread the recorder only counts, so this rate is that of the program itself, nearly.
+//! counts. Windows cost time, and their events show a program that is disturbed. Between two
+//! windows of a thread the recorder only counts, so this rate is that of the program itself,
+//! nearly.
 //!
 //! All versions of the format have what is needed: each window says how many acquisitions its
 //! thread had before.

@@ -54,8 +54,8 @@ impl KernelCosts {
         }
     }
 
-    /// Service of a call that waits, with this many others before and behind it. With one other, the
-    /// two pass the bucket to and fro, which takes half as long as a queue.
+    /// Service of a call that waits, with this many others before and behind it. With one other,
+    /// the two pass the bucket to and fro, which takes half as long as a queue.
     pub(crate) fn service_of_wait(&self, others: u64) -> u64 {
         match others {
             0 => self.alone,
@@ -64,8 +64,8 @@ impl KernelCosts {
         }
     }
 
-    /// Service of a call that wakes. It takes the bucket's lock, but does not count itself among the
-    /// waiting calls and out again: of three lines that come from other cores, it needs one.
+    /// Service of a call that wakes. It takes the bucket's lock, but does not count itself among
+    /// the waiting calls and out again: of three lines that come from other cores, it needs one.
     pub(crate) fn service_of_wake(&self, others: u64) -> u64 {
         self.alone + (self.service_of_wait(others) - self.alone) / 3
     }
@@ -81,8 +81,8 @@ impl KernelCosts {
         if woken == 0 { self.leave } else { first + (woken - 1) * self.wake_next }
     }
 
-    /// Time from the start of a call that wakes until the woken thread runs, whose CPU has been idle
-    /// for `idle` cycles.
+    /// Time from the start of a call that wakes until the woken thread runs, whose CPU has been
+    /// idle for `idle` cycles.
     pub(crate) fn wakeup(&self, idle: u64) -> u64 {
         if idle < self.deep_after { self.wakeup } else { self.deep_wakeup }
     }

@@ -1,10 +1,10 @@
 //! Share of figures that lie within the interval which `predict` prints for them, by host.
 //!
 //! Each host is left out of what decided its machine and the ranges of the numbers that one host
-//! decides (`unseen.rs`). Published tables decide none of them, and are simulated as `predict` does.
-//! The last column has the share with intervals that are wider by one factor, the one with which
-//! those of all other hosts contain 90 %. It says what a rule for the width could do, and is not
-//! printed by `predict`.
+//! decides (`unseen.rs`). Published tables decide none of them, and are simulated as `predict`
+//! does. The last column has the share with intervals that are wider by one factor, the one with
+//! which those of all other hosts contain 90 %. It says what a rule for the width could do, and is
+//! not printed by `predict`.
 
 use crate::covered::Covered;
 use crate::shown::percent;

@@ -65,8 +65,8 @@ pub(super) struct Draft {
     pub family: String,
     /// Factor on the family's latencies.
     pub scale: Scale,
-    /// Name of the kernel that gives the costs of calls that were not measured; `None` if the host's
-    /// kernel is not known.
+    /// Name of the kernel that gives the costs of calls that were not measured; `None` if the
+    /// host's kernel is not known.
     pub kernel: Option<&'static str>,
     numbers: Vec<Number>,
     /// Figures to compare with.

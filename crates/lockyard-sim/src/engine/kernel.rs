@@ -4,8 +4,8 @@
 //! - **Service.** A thread with a call enters the bucket of its word, and leaves it with the call's
 //!   effect. Meanwhile it is not pre-empted. A call that wakes enters only if another call waits on
 //!   the word, or a thread sleeps there: otherwise it finds nobody.
-//! - **Sleep.** A thread whose word has not changed leaves its CPU, which takes a time. A thread that
-//!   is woken before has not slept, and goes on.
+//! - **Sleep.** A thread whose word has not changed leaves its CPU, which takes a time. A thread
+//!   that is woken before has not slept, and goes on.
 //! - **Wake-up.** The longer the CPU has been idle, the longer the wake-up takes.
 //!
 //! The times of a call that its thread spends itself are in `platform/host.rs`.
@@ -72,8 +72,8 @@ impl Engine {
         }
     }
 
-    /// Wakes up to `count` threads that sleep on the word. The end of the call's service. The thread
-    /// resumes with the number of those that slept.
+    /// Wakes up to `count` threads that sleep on the word. The end of the call's service. The
+    /// thread resumes with the number of those that slept.
     pub(super) fn unpark(&mut self, thread: u32, word: usize, count: u32) {
         let now = self.now();
         self.leave_bucket(thread, word);
