@@ -1,20 +1,23 @@
 /* A handler ends threads by `pthread_exit` while they acquire their mutex again at the end of a
    wait for a condition. Each has the mutex when its cleanup handlers run, and the mutex works
-   afterwards. Then a wait that fails at once keeps the type of the thread's cancellation. */
+   afterwards. A thread that still spins would stay in the queue, so all of them must sleep. Then a wait that fails at once keeps the type of the thread's cancellation. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-enum { THREADS = 4, ROUNDS = 10 };
+#include "asleep.h"
+
+enum { THREADS = 4, ROUNDS = 10, LOOKS = 20000 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t checking = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
 static pthread_cond_t condition = PTHREAD_COND_INITIALIZER, shared;
 static int cleaned;
-static _Atomic int ready;
+static _Atomic int ready, numbers[THREADS];
 
 static void handler(int signal) { pthread_exit((void *)(long)signal); }
 
@@ -28,6 +31,7 @@ static void *waits(void *nothing)
 {
     pthread_mutex_lock(&mutex);
     pthread_cleanup_push(clean, nothing);
+    numbers[ready] = syscall(SYS_gettid);
     ready++;
     pthread_cond_wait(&condition, &mutex);
     pthread_cleanup_pop(1);
@@ -56,7 +60,8 @@ int main(void)
         while (ready < THREADS) usleep(100);
         pthread_mutex_lock(&mutex);
         pthread_cond_broadcast(&condition);
-        usleep(20000);
+        for (int i = 0; i < THREADS; i++)
+            for (int looks = 0; looks < LOOKS && !is_asleep(numbers[i]); looks++) usleep(500);
         for (int i = 0; i < THREADS; i++) pthread_kill(threads[i], SIGUSR1);
         usleep(5000);
         pthread_mutex_unlock(&mutex);
