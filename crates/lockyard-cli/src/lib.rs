@@ -132,7 +132,7 @@ pub fn check_arguments(arguments: impl Iterator<Item = OsString>) -> Result<(), 
 fn perform(arguments: &Arguments, locks: &LockKinds) -> Result<ExitCode, Failure> {
     signals::begin(arguments.command.as_ref().is_some_and(Command::has_rows_to_keep));
     let done = match &arguments.command {
-        None => output::write(&arguments::overview(locks)),
+        None => output::write(&arguments::overview(locks, screen::width())),
         Some(Command::Reproduce(options)) => reproduce::run(options),
         Some(Command::Predict(options)) => predict::run(options, locks),
         Some(Command::Sweep(options)) => sweep::run(options, locks),

@@ -43,9 +43,10 @@ pub(crate) fn check(arguments: impl Iterator<Item = OsString>) -> Result<(), Str
 }
 
 fn parsed(all: &[OsString], locks: &LockKinds) -> Result<Arguments, Error> {
-    let mut command = arguments::command(locks);
+    let width = screen::width();
+    let mut command = arguments::command(locks, width);
     command.build();
-    let command = with_usage_in(command, screen::width());
+    let command = with_usage_in(command, width);
     command.try_get_matches_from(all).and_then(|found| Arguments::from_arg_matches(&found))
 }
 

@@ -125,17 +125,17 @@ pub(crate) fn own_locks(locks: &LockKinds) -> Option<String> {
         .then(|| format!("Locks of this program, beside the library's: {}.", names.join(", ")))
 }
 
-/// Returns the command, whose help names the own locks.
-pub(crate) fn command(locks: &LockKinds) -> clap::Command {
-    let command = Arguments::command().term_width(crate::screen::width());
+/// Returns the command, whose help names the own locks and is `width` columns wide.
+pub(crate) fn command(locks: &LockKinds, width: usize) -> clap::Command {
+    let command = Arguments::command().term_width(width);
     let Some(own) = own_locks(locks) else { return command };
     let after = command.get_after_help().map_or_else(String::new, ToString::to_string);
     command.after_help(format!("{own}\n\n{after}"))
 }
 
 /// Returns the output of a call without arguments: the help, with commands to try.
-pub(crate) fn overview(locks: &LockKinds) -> String {
-    command(locks).render_help().to_string()
+pub(crate) fn overview(locks: &LockKinds, width: usize) -> String {
+    command(locks, width).render_help().to_string()
 }
 
 #[cfg(test)]
