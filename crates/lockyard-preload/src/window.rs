@@ -11,7 +11,8 @@
 
 use crate::burst::{self, per_us};
 use crate::memory::{allocate, at, count, header, link, offset_of};
-use crate::system::{thread_switches, ticks};
+use crate::reading::read;
+use crate::system::ticks;
 use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 use core::ptr::null_mut;
 use lockyard_records::{
@@ -132,16 +133,6 @@ unsafe fn ask_for_events(window: *mut Window) {
 /// Returns the number of ticks from which an interval is long.
 fn long() -> u64 {
     LONG * per_us()
-}
-
-/// Reads the use of processors.
-unsafe fn read(thread: *mut Thread) {
-    // SAFETY: the thread is the running one.
-    unsafe {
-        ((*thread).read_cpu, (*thread).read_switches) = thread_switches();
-        ((*thread).read_waits, (*thread).read_waited) = ((*thread).waits, 0);
-        (*thread).read_ticks = ticks();
-    }
 }
 
 /// Writes the time for which the thread had no processor since its latest event, and was not

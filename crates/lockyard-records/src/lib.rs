@@ -36,7 +36,7 @@ pub use window::{Event, WINDOW_EVENTS, Window};
 pub const MAGIC: u64 = u64::from_le_bytes(*b"lockyard");
 
 /// Version of the layout.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 /// Environment variable with the directory for the files. Without it nothing is recorded.
 pub const DIRECTORY: &str = "LOCKYARD_RECORDS";
@@ -297,6 +297,25 @@ pub struct Thread {
     pub waits: u64,
     /// Time of the first reading in ticks, and in nanoseconds.
     pub usage_begin: [u64; 2],
+    /// Use of processors up to the latest reading, if events are wanted.
+    pub used: Used,
+}
+
+/// Use of processors by the threads that had a [`Thread`]'s records, up to a reading. Each counts
+/// from its first lock on, so that all numbers are of the same time.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    /// Duration in ticks.
+    pub ticks: u64,
+    /// The processor time, in nanoseconds.
+    pub cpu: u64,
+    /// Number of times the threads had given up their processor by themselves, and had lost it.
+    pub switches: [u64; 2],
+    /// Number of acquisitions.
+    pub acquired: u64,
+    /// Number of threads that have had the records.
+    pub threads: u64,
 }
 
 /// Number of events of one lock at one call site by one thread.
