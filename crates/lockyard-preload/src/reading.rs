@@ -63,7 +63,40 @@ unsafe fn take(thread: *mut Thread) {
     // SAFETY: as for `begin`.
     unsafe {
         ((*thread).read_cpu, (*thread).read_switches) = thread_switches();
-        ((*thread).read_waits, (*thread).read_waited) = ((*thread).waits, 0);
+        ((*thread).read_waits, (*thread).read_waited) = ((*thread).waits, [0; 2]);
         (*thread).read_ticks = ticks();
     }
 }
+
+/// Notes a wait for a lock, in ticks. A short wait by a spinning thread is on its processor.
+///
+/// # Safety
+///
+/// As for [`begin`].
+pub(crate) unsafe fn waited(thread: *mut Thread, waited: u64, is_long: bool, spins: bool) {
+    if is_long || !spins {
+        // SAFETY: the caller's.
+        unsafe { (*thread).read_waited[usize::from(is_long)] += waited };
+    }
+}
+
+/// Returns the time since a reading in which a thread was without a processor, and was not waiting
+/// for a lock. `passed` is the time since then, and `cpu` that on a processor. `short` is the time
+/// in short waits of threads that may sleep, and `long` that of all long waits.
+///
+/// A thread that spins is on its processor, so its waits are in `cpu` already, and must not be
+/// taken off again. A thread that has not given up its processor has spun. A long wait may be
+/// either: it is taken as without a processor. So a thread that has waited for long reads its use
+/// after the next release, if no long time comes before that.
+pub(crate) const fn off(passed: u64, cpu: u64, [short, long]: [u64; 2], gave_up: bool) -> u64 {
+    let waits = if gave_up { short + long } else { long };
+    passed.saturating_sub(cpu).saturating_sub(waits)
+}
+
+// A sleep of 300 us after waits of 200 us, spun and slept; and no sleep.
+const _: () = assert!(off(510, 210, [0, 0], true) == 300);
+const _: () = assert!(off(510, 210, [200, 0], false) == 300);
+const _: () = assert!(off(510, 10, [200, 0], true) == 300);
+const _: () = assert!(off(510, 10, [0, 200], true) == 300);
+const _: () = assert!(off(210, 10, [200, 0], true) == 0);
+const _: () = assert!(off(210, 210, [200, 0], false) == 0);

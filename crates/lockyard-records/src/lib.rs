@@ -217,6 +217,8 @@ pub mod held {
     pub const FOLLOWED: u32 = 64;
     /// It is followed from this acquisition on.
     pub const FIRST: u32 = 128;
+    /// Waiters of the lock never sleep.
+    pub const SPINS: u32 = 256;
 }
 
 /// Records of a thread. A thread that begins takes over those of one that has ended. What changes
@@ -283,8 +285,8 @@ pub struct Thread {
     pub read_switches: [u64; 2],
     /// Number of acquisitions that had waited.
     pub read_waits: u64,
-    /// Ticks for which acquisitions have waited since then.
-    pub read_waited: u64,
+    /// Ticks since then of short waits for locks whose waiters may sleep, and of long waits.
+    pub read_waited: [u64; 2],
     /// Time at which the thread's use of processors was last read for its holds; 0 if never.
     pub usage_ticks: u64,
     /// The processor time, in nanoseconds.

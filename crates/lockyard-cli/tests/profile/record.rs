@@ -302,6 +302,45 @@ fn each_thread_has_its_own_cpu_time_and_switches() {
     let _ = std::fs::remove_file(&program);
 }
 
+/// A thread that spins while it waits is on its CPU. Its sleep afterwards is seen as a whole.
+#[test]
+fn a_sleep_after_spinning_waits_is_as_long_as_it_was() {
+    const SLEEP: u64 = 300_000;
+    if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+        lockyard_testing::skip!("with one CPU nobody spins while another thread holds the lock");
+        return;
+    }
+    let Some(program) = crate::support::build("cc", "spins.c", &["-O2"]) else { return };
+    let file = fresh("spins.recording");
+    let (out, path) = (file.to_string_lossy(), program.to_string_lossy());
+    let recorded = lockyard(&["record", "--no-host", "--out", &out, "--", &path, "1.5"]);
+    assert_eq!(recorded.status.code(), Some(0), "{}", said(&recorded));
+    let windows = lockyard_recording::file::load(&file).expect("it is one").windows;
+    let (mut sleeps, mut whole, mut off, mut waits) = (0, 0, 0, 0);
+    for event in windows.iter().flat_map(|window| &window.events) {
+        match *event {
+            Event::OffCpu { time, .. } => off = time,
+            Event::Recorder { .. } => {}
+            Event::Released { .. } => off = 0,
+            Event::Acquired { after, wait, .. } => {
+                waits += u64::from(wait > 10_000);
+                if after.saturating_sub(wait) >= SLEEP {
+                    sleeps += 1;
+                    whole += u64::from(off >= wait + SLEEP * 8 / 10);
+                }
+                off = 0;
+            }
+        }
+    }
+    if sleeps < 5 || waits < 5 * sleeps {
+        lockyard_testing::skip!("{sleeps} sleeps and {waits} waits are in windows");
+        return;
+    }
+    assert!(whole * 10 >= sleeps * 8, "{whole} of {sleeps} sleeps, {waits} waits");
+    let _ = std::fs::remove_file(&file);
+    let _ = std::fs::remove_file(&program);
+}
+
 #[test]
 fn a_busy_host_is_said_and_its_time_is_no_lock_s() {
     let Some(program) = crate::support::build("cc", "crowded.c", &["-O2"]) else { return };
