@@ -92,6 +92,7 @@ pub(crate) fn record(options: &Options) -> Result<ExitCode, Failure> {
         about.notes.push(full_line(records.header.full, directory.path()));
     }
     about.notes.extend(noticed.missing);
+    about.notes.extend(lockyard_measure::kernel::siblings_note());
     if !clock::is_steady() {
         let note = "the processor's time-stamp counter is not steady here, so times may be wrong";
         about.notes.push(note.to_owned());
