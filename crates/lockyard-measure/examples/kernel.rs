@@ -5,7 +5,7 @@
 //! cargo run --release -p lockyard-measure --example kernel
 //! ```
 
-use lockyard_measure::kernel::{Cost, find, measure};
+use lockyard_measure::kernel::{Cost, CpuPair, find, measure};
 use std::time::Instant;
 
 fn main() {
@@ -17,6 +17,9 @@ fn main() {
             format!("{} ({low} to {high}, {} samples)", of.value.round(), of.samples)
         });
         println!("{:13} {figure}: {}", what.name(), what.describe());
+    }
+    if let Some(pair) = CpuPair::here() {
+        println!("wake-ups: {pair}");
     }
     println!("in {:.1} s", begin.elapsed().as_secs_f64());
 }

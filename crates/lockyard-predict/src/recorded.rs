@@ -183,13 +183,21 @@ impl Recorded {
     }
 
     /// Returns how often a thread slept for an acquisition, in the recorded run and in the replay.
+    /// Threads that take no locks are not replayed, so their sleeps do not count if they are known.
     /// Returns `None` if the system did not count it, or if threads slept for other reasons than
     /// locks: the replay has these sleeps as times.
     fn sleeps(&self, predicted: f64) -> Option<Sleeps> {
         let (shares, today) = (&self.model.shares, &self.model.today);
         let others = today.slept + today.slept_held + shares.conditions + shares.read_write;
-        let switches = self.recording.about.switches.filter(|_| others < OTHER_SLEEPS)?;
-        let acquired: u64 = Model::acquisitions(&self.recording).values().sum();
+        let of_program = || {
+            let acquired = Model::acquisitions(&self.recording).values().sum();
+            Some((self.recording.about.switches?, acquired))
+        };
+        let of_threads = self.model.used.map(|used| (used.switches, used.acquired));
+        let (switches, acquired) = of_threads.or_else(of_program)?;
+        if others >= OTHER_SLEEPS {
+            return None;
+        }
         Some(Sleeps {
             recorded_per_acquisition: switches.voluntary as f64 / acquired.max(1) as f64,
             predicted_per_acquisition: predicted,
@@ -220,6 +228,14 @@ impl Recorded {
         let share = too_little(self.model.shares.cpu);
         let Recording { about, .. } = &self.recording;
         let wanted = self.model.threads.min(about.cpus.max(1) as f64);
+        if self.model.shares.cpu_of_program >= LEAST_CPU {
+            let of = if wanted < 1.5 { "a CPU" } else { "the CPUs that they could use" };
+            return format!(
+                "the threads that take locks had {share:.0} % of {of} (at least {:.0} % is \
+                 needed); other threads of the program had the rest",
+                LEAST_CPU * 100.0
+            );
+        }
         let of = if wanted < 1.5 { "a CPU" } else { "the CPUs that it could use" };
         format!(
             "this host gave the program {share:.0} % of {of} (at least {:.0} % is needed); record \

@@ -68,6 +68,14 @@ fn is_inside() -> bool {
     false
 }
 
+/// Returns true in the child of a fork without handlers, by a signal handler that came during a call
+/// of the C library. The kernel has cleared the base, and what was begun is the parent's: its
+/// records are mapped still, and must not be written.
+#[inline(always)]
+fn is_child_without_records() -> bool {
+    base().is_null()
+}
+
 /// What is left to do for a call that has not acquired its lock, in place of its result: numbers
 /// that no function gives.
 mod left {
@@ -97,7 +105,9 @@ unsafe fn at_once(functions: &'static Functions, lock: usize, site: usize, tried
         // comes now finds the place of this lock as it is.
         let code = real::one(functions.tries)(lock);
         if code == 0 {
-            record::hold(mine);
+            if !is_child_without_records() {
+                record::hold(mine);
+            }
             local::end();
         }
         code
@@ -123,7 +133,7 @@ unsafe fn rest(
             return in_detail(functions, &call, wait);
         }
         let mine = (*local::local()).thread;
-        if mine.is_null() {
+        if mine.is_null() || is_child_without_records() {
             // This is the child of a fork by a signal handler. What was counted is the parent's.
             local::end();
             return match wait {
@@ -178,6 +188,13 @@ unsafe fn in_detail(
             return once_more(functions, call, wait);
         } else if record::prepare(mine, call, None) {
             let code = try_once();
+            if is_child_without_records() {
+                local::end();
+                return match wait {
+                    Some(wait) if code == BUSY => wait(),
+                    _ => code,
+                };
+            }
             if code == 0 {
                 record::hold(mine);
                 local::end();
@@ -311,7 +328,9 @@ unsafe fn release_marked(slot: &'static Slot, lock: usize, mine: *mut Thread, no
     // SAFETY: as in `release`.
     unsafe {
         let code = real::one(slot)(lock);
-        record::ended(mine, now);
+        if !is_child_without_records() {
+            record::ended(mine, now);
+        }
         local::end();
         code
     }

@@ -37,6 +37,7 @@ mod notes;
 mod own;
 mod process_file;
 mod programs;
+mod reading;
 mod real;
 mod record;
 mod sample;

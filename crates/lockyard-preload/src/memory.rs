@@ -161,19 +161,50 @@ pub(crate) fn is_a_copy() -> bool {
 ///
 /// This is the child of a fork of a process with a mapping, and has one thread.
 pub(crate) unsafe fn keep_a_copy() {
-    let base = MAPPED.load(Ordering::Relaxed);
-    if let Some(file) = open_again() {
+    let (base, room) = (MAPPED.load(Ordering::Relaxed), ROOM.load(Ordering::Relaxed));
+    let of_file = open_again().is_some_and(|file| {
         // SAFETY: the range is that of the mapping. Pages that are read but not yet written show
         // the parent's later changes, as those of its other threads did.
-        if unsafe { system::map_copy(file, base, ROOM.load(Ordering::Relaxed)) } {
-            LENGTH.store(0, Ordering::Relaxed);
-            IS_COPY.store(true, Ordering::Relaxed);
-        }
+        let is_copied = unsafe { system::map_copy(file, base, room) };
         system::close(file);
+        is_copied
+    });
+    // A process at its limit for files, or without its rights, cannot open the file.
+    // SAFETY: as above, and the caller's.
+    if of_file || unsafe { copy_to_memory(base, room) } {
+        LENGTH.store(0, Ordering::Relaxed);
+        IS_COPY.store(true, Ordering::Relaxed);
     }
     // Without a copy, what was interrupted is written to the parent's records: better than to
     // nowhere.
     resume();
+}
+
+/// Puts a copy in memory of the used part of the file in the place of its mapping. Returns false if
+/// there is no room.
+///
+/// # Safety
+///
+/// `room` bytes from `base` on are a mapping of the file, and this is its process's only thread.
+unsafe fn copy_to_memory(base: *mut u8, room: u64) -> bool {
+    let copy = system::map_memory(room);
+    if copy.is_null() {
+        return false;
+    }
+    // SAFETY: the header is at the beginning. So many bytes of the file have room, and the copy has
+    // as many. The parent's threads write meanwhile: each word is an old one or a new one.
+    unsafe {
+        let size = AtomicU64::from_ptr(&raw mut (*base.cast::<Header>()).size);
+        let words = size.load(Ordering::Acquire).min(room) as usize / size_of::<u64>();
+        for word in 0..words {
+            let value = base.cast::<u64>().add(word).read_volatile();
+            // Memory that is never read needs no page.
+            if value != 0 {
+                copy.cast::<u64>().add(word).write(value);
+            }
+        }
+        system::move_memory(copy, base, room)
+    }
 }
 
 /// Maps a new file, and reserves its first bytes for the header. Returns false if that fails. The

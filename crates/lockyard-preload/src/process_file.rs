@@ -221,6 +221,15 @@ pub(crate) unsafe fn create_for_child() {
 ///
 /// The child has one thread, and its parent has a mapping.
 pub(crate) unsafe fn create_later() {
+    match system::open_own_folder(Path::folder().ended()) {
+        Some(folder) => system::close(folder),
+        None => {
+            // The child will have no file. The parent's records say so, until there is a copy.
+            memory::resume();
+            // SAFETY: the caller's promise, and there is the parent's mapping.
+            unsafe { notes::add_child_without_records() };
+        }
+    }
     // SAFETY: the caller's promise.
     unsafe { memory::keep_a_copy() };
     INTERRUPTED.store(local::local().addr(), Ordering::Relaxed);

@@ -250,6 +250,9 @@ pub(crate) unsafe fn prepare(thread: *mut Thread, call: &Call, since: Option<u64
         }
         let entry: *mut Entry = at(entry_of(events));
         let mut marks = if has_event { mark::EVENT } else { 0 };
+        if has_event && matches!(call.kind, Kind::Spin) {
+            marks |= mark::SPINS;
+        }
         if call.tried && has_event {
             marks |= mark::TRIED;
         }

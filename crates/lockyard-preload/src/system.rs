@@ -9,6 +9,7 @@ const CLOSE: usize = 3;
 const FSTAT: usize = 5;
 const MMAP: usize = 9;
 const SIGNAL_MASK: usize = 14;
+const MREMAP: usize = 25;
 const MADVISE: usize = 28;
 const GETPID: usize = 39;
 const EXIT_GROUP: usize = 231;
@@ -137,6 +138,35 @@ pub(crate) fn map(file: i32, room: u64, writable: bool) -> *mut u8 {
         return core::ptr::null_mut();
     }
     core::ptr::with_exposed_provenance_mut(address as usize)
+}
+
+/// Maps memory of this process, all zeros, that takes room when it is written. Returns null if there
+/// is none.
+pub(crate) fn map_memory(room: u64) -> *mut u8 {
+    const READ_WRITE: usize = 3;
+    const PRIVATE_ANONYMOUS_NO_RESERVE: usize = 0x2 | 0x20 | 0x4000;
+    const NO_FILE: usize = usize::MAX;
+    let arguments = [0, room as usize, READ_WRITE, PRIVATE_ANONYMOUS_NO_RESERVE, NO_FILE, 0];
+    // SAFETY: the system chooses an address range that nothing uses.
+    let address = unsafe { call(MMAP, arguments) };
+    if address < 0 && address > -4096 {
+        return core::ptr::null_mut();
+    }
+    core::ptr::with_exposed_provenance_mut(address as usize)
+}
+
+/// Moves a mapping to the place of another one, which ends. Returns false if that fails.
+///
+/// # Safety
+///
+/// `room` bytes from `from` on are a mapping that nothing else uses, and `room` bytes from `to` on
+/// one whose content the first one has.
+pub(crate) unsafe fn move_memory(from: *mut u8, to: *mut u8, room: u64) -> bool {
+    const MAY_MOVE_FIXED: usize = 1 | 2;
+    let (from, to, room) = (from.expose_provenance(), to.expose_provenance(), room as usize);
+    // SAFETY: the bytes of the range stay as they are, by the caller's promise.
+    let result = unsafe { call(MREMAP, [from, room, room, MAY_MOVE_FIXED, to, 0]) };
+    !(result < 0 && result > -4096)
 }
 
 /// Puts a private copy of a file in the place of its mapping. Returns false if that fails.

@@ -1,7 +1,7 @@
 //! Records of a thread: taken at its first lock, given to a later thread when it ends.
 
 use crate::memory::{allocate, at, base, header, link, offset_of};
-use crate::{local, process_file, sample, system, table, usage};
+use crate::{local, process_file, reading, sample, system, table, usage};
 use core::ffi::{c_int, c_uint, c_void};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use lockyard_records::Thread;
@@ -65,10 +65,14 @@ unsafe fn adopt() -> *mut Thread {
         }
         let count = AtomicU64::from_ptr(&raw mut (*header).thread_count);
         (*thread).number = count.fetch_add(1, Ordering::Relaxed) as u32 + 1;
-        (*thread).tid = system::thread();
+        let tid = system::thread();
+        // A thread that takes a lock at its end has records again, perhaps the same.
+        (*thread).used.threads += u64::from((*thread).tid != tid);
+        (*thread).tid = tid;
         (*thread).held_count = 0;
         (*thread).burst = 0;
         usage::begin(thread);
+        reading::begin(thread);
         (*local::local()).thread = thread;
         let key = KEY.load(Ordering::Relaxed);
         if key != 0 {
@@ -111,6 +115,7 @@ unsafe extern "C" fn thread_ends(value: *mut c_void) {
         // After a fork, the value is that of the other process.
         if thread == (*local::local()).thread && !thread.is_null() {
             (*local::local()).thread = core::ptr::null_mut();
+            reading::end(thread);
             let unused = AtomicU64::from_ptr(&raw mut (*header()).unused);
             let next_unused = AtomicU64::from_ptr(&raw mut (*thread).next_unused);
             let mut now = unused.load(Ordering::Relaxed);

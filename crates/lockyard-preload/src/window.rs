@@ -11,7 +11,8 @@
 
 use crate::burst::{self, per_us};
 use crate::memory::{allocate, at, count, header, link, offset_of};
-use crate::system::{thread_switches, ticks};
+use crate::reading::{self, read};
+use crate::system::ticks;
 use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
 use core::ptr::null_mut;
 use lockyard_records::{
@@ -93,6 +94,9 @@ unsafe fn go_on(thread: *mut Thread, now: u64) -> bool {
             if is_narrow && !new_window(thread, now, true) {
                 return false;
             }
+            if is_narrow && !is_long {
+                read(thread);
+            }
             // What comes next is after this time, which is not the program's.
             let end = ticks();
             add_own(own, end.saturating_sub(begin));
@@ -134,16 +138,6 @@ fn long() -> u64 {
     LONG * per_us()
 }
 
-/// Reads the use of processors.
-unsafe fn read(thread: *mut Thread) {
-    // SAFETY: the thread is the running one.
-    unsafe {
-        ((*thread).read_cpu, (*thread).read_switches) = thread_switches();
-        ((*thread).read_waits, (*thread).read_waited) = ((*thread).waits, 0);
-        (*thread).read_ticks = ticks();
-    }
-}
-
 /// Writes the time for which the thread had no processor since its latest event, and was not
 /// waiting for a lock.
 #[cold]
@@ -152,14 +146,15 @@ unsafe fn look_off(thread: *mut Thread, now: u64) {
     unsafe {
         let (cpu, [given_up, lost]) = ((*thread).read_cpu, (*thread).read_switches);
         let (waits, waited) = ((*thread).read_waits, (*thread).read_waited);
-        let passed = now.saturating_sub((*thread).read_ticks).saturating_sub(waited);
+        let passed = now.saturating_sub((*thread).read_ticks);
         read(thread);
         count_holds(thread, burst::COLD);
         let ns = |ticks: u64| ticks * 1000 / per_us();
-        let off = ns(passed).saturating_sub((*thread).read_cpu.saturating_sub(cpu));
+        let [given_up_now, lost_now] = (*thread).read_switches;
+        let cpu = (*thread).read_cpu.saturating_sub(cpu);
+        let off = reading::off(ns(passed), cpu, waited.map(ns), given_up_now != given_up);
         let off = off.min(ns(now.saturating_sub((*thread).event_ticks)));
         if off > 0 {
-            let [given_up_now, lost_now] = (*thread).read_switches;
             let by_itself = u32::from(slept(
                 given_up_now.wrapping_sub(given_up),
                 lost_now.wrapping_sub(lost),
@@ -225,7 +220,7 @@ unsafe fn write_acquired(thread: *mut Thread, held: &Held) {
         let tried = if held.marks & mark::TRIED != 0 { event::TRIED } else { 0 };
         let waited = if held.marks & mark::WAITED != 0 { held.waited } else { 0 };
         if waited > 0 {
-            add_wait(thread, waited);
+            add_wait(thread, waited, held.marks & mark::SPINS != 0);
         }
         let wait = u32::try_from(waited).unwrap_or(u32::MAX);
         let (ticks, lock, site) = (held.since, held.lock, (*entry).site | tried);
@@ -237,10 +232,10 @@ unsafe fn write_acquired(thread: *mut Thread, held: &Held) {
 /// Notes a wait for a lock. Time off the processor before the event of its acquisition is written
 /// with it.
 #[cold]
-unsafe fn add_wait(thread: *mut Thread, waited: u64) {
+unsafe fn add_wait(thread: *mut Thread, waited: u64, spins: bool) {
     // SAFETY: the window is this thread's.
     unsafe {
-        (*thread).read_waited += waited;
+        reading::waited(thread, waited, waited > long(), spins);
         let window: *mut Window = at((*thread).window);
         let last = ((*window).count as usize).wrapping_sub(1);
         if last < WINDOW_EVENTS && (*window).events[last].site == event::OFF_CPU {
@@ -265,7 +260,7 @@ pub(crate) unsafe fn released(thread: *mut Thread, now: u64, held: &Held) {
         }
         write_all_acquired(thread, Some(held));
         let is_long = now.saturating_sub((*thread).event_ticks) > long();
-        let begin = if is_long { ticks() } else { 0 };
+        let begin = if is_long || (*thread).read_waited[1] > 0 { ticks() } else { 0 };
         if is_long {
             look_off(thread, now);
         }
@@ -274,7 +269,13 @@ pub(crate) unsafe fn released(thread: *mut Thread, now: u64, held: &Held) {
         (*thread).event_ticks = now;
         count_holds(thread, 1);
         burst::visited(thread, now);
-        if is_long {
+        let waited_long = (*thread).read_waited[1] > 0;
+        if waited_long {
+            // Later waits and sleeps are told from this one.
+            read(thread);
+            count_holds(thread, burst::COLD);
+        }
+        if is_long || waited_long {
             let own = own_after_last(at((*thread).window));
             add_own(own, ticks().saturating_sub(begin));
         }

@@ -7,7 +7,7 @@ use crate::times::{Holds, Times};
 use lockyard_records::histogram::BUCKETS;
 use lockyard_records::{
     BY_CHANCE, EVENT, Entry, FIRST_HOLDS, HEADS, Header, Held, Lock, MAGIC, MAX_HELD, Pair, Slot,
-    TABLE_HEADER, Text, Thread, VERSION, WINDOW_EVENTS, Window, entry_of, event,
+    TABLE_HEADER, Text, Thread, Used, VERSION, WINDOW_EVENTS, Window, entry_of, event,
 };
 use std::collections::HashMap;
 use std::ops::Range;
@@ -82,6 +82,19 @@ pub struct Events {
     pub condition_ticks: u64,
 }
 
+/// What a thread did in the whole run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ThreadCounts {
+    /// Number of the thread.
+    pub number: u32,
+    /// The system's number of it.
+    pub tid: u32,
+    /// Number of acquisitions.
+    pub acquired: u64,
+    /// Its use of processors.
+    pub used: Used,
+}
+
 /// Records of a process.
 #[derive(Clone, Debug)]
 pub struct Records {
@@ -97,9 +110,9 @@ pub struct Records {
     pub pairs: Vec<Pair>,
     /// Locks that were held at the end, with the system's number of the thread.
     pub held: Vec<(u32, Held)>,
-    /// Numbers of the threads, with the acquisitions of each. A thread that has ended, and whose
-    /// records were given to another one, counts for that.
-    pub threads: Vec<(u32, u64)>,
+    /// What the threads did. A thread that has ended, and whose records were given to another one,
+    /// counts for that.
+    pub threads: Vec<ThreadCounts>,
     /// Locks by address.
     pub locks: HashMap<u64, Lock>,
     /// Copies of the mappings, the latest first.
@@ -348,7 +361,9 @@ impl Records {
         bytes.elements::<Pair>(thread.pairs, pairs, room, |pair| {
             self.pairs.extend(Some(pair).filter(|pair| pair.inner != 0));
         });
-        self.threads.push((thread.number, thread.given.saturating_sub(thread.countdown)));
+        let &Thread { number, tid, used, .. } = thread;
+        let acquired = thread.given.saturating_sub(thread.countdown);
+        self.threads.push(ThreadCounts { number, tid, acquired, used });
         let count = (thread.held_count as usize).min(MAX_HELD);
         self.held.extend(thread.held[..count].iter().map(|held| (thread.tid, *held)));
     }

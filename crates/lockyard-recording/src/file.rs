@@ -315,7 +315,7 @@ fn check_order(windows: &[Window]) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recording::{CpuTime, LockAbout, Switches, ThreadAbout};
+    use crate::recording::{CpuTime, LockAbout, Switches, ThreadAbout, ThreadUse};
 
     fn small() -> Recording {
         let acquired = |after, lock, how| Event::Acquired { after, lock, site: 1, how, wait: 7 };
@@ -370,8 +370,18 @@ mod tests {
     fn counts_of_the_whole_run_are_optional() {
         let mut counted = small();
         counted.about.locks[1].acquired = 1 << 40;
-        counted.about.threads = vec![ThreadAbout { number: 2, acquired: 77 }];
-        assert_eq!(read(&write(&counted)), Ok(counted));
+        let mut thread = ThreadAbout { number: 2, acquired: 77, used: None };
+        counted.about.threads = vec![thread];
+        let bytes = write(&counted);
+        assert!(!String::from_utf8_lossy(&bytes).contains("used"));
+        assert_eq!(read(&bytes), Ok(counted.clone()));
+        for waited_ns in [None, Some(40)] {
+            let switches = Switches { voluntary: 3, involuntary: 1 };
+            let used = ThreadUse { acquired: 76, lived_ns: 900, cpu_ns: 700, waited_ns, switches };
+            thread.used = Some(used);
+            counted.about.threads = vec![thread];
+            assert_eq!(read(&write(&counted)), Ok(counted.clone()));
+        }
         // A recording from before 2026-11-27.
         let about = "{\"writer\":\"w\",\"command\":[],\"seconds\":1,\"cpus\":2,\"locks\":\
                      [{\"name\":\"a\",\"kind\":\"mutex\",\"line\":1}],\"sites\":[\"s\"]}";

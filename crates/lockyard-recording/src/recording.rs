@@ -104,6 +104,26 @@ pub struct ThreadAbout {
     pub number: u32,
     /// Number of acquisitions in the whole run, in windows and between them.
     pub acquired: u64,
+    /// Its use of CPUs, if that was read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub used: Option<ThreadUse>,
+}
+
+/// Use of CPUs by a thread, from its first lock to the latest time at which the thread read it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ThreadUse {
+    /// Number of acquisitions until then.
+    pub acquired: u64,
+    /// Duration.
+    pub lived_ns: u64,
+    /// Time on a CPU.
+    pub cpu_ns: u64,
+    /// Time in which it could run, and had no CPU, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waited_ns: Option<u64>,
+    /// Number of times that it left its CPU.
+    pub switches: Switches,
 }
 
 /// Kind of a lock.

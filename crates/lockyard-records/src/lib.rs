@@ -36,7 +36,7 @@ pub use window::{Event, WINDOW_EVENTS, Window};
 pub const MAGIC: u64 = u64::from_le_bytes(*b"lockyard");
 
 /// Version of the layout.
-pub const VERSION: u32 = 7;
+pub const VERSION: u32 = 8;
 
 /// Environment variable with the directory for the files. Without it nothing is recorded.
 pub const DIRECTORY: &str = "LOCKYARD_RECORDS";
@@ -217,6 +217,8 @@ pub mod held {
     pub const FOLLOWED: u32 = 64;
     /// It is followed from this acquisition on.
     pub const FIRST: u32 = 128;
+    /// Waiters of the lock never sleep.
+    pub const SPINS: u32 = 256;
 }
 
 /// Records of a thread. A thread that begins takes over those of one that has ended. What changes
@@ -283,8 +285,8 @@ pub struct Thread {
     pub read_switches: [u64; 2],
     /// Number of acquisitions that had waited.
     pub read_waits: u64,
-    /// Ticks for which acquisitions have waited since then.
-    pub read_waited: u64,
+    /// Ticks since then of short waits for locks whose waiters may sleep, and of long waits.
+    pub read_waited: [u64; 2],
     /// Time at which the thread's use of processors was last read for its holds; 0 if never.
     pub usage_ticks: u64,
     /// The processor time, in nanoseconds.
@@ -297,6 +299,25 @@ pub struct Thread {
     pub waits: u64,
     /// Time of the first reading in ticks, and in nanoseconds.
     pub usage_begin: [u64; 2],
+    /// Use of processors up to the latest reading, if events are wanted.
+    pub used: Used,
+}
+
+/// Use of processors by the threads that had a [`Thread`]'s records, up to a reading. Each counts
+/// from its first lock on, so that all numbers are of the same time.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Used {
+    /// Duration in ticks.
+    pub ticks: u64,
+    /// The processor time, in nanoseconds.
+    pub cpu: u64,
+    /// Number of times the threads had given up their processor by themselves, and had lost it.
+    pub switches: [u64; 2],
+    /// Number of acquisitions.
+    pub acquired: u64,
+    /// Number of threads that have had the records.
+    pub threads: u64,
 }
 
 /// Number of events of one lock at one call site by one thread.

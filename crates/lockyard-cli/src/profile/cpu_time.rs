@@ -33,6 +33,17 @@ struct Counts {
 /// Counts of each thread, by process and thread.
 type Threads = BTreeMap<(u32, u32), Counts>;
 
+/// What the looks have seen of a process. `None` stands for what the system does not say.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Seen {
+    /// CPU time of all threads.
+    pub(super) cpu_time: Option<CpuTime>,
+    /// Switches of all threads.
+    pub(super) switches: Option<Switches>,
+    /// By the system's number of a thread: nanoseconds on a CPU, and of waits for one.
+    pub(super) threads: BTreeMap<u32, (u64, u64)>,
+}
+
 /// Looks at the CPU time of the program.
 #[derive(Debug)]
 pub(super) struct Watch {
@@ -60,9 +71,8 @@ impl Watch {
         Watch { is_over, looks: looks.ok() }
     }
 
-    /// Ends the looks. Returns the CPU time of a process and its switches, or `None` in place of
-    /// what the system does not say.
-    pub(super) fn end(self, process: u32) -> (Option<CpuTime>, Option<Switches>) {
+    /// Ends the looks. Returns what they have seen of a process.
+    pub(super) fn end(self, process: u32) -> Seen {
         self.is_over.store(true, Ordering::Relaxed);
         let looks = self.looks.and_then(|looks| {
             looks.thread().unpark();
@@ -70,17 +80,18 @@ impl Watch {
         });
         let threads = looks.unwrap_or_default();
         let of = threads.iter().filter(|((pid, _), _)| *pid == process);
+        let threads = of.clone().map(|((_, number), counts)| (*number, counts.times)).collect();
         let of: Vec<Counts> = of.map(|(_, counts)| *counts).collect();
         let sum = |(a, b): (u64, u64), (c, d): (u64, u64)| (a + c, b + d);
         let (ran, waited) = of.iter().map(|counts| counts.times).fold((0, 0), sum);
         let seconds = |nanoseconds: u64| nanoseconds as f64 / 1e9;
-        let time = (ran > 0).then(|| CpuTime { ran: seconds(ran), waited: seconds(waited) });
+        let cpu_time = (ran > 0).then(|| CpuTime { ran: seconds(ran), waited: seconds(waited) });
         let each: Option<Vec<(u64, u64)>> = of.iter().map(|counts| counts.switches).collect();
         let switches = each.filter(|each| !each.is_empty()).map(|each| {
             let (voluntary, involuntary) = each.into_iter().fold((0, 0), sum);
             Switches { voluntary, involuntary }
         });
-        (time, switches)
+        Seen { cpu_time, switches, threads }
     }
 }
 
@@ -158,11 +169,13 @@ mod tests {
                       while [ $SECONDS -lt 1 ]; do :; done";
         let busy = Command::new("bash").args(["-c", script]).output().expect("it runs");
         let process = String::from_utf8_lossy(&busy.stdout).trim().parse().expect("a number");
-        let (found, switches) = watch.end(process);
-        let found = found.expect("it ran");
+        let seen = watch.end(process);
+        let found = seen.cpu_time.expect("it ran");
+        let ran: u64 = seen.threads.values().map(|(ran, _)| ran).sum();
+        assert!((ran as f64 / 1e9 / found.ran - 1.0).abs() < 1e-6, "{seen:?}");
         assert!(found.ran > 0.02 && found.ran < 2.0, "{found:?}");
         assert!(found.is_valid(), "{found:?}");
-        let slept = switches.expect("the system counts both").voluntary;
+        let slept = seen.switches.expect("the system counts both").voluntary;
         assert!((5..100).contains(&slept), "{slept}");
     }
 }

@@ -4,9 +4,7 @@ use lockyard_profile::modules::Modules;
 use lockyard_profile::process::{Lock, Process};
 use lockyard_profile::records::Records;
 use lockyard_profile::symbols::{Site, Symbols};
-use lockyard_recording::recording::{
-    About, Event, How, Kind, LockAbout, Recording, ThreadAbout, Window,
-};
+use lockyard_recording::recording::{About, Event, How, Kind, LockAbout, Recording, Window};
 use lockyard_records::{Event as Raw, Kind as RawKind, Window as RawWindow, event};
 use lockyard_support::{count, printable};
 use std::collections::HashMap;
@@ -58,10 +56,6 @@ pub(super) fn recording(records: &Records, about: About, ticks_per_ns: f64) -> R
         windows.push(Window { thread: window.thread, begin, acquisitions, continues, events });
     }
     let mut recording = Recording { about: names.about, windows };
-    let threads = records.threads.iter().filter(|(_, acquired)| *acquired > 0);
-    let about = threads.map(|&(number, acquired)| ThreadAbout { number, acquired });
-    recording.about.threads = about.collect();
-    recording.about.threads.sort_by_key(|thread| thread.number);
     if backwards > 0 {
         let times = count(backwards as usize, "time");
         let note = format!("the clock went back {times}; an interval in which it did counts as 0");

@@ -29,6 +29,8 @@ mod run;
 mod running;
 #[cfg(target_os = "linux")]
 mod sleeps;
+#[cfg(target_os = "linux")]
+mod threads;
 
 #[cfg(target_os = "linux")]
 pub(crate) use directories::{remove_all, try_remove_all};

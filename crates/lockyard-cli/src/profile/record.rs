@@ -10,6 +10,7 @@ use super::preloaded::{
 };
 use super::recorded_host::{self, Host};
 use super::sleeps::sleeps;
+use super::threads;
 use crate::arguments::Record as Options;
 use crate::errors::{Failure, complain};
 use crate::new_file::NewFile;
@@ -66,15 +67,15 @@ pub(crate) fn record(options: &Options) -> Result<ExitCode, Failure> {
     // The program has ended, and with it a signal that was its own.
     jobs::clear_interrupt();
     let shown = options.command.iter().map(|word| word.to_string_lossy().into_owned());
-    let (cpu_time, switches) = watch.end(records.header.pid);
+    let seen = watch.end(records.header.pid);
     let mut about = About {
         writer: WRITER.to_owned(),
         command: shown.collect(),
         seconds,
         cpus: std::thread::available_parallelism().map_or(1, usize::from),
         costs: in_ns(&costs(&library, per_us), ticks_per_ns),
-        cpu_time,
-        switches,
+        cpu_time: seen.cpu_time,
+        switches: seen.switches,
         ..About::default()
     };
     if !ended.status.success() {
@@ -91,11 +92,13 @@ pub(crate) fn record(options: &Options) -> Result<ExitCode, Failure> {
         about.notes.push(full_line(records.header.full, directory.path()));
     }
     about.notes.extend(noticed.missing);
+    about.notes.extend(lockyard_measure::kernel::siblings_note());
     if !clock::is_steady() {
         let note = "the processor's time-stamp counter is not steady here, so times may be wrong";
         about.notes.push(note.to_owned());
     }
     let mut recording = events::recording(&records, about, ticks_per_ns);
+    recording.about.threads = threads::of(&records.threads, &seen.threads, ticks_per_ns);
     drop((library, directory));
     let useless = || {
         let why = Model::of(&recording).err()?;
@@ -165,10 +168,15 @@ fn describe(recording: &Recording, bytes: usize) {
                 model.shares.replayed * 100.0
             ));
             if model.shares.cpu < LEAST_CPU {
+                let ([who, it], what) = if model.shares.cpu_of_program < LEAST_CPU {
+                    (["the program", "it"], "record it again on a quieter host")
+                } else {
+                    let what = "other threads of the program had the rest";
+                    (["the threads that take locks", "they"], what)
+                };
                 complain(&format!(
-                    "lockyard record: the program had {:.0} % of the CPU time that it could use, \
-                     so predictions will be refused (below {:.0} %): record it again on a quieter \
-                     host",
+                    "lockyard record: {who} had {:.0} % of the CPU time that {it} could use, so \
+                     predictions will be refused (below {:.0} %): {what}",
                     too_little(model.shares.cpu),
                     LEAST_CPU * 100.0
                 ));

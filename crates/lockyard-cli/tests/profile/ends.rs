@@ -71,6 +71,37 @@ fn a_signal_handler_may_fork_at_any_place_of_the_recorder() {
     }
 }
 
+/// A signal may come within the C library's function that the recorder calls, and its handler may
+/// fork: without handlers of forks, and where no file can be opened for a copy of the records.
+#[test]
+fn a_child_of_a_fork_within_a_call_leaves_the_records_of_the_parent() {
+    let options = ["-O1", "-g", "-shared", "-fPIC", "-DLIBRARY", "-ldl"];
+    let Some(library) = build("cc", "fork_in_try.c", &options) else { return };
+    let path = library.to_str().expect("it is text");
+    let program = build("cc", "fork_in_try.c", &["-O1", "-g", path]).expect("as above");
+    for (place, how) in [("try", "bare"), ("unlock", "bare"), ("try", "limited")] {
+        let out = fresh("within.json");
+        let options = ["--format", "json", "--out", out.to_str().expect("it is text")];
+        let mut command = profile(&options, &program, &[]);
+        command.env("FORK_IN", place).env("FORK_HOW", how).env("LD_PRELOAD", &library);
+        let output = command.output().expect("it runs");
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(0), "{place}, {how}: each child ends well: {said}");
+        assert_eq!(output.stdout, b"200\n", "{place}, {how}: {said}");
+        let text = std::fs::read_to_string(&out).expect("it is there");
+        let profile: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
+        let processes = profile["processes"].as_array().expect("a list");
+        let [parent] = &processes[..] else { panic!("{place}, {how}: {profile:#}") };
+        let of = |name: &str| &parent[name];
+        assert_eq!(of("acquisitions"), 200, "{place}, {how}: {parent:#}");
+        assert_eq!(of("unmatched_releases"), 0, "{place}, {how}: {parent:#}");
+        assert_eq!(of("held_at_the_end").as_array().map(Vec::len), Some(0), "{place}, {how}");
+        let children = profile["warnings"].to_string();
+        let is_named = children.contains("a child of a fork, could not make its file");
+        assert_eq!(is_named, how == "limited", "{place}, {how}: {children}");
+    }
+}
+
 #[test]
 fn the_output_of_the_program_is_its_own() {
     let Some(program) = locks() else { return };

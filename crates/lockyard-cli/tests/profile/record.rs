@@ -270,6 +270,77 @@ fn a_host_is_measured_once_and_only_for_programs_with_locks() {
     let _ = std::fs::remove_file(&file);
 }
 
+/// A thread reads its own CPU time and switches: those of a thread that takes no locks are not in
+/// them. It does so with its windows, and at its end if it has one before the program ends.
+#[test]
+fn each_thread_has_its_own_cpu_time_and_switches() {
+    let Some(program) = crate::support::build("cc", "beside.c", &["-O2"]) else { return };
+    for how in ["ends", "stays"] {
+        let file = fresh("beside.recording");
+        let (out, program) = (file.to_string_lossy(), program.to_string_lossy());
+        let record = ["record", "--no-host", "--out", &out, "--", &program, how, "0.8"];
+        let recorded = lockyard(&record);
+        assert_eq!(recorded.status.code(), Some(0), "{}", said(&recorded));
+        let printed = String::from_utf8_lossy(&recorded.stdout).into_owned();
+        let naps: u64 = printed.trim().parse().expect("a number");
+        let about = lockyard_recording::file::load(&file).expect("it is one").about;
+        let [first, second] = about.threads[..] else { panic!("{:?}", about.threads) };
+        for thread in [first, second] {
+            let used = thread.used.expect("each thread reads its own");
+            let voluntary = used.switches.voluntary;
+            assert!(voluntary < 50 && voluntary < naps / 4, "{how}: {used:?}, {naps} naps");
+            assert!(used.cpu_ns <= used.lived_ns + 1_000_000, "{how}: {used:?}");
+            assert!((used.lived_ns as f64 / 1e9) < about.seconds, "{how}: {used:?}");
+            if how == "ends" {
+                assert_eq!(used.acquired, thread.acquired, "the end is the last reading");
+            }
+            assert!(used.acquired * 2 >= thread.acquired, "{how}: {thread:?}");
+            assert!(used.acquired <= thread.acquired, "{how}: {thread:?}");
+        }
+        let _ = std::fs::remove_file(&file);
+    }
+    let _ = std::fs::remove_file(&program);
+}
+
+/// A thread that spins while it waits is on its CPU. Its sleep afterwards is seen as a whole.
+#[test]
+fn a_sleep_after_spinning_waits_is_as_long_as_it_was() {
+    const SLEEP: u64 = 300_000;
+    if std::thread::available_parallelism().map_or(1, usize::from) < 2 {
+        lockyard_testing::skip!("with one CPU nobody spins while another thread holds the lock");
+        return;
+    }
+    let Some(program) = crate::support::build("cc", "spins.c", &["-O2"]) else { return };
+    let file = fresh("spins.recording");
+    let (out, path) = (file.to_string_lossy(), program.to_string_lossy());
+    let recorded = lockyard(&["record", "--no-host", "--out", &out, "--", &path, "1.5"]);
+    assert_eq!(recorded.status.code(), Some(0), "{}", said(&recorded));
+    let windows = lockyard_recording::file::load(&file).expect("it is one").windows;
+    let (mut sleeps, mut whole, mut off, mut waits) = (0, 0, 0, 0);
+    for event in windows.iter().flat_map(|window| &window.events) {
+        match *event {
+            Event::OffCpu { time, .. } => off = time,
+            Event::Recorder { .. } => {}
+            Event::Released { .. } => off = 0,
+            Event::Acquired { after, wait, .. } => {
+                waits += u64::from(wait > 10_000);
+                if after.saturating_sub(wait) >= SLEEP {
+                    sleeps += 1;
+                    whole += u64::from(off >= wait + SLEEP * 8 / 10);
+                }
+                off = 0;
+            }
+        }
+    }
+    if sleeps < 5 || waits < 5 * sleeps {
+        lockyard_testing::skip!("{sleeps} sleeps and {waits} waits are in windows");
+        return;
+    }
+    assert!(whole * 10 >= sleeps * 8, "{whole} of {sleeps} sleeps, {waits} waits");
+    let _ = std::fs::remove_file(&file);
+    let _ = std::fs::remove_file(&program);
+}
+
 #[test]
 fn a_busy_host_is_said_and_its_time_is_no_lock_s() {
     let Some(program) = crate::support::build("cc", "crowded.c", &["-O2"]) else { return };

@@ -139,7 +139,9 @@ pub fn measure_variants(
     }
     let lost = tried.1 as f64 / ((tried.0 + tried.1) as f64).max(1.0);
     let course = Course { seconds: begin.elapsed().as_secs_f64(), rounds, lost };
-    Ok(Measurements { kernel, ..summarise(plan, layout, course) })
+    let mut found = Measurements { kernel, ..summarise(plan, layout, course) };
+    found.notes.extend(kernel::siblings_note());
+    Ok(found)
 }
 
 fn on(cpus: &[usize], tasks: &[usize]) -> Vec<usize> {

@@ -11,6 +11,7 @@
 //! | [`cost`] | the costs and their names; the figure of samples |
 //! | `futex` | the calls |
 //! | `alone` | calls of one thread that neither sleeps nor wakes anybody |
+//! | `pair` | the two CPUs of wake-ups |
 //! | `wakes` | one thread wakes another one, whose CPU was idle for a known time |
 //! | `callers` | threads on all CPUs that call on one word at the same time |
 
@@ -21,10 +22,12 @@ mod callers;
 pub mod cost;
 #[cfg(target_os = "linux")]
 mod futex;
+mod pair;
 #[cfg(target_os = "linux")]
 mod wakes;
 
 pub use cost::{Cost, Costs, find};
+pub use pair::CpuPair;
 
 /// Maximum duration in seconds of all measurements on a host whose CPUs are free.
 pub const MOST_SECONDS: f64 = 1.5;
@@ -40,13 +43,19 @@ pub fn measure_briefly() -> Costs {
     measured(false)
 }
 
+/// Returns what to say of the wake-ups if their two CPUs are siblings of one core.
+pub fn siblings_note() -> Option<String> {
+    let pair = CpuPair::here().filter(|pair| pair.are_siblings)?;
+    Some(format!("costs of wake-ups: {pair}"))
+}
+
 #[cfg(target_os = "linux")]
 fn measured(all: bool) -> Costs {
     use crate::cpus::Cpus;
     let cpus = Cpus::allowed();
     let mut found = alone::measure(cpus.cpu(0));
-    if let [first, second, ..] = *cpus.all() {
-        found.extend(wakes::measure(first, second, all));
+    if let Some(CpuPair { waker, sleeper, .. }) = CpuPair::here() {
+        found.extend(wakes::measure(waker, sleeper, all));
         if all {
             found.extend(callers::measure(cpus.all()));
         }

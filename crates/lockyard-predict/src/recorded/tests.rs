@@ -1,7 +1,7 @@
 use super::*;
 use crate::request::{self, PredictRequest};
 use lockyard_recording::recording::{
-    About, Costs, CpuTime, Event, How, LockAbout, Switches, Window,
+    About, Costs, CpuTime, Event, How, LockAbout, Switches, ThreadAbout, ThreadUse, Window,
 };
 use lockyard_results::row::Status;
 
@@ -270,4 +270,46 @@ fn a_replay_that_sleeps_as_the_run_did_not_is_refused() {
     let many = gate(Some(all as u64 / 10));
     let why = many.refused.as_deref().expect("it is refused");
     assert!(why.contains("sleep in 0.00 % of acquisitions, those of the recorded run in"), "{why}");
+}
+
+#[test]
+fn a_thread_that_takes_no_locks_sleeps_for_itself() {
+    let mut beside = recording(1_145.0, skylake());
+    let all = BETWEEN + 2 * WITHIN;
+    let seconds = beside.about.seconds;
+    // A fifth of the acquisitions of all threads would be sleeps, and half of the time a wait for a
+    // CPU.
+    beside.about.switches = Some(Switches { voluntary: all / 5, involuntary: 0 });
+    beside.about.cpu_time = Some(CpuTime { ran: seconds, waited: seconds });
+    let gate = |of: &Recording| {
+        let recorded = Recorded::new(of.clone()).expect("it is replayed");
+        recorded.gate().expect("it runs")
+    };
+    assert!(gate(&beside).refused.is_some_and(|why| why.contains("this host gave the program")));
+    let used = |cpu_share: f64, voluntary: u64| ThreadUse {
+        acquired: all,
+        lived_ns: (seconds * 1e9) as u64,
+        cpu_ns: (seconds * 1e9 * cpu_share) as u64,
+        waited_ns: Some((seconds * 1e9 * (1.0 - cpu_share)) as u64),
+        switches: Switches { voluntary, involuntary: 0 },
+    };
+    let with = |used: ThreadUse| {
+        let threads = vec![ThreadAbout { number: 1, acquired: all, used: Some(used) }];
+        let mut of = beside.clone();
+        of.about.threads = threads;
+        of
+    };
+    let passed = gate(&with(used(1.0, 3)));
+    assert_eq!(passed.refused, None, "{passed:?}");
+    let sleeps = passed.replay.sleeps.expect("the thread counted");
+    assert!((sleeps.recorded_per_acquisition * all as f64 / 3.0 - 1.0).abs() < 0.01, "{sleeps:?}");
+    // Its own sleeps count.
+    let why = gate(&with(used(1.0, all / 5))).refused.expect("it is refused");
+    assert!(why.contains("those of the recorded run in 20.00 %"), "{why}");
+    // The thread waited for a CPU, and the program's others did not.
+    let mut crowded = with(used(0.3, 3));
+    crowded.about.cpu_time = Some(CpuTime { ran: 4.0 * seconds, waited: 0.7 * seconds });
+    let why = gate(&crowded).refused.expect("it is refused");
+    assert!(why.contains("the threads that take locks had 30 % of a CPU"), "{why}");
+    assert!(why.contains("other threads of the program had the rest"), "{why}");
 }

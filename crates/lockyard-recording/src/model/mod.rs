@@ -9,6 +9,7 @@
 //! | `chain` | visits that are alike, and which follows which |
 //! | `shares` | what the model leaves out, or changes |
 //! | `today` | where the threads' time goes |
+//! | `used` | the threads' own CPU time and switches in the whole run |
 //! | `data` | cost of the data that a lock protects, when the lock comes from another thread |
 
 mod chain;
@@ -19,12 +20,14 @@ mod shares;
 #[cfg(test)]
 mod tests;
 mod today;
+mod used;
 mod visits;
 
 pub use chain::{ClassModel, Shape, VisitModel};
 pub use groups::Group;
 pub use shares::Shares;
 pub use today::{GroupTime, Today};
+pub use used::Used;
 pub use visits::{Operation, Segment};
 
 use crate::recording::Recording;
@@ -54,6 +57,9 @@ pub struct Model {
     pub shares: Shares,
     /// Where the threads' time goes.
     pub today: Today,
+    /// What the replayed threads used in the whole run, without the program's other threads; `None`
+    /// if it is not known.
+    pub used: Option<Used>,
 }
 
 impl Model {
@@ -80,14 +86,14 @@ impl Model {
         }
         let mut shares = Shares::default();
         let all: u64 = acquired.values().sum();
-        let threads: Vec<u32> = phase::main_threads(&acquired);
-        let of_main: u64 = threads.iter().filter_map(|thread| acquired.get(thread)).sum();
+        let main_threads = phase::main_threads(&acquired);
+        let of_main: u64 = main_threads.iter().filter_map(|thread| acquired.get(thread)).sum();
         shares.other_threads = 1.0 - of_main as f64 / all.max(1) as f64;
-        let phase = phase::of(recording, &threads);
+        let phase = phase::of(recording, &main_threads);
         shares.replayed = (phase.duration() / (about.seconds * 1e9).max(1.0)).min(1.0);
         let mut runs: Vec<visits::Run> = runs
             .into_iter()
-            .filter(|run| threads.contains(&run.thread) && phase.contains(run.begin))
+            .filter(|run| main_threads.contains(&run.thread) && phase.contains(run.begin))
             .collect();
         let kept: usize = runs.iter().map(|run| run.visits.len()).sum();
         if kept < LEAST_VISITS {
@@ -95,7 +101,7 @@ impl Model {
             return Err(format!(
                 "only {kept} visits to locks are in the part of the run in which {} ran; \
                  allowed: {LEAST_VISITS} or more",
-                lockyard_support::threads(threads.len())
+                lockyard_support::threads(main_threads.len())
             ));
         }
         visits::add_shares(&runs, &mut shares);
@@ -105,15 +111,25 @@ impl Model {
         data::add_costs(&mut groups, &runs);
         let classes = chain::classes(&runs, &mut shares);
         let replayed = 1.0 - shares.read_write;
-        let outside = recording.outside_of(|thread| threads.contains(&thread), phase.times());
+        let outside = recording.outside_of(|thread| main_threads.contains(&thread), phase.times());
         let rate_outside = outside.map(|outside| outside.rate * replayed);
         let (threads, rate) = (phase.threads, phase.rate * replayed);
-        let of_threads = threads * phase.duration() / 1e9;
-        let whole = about.cpu_time.map(|cpu| today::WholeRun { cpu, of_threads });
+        let used = used::of(about, &main_threads, of_main);
+        let of_program = about
+            .cpu_time
+            .map(|cpu| today::WholeRun { cpu, of_threads: threads * phase.duration() / 1e9 });
+        let of_threads = used.and_then(|used| {
+            Some(today::WholeRun { cpu: used.cpu_time?, of_threads: used.seconds })
+        });
+        let whole = of_threads.or(of_program);
         let spent = runs.iter().map(|run| &run.spent);
         let today = today::of(spent, &of_lock, groups.len(), whole);
-        shares.cpu = today.cpu_share(threads, about.cpus, about.cpu_time, about.seconds);
-        Ok(Model { threads, rate, rate_outside, classes, groups, shares, today })
+        let share = |cpu, seconds| today.cpu_share(threads, about.cpus, cpu, seconds);
+        shares.cpu_of_program = share(about.cpu_time, about.seconds);
+        shares.cpu = of_threads.map_or(shares.cpu_of_program, |whole| {
+            share(Some(whole.cpu), whole.of_threads / threads)
+        });
+        Ok(Model { threads, rate, rate_outside, classes, groups, shares, today, used })
     }
 
     /// Returns the acquisitions a second of the program while no events were written, if there was

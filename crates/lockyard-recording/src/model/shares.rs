@@ -13,6 +13,8 @@ pub struct Shares {
     pub preempted: f64,
     /// Share of the CPU time that the threads could have used and had.
     pub cpu: f64,
+    /// The same of all the program's threads, with those that are left out.
+    pub cpu_of_program: f64,
     /// Releases in another order than that of the acquisitions.
     pub unordered: f64,
     /// Acquisitions of nested locks that are replayed as work, because the order would be a circle.

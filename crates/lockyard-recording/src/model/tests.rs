@@ -1,5 +1,7 @@
 use super::*;
-use crate::recording::{About, Costs, CpuTime, Event, How, Kind, LockAbout, Window};
+use crate::recording::{
+    About, Costs, CpuTime, Event, How, Kind, LockAbout, Switches, ThreadAbout, ThreadUse, Window,
+};
 use crate::script::{self, Change, HostNumbers, Version};
 use lockyard_scenarios::{LockKind, ObjectKind, Step};
 
@@ -344,6 +346,42 @@ fn the_system_s_times_say_how_much_of_a_cpu_the_program_had() {
     assert!((model.today.slept - 0.9).abs() < 0.01, "{:?}", model.today);
     assert!((model.today.outside - 0.1 * 300.0 / 330.0).abs() < 0.01, "{:?}", model.today);
     assert_eq!((model.today.preempted, model.shares.cpu), (0.0, 1.0));
+}
+
+#[test]
+fn the_threads_own_times_are_not_those_of_the_program_s_other_threads() {
+    let mut recording = recording(vec![lock("a", Kind::Mutex, 1)], Vec::new());
+    recording.windows = windows(40);
+    (recording.about.seconds, recording.about.cpus) = (1.0, 4);
+    let acquired = Model::acquisitions(&recording)[&1];
+    let mut with = |acquired: u64, cpu_ns: u64, waited_ns: Option<u64>, program: CpuTime| {
+        let switches = Switches { voluntary: 5, involuntary: 0 };
+        let used = ThreadUse { acquired, lived_ns: 900_000_000, cpu_ns, waited_ns, switches };
+        let other = ThreadAbout { number: 9, acquired: 1, used: Some(ThreadUse::default()) };
+        let one = ThreadAbout { number: 1, acquired, used: Some(used) };
+        recording.about.threads = vec![one, other];
+        recording.about.cpu_time = Some(program);
+        Model::of(&recording).expect("it has all")
+    };
+    // It had a CPU all the time, and three others of the program waited for one.
+    let starved = CpuTime { ran: 1.0, waited: 2.0 };
+    let model = with(acquired, 900_000_000, Some(0), starved);
+    assert_eq!((model.shares.cpu, model.today.preempted), (1.0, 0.0));
+    assert!(model.shares.cpu_of_program < 0.4, "{:?}", model.shares);
+    assert_eq!(model.used.expect("it was read").switches.voluntary, 5);
+    // It waited, and the others did not.
+    let busy = CpuTime { ran: 3.3, waited: 0.6 };
+    let model = with(acquired, 300_000_000, Some(600_000_000), busy);
+    assert!((model.shares.cpu - 1.0 / 3.0).abs() < 1e-6, "{:?}", model.shares);
+    assert!((model.today.preempted - 2.0 / 3.0).abs() < 0.01, "{:?}", model.today);
+    assert!(model.shares.cpu_of_program > 0.8, "{:?}", model.shares);
+    // Nobody saw for how long it waited: as the program did.
+    let model = with(acquired, 300_000_000, None, CpuTime { ran: 1.0, waited: 2.0 });
+    assert!((model.shares.cpu - 1.0 / 3.0).abs() < 1e-6, "{:?}", model.shares);
+    // It was read after half of its acquisitions only: the program's times are left.
+    let model = with(acquired / 2, 900_000_000, Some(0), starved);
+    assert_eq!(model.used, None);
+    assert_eq!(model.shares.cpu, model.shares.cpu_of_program);
 }
 
 #[test]

@@ -108,10 +108,14 @@ impl Engine {
         let entry = &self.threads[thread as usize];
         let (parked_at, generation) = (entry.parked_at, entry.generation);
         let now = self.now();
-        let idle = now.saturating_sub(parked_at + self.kernel.block);
-        // CPUs that run other threads need no waking: the switch is the scheduler's.
-        let is_busy = self.schedule.as_ref().is_some_and(|schedule| schedule.is_busy());
-        let wakeup = if is_busy { 0 } else { self.kernel.wakeup(idle) };
+        // A thread without a scheduler has its own CPU, idle since it parked. A CPU that runs
+        // another thread needs no waking: the switch is the scheduler's.
+        let idle_since = match &self.schedule {
+            None => Some(parked_at),
+            Some(schedule) => schedule.idle_since(thread, entry.stores.is_empty()),
+        };
+        let idle = |since: u64| now.saturating_sub(since + self.kernel.block);
+        let wakeup = idle_since.map_or(0, |since| self.kernel.wakeup(idle(since)));
         self.ledger.count().sleeps += 1;
         self.at(now.max(from + wakeup), Event::Wake { thread, generation });
     }

@@ -1,16 +1,21 @@
 //! Names under which clouds rent machines, such as `c6i.8xlarge`.
 //!
 //! `machines/aliases.toml` lists them by kind. A name stands for a shipped machine with as many
-//! cores as the instance has: its latencies and costs stay, only the topology changes. Which cores
-//! of a processor an instance gets is not published. Here they fill one complex after another.
+//! cores as the instance has: its latencies stay, and the topology changes. Which cores of a
+//! processor an instance gets is not published. Here they fill one complex after another. An
+//! instance is a virtual machine, and so has the kernel's costs of a guest, unless its size says
+//! that it is the hardware itself.
 
 use super::description::Machine;
-use super::parameters;
 use super::source::{Result, Source, check_keys, first_line, kind, number, section_of, text_of};
+use super::{kernel, parameters};
 use toml::de::{DeArray, DeTable};
 
 /// The shipped list.
 const TEXT: &str = include_str!("../../../../machines/aliases.toml");
+
+/// Beginning of the sizes that are the hardware itself, without a hypervisor.
+const HARDWARE: &str = "metal";
 
 /// Cores of a socket that an instance can have: complexes, cores of a complex, threads of a core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,9 +55,19 @@ impl Rented {
 
     /// Returns the number of CPUs of `name`; `None` if it is of another kind.
     pub fn cpus(&self, name: &str) -> Option<usize> {
-        let size = self.prefixes.iter().find_map(|prefix| name.strip_prefix(prefix.as_str()))?;
-        let size = size.strip_suffix(self.suffix.as_str())?;
+        let size = self.size(name)?;
         self.sizes.iter().find(|(known, _)| known == size).map(|(_, cpus)| *cpus)
+    }
+
+    /// Returns `true` if `name` is a virtual machine.
+    pub fn is_guest(&self, name: &str) -> bool {
+        self.size(name).is_some_and(|size| !size.starts_with(HARDWARE))
+    }
+
+    /// Returns the part of `name` that is its size; `None` if it is of another kind.
+    fn size<'n>(&self, name: &'n str) -> Option<&'n str> {
+        let size = self.prefixes.iter().find_map(|prefix| name.strip_prefix(prefix.as_str()))?;
+        size.strip_suffix(self.suffix.as_str())
     }
 
     /// Returns sockets, complexes of a socket and cores of a complex for a number of CPUs. `None`
@@ -86,11 +101,16 @@ impl Rented {
                 "an instance has whole cores, which fill one complex after another".to_owned(),
             );
         }
+        let is_guest = self.is_guest(name);
+        if is_guest {
+            kernel::make_guest(&mut machine)?;
+        }
         let taken = sockets * complexes * cores;
         machine.notes.push(format!(
-            "{name} stands for {taken} cores of {} ({whole} cores): latencies and costs are the \
-             whole processor's{}",
+            "{name} stands for {taken} cores of {} ({whole} cores): latencies are the whole \
+             processor's{}{}",
             self.machine,
+            if is_guest { ", sleeps and wake-ups a guest's" } else { "" },
             self.assumed.iter().map(|why| format!("; {why}")).collect::<String>()
         ));
         let some = |number: usize, what: &str| match number {
@@ -234,6 +254,32 @@ mod tests {
         let whole = Machine::shipped("ice-lake-8375c-2s32c2t").expect("it is shipped");
         let leg = |machine: &Machine| machine.parameter("cycles.leg").map(|p| p.value.clone());
         assert_eq!(leg(&machine), leg(&whole), "the latencies stay");
+    }
+
+    #[test]
+    fn an_instance_has_the_kernel_of_a_guest_unless_it_is_the_hardware() {
+        let cost = |machine: &Machine, name: &str| machine.number(&format!("kernel.{name}"));
+        let names = ["c6i.4xlarge", "c7g.16xlarge", "c3-standard-8", "Standard_D8s_v5"];
+        for name in names {
+            let machine = Machine::rented(name).expect("it is listed");
+            assert_eq!(cost(&machine, "wakeup"), Some(6017.0), "{name}");
+            assert_eq!(cost(&machine, "deep_after"), Some(200_000.0), "{name}");
+            // What is simulated is what is shown.
+            assert_eq!(machine.numbers().kernel.wakeup, 6017.0, "{name}");
+            assert_eq!(machine.numbers().kernel.bucket, 490.0, "{name}");
+            let wakeup = machine.parameter("kernel.wakeup").expect("every machine has it");
+            let source = wakeup.source.as_deref().expect("it was measured");
+            assert!(source.starts_with("kernel linux-guest: "), "{name}: {source}");
+            assert_eq!(wakeup.assumed, None, "{name}");
+            let note = machine.notes().last().expect("it has one");
+            assert!(note.contains("sleeps and wake-ups a guest's"), "{note}");
+        }
+        for name in ["c6i.metal", "c7i.metal-24xl"] {
+            let machine = Machine::rented(name).expect("it is listed");
+            assert_eq!(cost(&machine, "wakeup"), Some(2000.0), "{name}");
+            let note = machine.notes().last().expect("it has one");
+            assert!(!note.contains("guest"), "{note}");
+        }
     }
 
     #[test]

@@ -3,21 +3,27 @@
 //! They depend on the kernel, and on whether it is a guest, more than on the processor. So they are
 //! in files that machines share (in `machines/kernels/`, and in the binary). A machine's section
 //! `[kernel]` names one of them by `as`, and gives the numbers that differ. What neither gives is
-//! assumed to be as on hardware, and says so.
+//! assumed to be as on hardware, and says so. A part of a machine that is rented as a guest has a
+//! guest's, whatever the machine's file says.
 
+use super::description::Machine;
 use super::family::{Inherited, Shared};
+use super::parameters;
 use super::source::{Result, Source, text_of};
 use toml::de::DeTable;
 
 /// The shipped kernels: name and file.
 const SHIPPED: &[(&str, &str)] = &[
-    ("linux-guest", include_str!("../../../../machines/kernels/linux-guest.toml")),
+    (GUEST, include_str!("../../../../machines/kernels/linux-guest.toml")),
     (ON_HARDWARE, include_str!("../../../../machines/kernels/linux-metal.toml")),
     ("virtual-cpus", include_str!("../../../../machines/kernels/virtual-cpus.toml")),
 ];
 
 /// The kernel of a machine file that names none.
 const ON_HARDWARE: &str = "linux-metal";
+
+/// The kernel of a virtual machine.
+pub(super) const GUEST: &str = "linux-guest";
 
 /// Key that names the kernel in `[kernel]`.
 pub(super) const AS: &str = "as";
@@ -46,8 +52,28 @@ pub(super) fn of(source: &Source, table: Option<&DeTable>) -> Result<Kernel> {
         let span = table.map_or(0..0, |table| table[AS].span());
         return Err(source.error(span, format!("there is no kernel `{found}`; {hint}")));
     };
-    let shared = Shared { what: "kernel", name, sections: &["kernel"] };
-    let numbers = shared.read(&format!("kernels/{name}.toml"), text, 1.0)?;
+    let numbers = read(name, text)?;
     let assumed = named.is_none().then(|| "the machine file does not give it".to_owned());
     Ok(Kernel { numbers, assumed })
+}
+
+/// Reads a shipped kernel.
+fn read(name: &str, text: &str) -> Result<Inherited> {
+    let shared = Shared { what: "kernel", name, sections: &["kernel"] };
+    shared.read(&format!("kernels/{name}.toml"), text, 1.0)
+}
+
+/// Gives a machine the numbers of a virtual machine's kernel, with their sources. Returns `None` if
+/// the machine lacks one of them.
+pub(super) fn make_guest(machine: &mut Machine) -> Option<()> {
+    let (name, text) = SHIPPED.iter().find(|(name, _)| *name == GUEST)?;
+    let kernel = read(name, text).ok()?;
+    for parameter in machine.parameters.iter_mut().filter(|p| p.name.starts_with("kernel.")) {
+        let number = kernel.get(&parameter.name)?;
+        let value = number.text.parse().ok()?;
+        parameter.value = parameters::set(&mut machine.numbers, &parameter.name, value)?;
+        parameter.source.clone_from(&number.source);
+        parameter.assumed.clone_from(&number.assumed);
+    }
+    Some(())
 }

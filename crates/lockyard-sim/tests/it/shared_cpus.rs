@@ -241,6 +241,55 @@ fn a_parked_thread_gives_its_cpu_up_and_has_it_again_when_it_is_woken() {
     );
 }
 
+/// Returns the time from the call that wakes a thread, which has slept for 500 us, until it runs. On
+/// its CPU another thread `works` for so many microseconds. Other CPUs are never idle, but one, if
+/// `has_idle_cpu`.
+fn woken_on(works: u64, has_idle_cpu: bool) -> u64 {
+    let numbers = [("kernel.deep_wakeup", 40_000.0), ("kernel.deep_after", 300_000.0)];
+    let machine = machine(&numbers);
+    let mut simulation = shared(&machine, 1);
+    let word = simulation.place(SimulatedU32::new(0), 64, 0);
+    let parked = word.clone();
+    let woken = spawn(&mut simulation, 0, 0, move || {
+        while parked.load(Ordering::Acquire) == 0 {
+            Simulated::park(&parked, 0, None);
+        }
+        now()
+    });
+    spawn(&mut simulation, 0, 0, move || work_us(works));
+    let busy = machine.hardware_threads() - usize::from(has_idle_cpu);
+    for place in 2..busy {
+        simulation.spawn(place, || {
+            work_us(900);
+        });
+    }
+    let waker = spawn(&mut simulation, 0, 1, move || {
+        work_us(500);
+        word.store(1, Ordering::Release);
+        let began = now();
+        Simulated::unpark(std::ptr::from_ref(&*word), 1);
+        work_us(300);
+        began
+    });
+    finish(&mut simulation);
+    result_of(&woken) - result_of(&waker)
+}
+
+#[test]
+fn a_wake_up_is_as_long_as_the_cpu_was_idle_not_as_the_thread_slept() {
+    // A switch takes 1 us. The wake-up of a CPU that is idle for a short time takes 3 us.
+    let is_short = |late: u64| (3000..8000).contains(&late);
+    let is_deep = |late: u64| (40_000..46_000).contains(&late);
+    let idle_for_long = woken_on(20, false);
+    assert!(is_deep(idle_for_long), "{idle_for_long}");
+    // The other thread had the CPU until shortly before.
+    let just_idle = woken_on(450, false);
+    assert!(is_short(just_idle), "{just_idle}");
+    // The thread goes to another CPU, which nobody has used.
+    let elsewhere = woken_on(700, true);
+    assert!(is_deep(elsewhere), "{elsewhere}");
+}
+
 #[test]
 fn a_socket_that_a_thread_moved_to_is_not_idle() {
     let cost = |idle_answer| {

@@ -87,6 +87,8 @@ struct Cpu {
     begun: bool,
     /// The thread that ran last.
     last: Option<u32>,
+    /// Time at which a thread last left the CPU; 0 if none has run there.
+    left_at: u64,
     /// Least run time of the CPU's threads. It never goes back.
     floor: u64,
 }

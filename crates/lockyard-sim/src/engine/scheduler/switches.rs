@@ -97,6 +97,7 @@ impl Scheduler {
         task.whereabouts = whereabouts;
         let cpu = task.cpu;
         self.cpu(cpu).running = None;
+        self.cpu(cpu).left_at = now;
         cpu
     }
 
@@ -111,9 +112,15 @@ impl Scheduler {
         cpu
     }
 
-    /// Returns `true` if no CPU is idle, so that none has to be woken for a thread.
-    pub(crate) fn is_busy(&self) -> bool {
-        self.idle_from(0).is_none()
+    /// Returns the time at which the CPU became idle that has to be woken for a thread: the one to
+    /// which [`enqueue`](Self::enqueue) would bring it now. `None` if that CPU has a thread.
+    pub(crate) fn idle_since(&self, thread: u32, may_move: bool) -> Option<u64> {
+        let own = self.tasks[thread as usize].cpu;
+        let idle = match may_move {
+            true => self.idle_from(own),
+            false => Some(own).filter(|&own| self.is_idle(own)),
+        };
+        idle.map(|cpu| self.cpus[cpu as usize].left_at)
     }
 
     /// Returns the first idle CPU, counted from one on.
