@@ -77,6 +77,22 @@ fn all_waits_are_timed_if_all_holds_are() {
 }
 
 #[test]
+fn frequent_waits_for_a_condition_are_timed_by_a_sample_too() {
+    let Some((program, library)) = waiting() else { return };
+    for (waits, all) in [(1000, true), (1_000_000, false)] {
+        let profile = run(&[], &program, &library, &["unsignalled", &waits.to_string()]);
+        let lock = lock(process(&profile), "first_lock");
+        assert_eq!((&lock["acquisitions"], &lock["contended"]), (&1.into(), &1.into()));
+        assert_eq!(lock["condition_waits"], waits, "{lock:#}");
+        let timed = number(&lock["condition_waits_timed"]);
+        let error = lock["condition_wait_error_ns"].as_f64().expect("a number");
+        assert_eq!((timed == waits, error == 0.0), (all, all), "{timed} of {waits}: {error}");
+        assert!(timed >= waits.min(FIRST), "{timed} of {waits}");
+        assert_eq!(lock["hold"]["count"], waits + 1, "{lock:#}");
+    }
+}
+
+#[test]
 fn the_text_says_how_many_waits_were_timed() {
     let Some((program, library)) = waiting() else { return };
     let said = |repeats: &str| {
