@@ -1,11 +1,12 @@
 //! The wrapped functions. Each takes the arguments of the C library's function, and the return
 //! address of the call (`entry_points`).
 
-use crate::memory::base;
+use crate::late::Wait;
+use crate::memory::{at, base};
 use crate::real::{self, Slot};
 use crate::record::{self, Call, End};
 use crate::system::ticks;
-use crate::{local, table, thread};
+use crate::{late, local, table, thread, waits};
 use core::ffi::c_int;
 use lockyard_records::{Held, Kind, Thread, event, key};
 
@@ -54,7 +55,7 @@ unsafe fn is_recursive(functions: &Functions, lock: usize) -> bool {
 
 /// Begins to record a call. Returns false if it is not recorded.
 #[inline(always)]
-fn begin() -> bool {
+pub(crate) fn begin() -> bool {
     if base().is_null() {
         return false;
     }
@@ -216,23 +217,31 @@ unsafe fn wait_for(
     prepared: Held,
     wait: &dyn Fn() -> c_int,
 ) -> c_int {
-    let is_timed = record::is_wait_timed(&prepared);
-    let since = if is_timed { ticks() } else { 0 };
+    // SAFETY: as in `at_once`. The call was prepared, so it has an entry of this thread's.
+    let timed = unsafe {
+        waits::begins(mine, at(prepared.entry));
+        waits::choose(mine, at(prepared.entry), prepared.marks)
+    };
+    let since = if timed != 0 { ticks() } else { 0 };
     local::end();
     let code = wait();
-    let now = if is_timed { ticks() } else { 0 };
+    let now = if timed != 0 { ticks() } else { 0 };
     if !begin() {
         return code;
     }
     // SAFETY: as in `at_once`.
     unsafe {
         if (*local::local()).thread == mine {
-            let waited = if is_timed { now.saturating_sub(since).max(1) } else { 0 };
-            let prepared = record::after_wait(mine, call, prepared);
+            let mut prepared = record::after_wait(mine, call, prepared);
+            prepared.marks |= timed;
+            let waited = if timed != 0 { now.saturating_sub(since).max(1) } else { 0 };
+            if code != 0 && code != OWNER_DEAD {
+                waits::was_in_vain(mine, at(prepared.entry));
+            }
             finish(mine, call, prepared, code, now, waited);
         } else {
             // This is the child of a fork by a signal handler. What was counted is the parent's.
-            afterwards(functions, call, code, 0);
+            afterwards(functions, call, code, Wait::None);
         }
     }
     local::end();
@@ -252,7 +261,8 @@ unsafe fn finish(
     // SAFETY: the thread is the running one, and inside the recorder.
     unsafe {
         if code == 0 || code == OWNER_DEAD {
-            let now = if now == 0 && prepared.marks != 0 { ticks() } else { now };
+            let is_wanted = now == 0 && record::is_clocked(prepared.marks);
+            let now = if is_wanted { ticks() } else { now };
             record::hold_after_wait(mine, prepared, now, waited);
         } else {
             record::failed(mine, call, prepared);
@@ -268,15 +278,15 @@ unsafe fn once_more(functions: &Functions, call: &Call, wait: Option<&dyn Fn() -
     // SAFETY: as in `at_once`.
     unsafe {
         let mut code = real::one(functions.tries)(call.lock as usize);
-        let mut waits_since = 0;
+        let mut waits = Wait::None;
         if code == BUSY
             && let Some(wait) = wait
         {
-            waits_since = ticks();
+            waits = Wait::Since(ticks());
             code = wait();
         }
         if begin() {
-            afterwards(functions, call, code, waits_since);
+            afterwards(functions, call, code, waits);
             local::end();
         }
         code
@@ -284,7 +294,7 @@ unsafe fn once_more(functions: &Functions, call: &Call, wait: Option<&dyn Fn() -
 }
 
 /// Records a call when it is over. The thread is inside the recorder.
-unsafe fn afterwards(functions: &Functions, call: &Call, code: c_int, waits_since: u64) {
+unsafe fn afterwards(functions: &Functions, call: &Call, code: c_int, wait: Wait) {
     // SAFETY: as in `at_once`.
     unsafe {
         let mine = thread::mine();
@@ -292,7 +302,7 @@ unsafe fn afterwards(functions: &Functions, call: &Call, code: c_int, waits_sinc
             crate::memory::count(&raw mut (*crate::memory::header()).lost);
         } else if code == 0 || code == OWNER_DEAD {
             let recursive = is_recursive(functions, call.lock as usize);
-            record::acquired_before(mine, call, waits_since, recursive);
+            late::acquired(mine, call, wait, recursive);
         } else {
             record::counted(mine, call.lock, call.site | event::FAILED, call.kind);
         }
@@ -458,41 +468,4 @@ ending! {
     mutex_destroy, destroy, MUTEX_DESTROY;
     spin_destroy, destroy, SPIN_DESTROY;
     read_write_destroy, destroy, READ_WRITE_DESTROY;
-}
-
-/// Records that a wait for a condition is about to release a mutex. Returns the time, or 0 if the
-/// wait is not recorded.
-pub(crate) unsafe extern "C" fn wait_begins(mutex: usize) -> u64 {
-    real::address(&real::CONDITION_WAIT);
-    if !begin() {
-        return 0;
-    }
-    // SAFETY: there is a mapping, and the thread is inside the recorder.
-    unsafe {
-        let mine = thread::mine();
-        if !mine.is_null() {
-            record::end_before(mine, mutex as u64);
-        }
-    }
-    local::end();
-    ticks()
-}
-
-/// Records that a wait for a condition is over, and the mutex acquired again. If the thread is the
-/// child of a fork by a signal handler, all of this is the child's.
-pub(crate) unsafe extern "C" fn wait_ends(mutex: usize, site: usize, since: u64) {
-    if since == 0 || !begin() {
-        return;
-    }
-    // SAFETY: as in `wait_begins`.
-    unsafe {
-        let mine = thread::mine();
-        if mine.is_null() {
-            crate::memory::count(&raw mut (*crate::memory::header()).lost);
-        } else {
-            let call = Call::new(mutex, site, Kind::Mutex, event::CONDITION, false);
-            record::acquired_before(mine, &call, since, false);
-        }
-    }
-    local::end();
 }

@@ -2,7 +2,8 @@
 //! return address of the call as one more argument, in a register that is free; and a reference's
 //! version is an assembler's directive.
 
-use crate::calls::{self, wait_begins, wait_ends};
+use crate::calls;
+use crate::conditions::{wait_begins, wait_ends};
 use crate::functions::functions;
 use crate::{notes, programs, real, unseen};
 use core::arch::global_asm;

@@ -1,31 +1,10 @@
-//! Times of holds and of waits in the entries of a thread: sums, longest ones, histograms. All of
-//! this is done after the release, so that it is no part of a hold.
+//! Times of holds in the entries of a thread: sums, longest ones, histograms. All of this is done
+//! after the release, so that it is no part of a hold.
 
 use crate::memory::{allocate, at, count, header, offset_of};
 use crate::usage;
 use lockyard_records::histogram::{BUCKETS, bucket};
-use lockyard_records::{BY_CHANCE, Entry, FIRST_HOLDS, Thread, event};
-
-/// Records a wait for a lock, or for a condition.
-///
-/// # Safety
-///
-/// The entry is one of the running thread, which is inside the recorder.
-pub(crate) unsafe fn waited(entry: *mut Entry, wait: u64) {
-    // SAFETY: the caller's.
-    unsafe {
-        (*entry).wait_ticks = (*entry).wait_ticks.wrapping_add(wait);
-        if (*entry).site & event::MASK == event::CONDITION {
-            return;
-        }
-        (*entry).contended += 1;
-        (*entry).wait_max = (*entry).wait_max.max(wait);
-        if (*entry).wait_histogram == 0 {
-            (*entry).wait_histogram = new_histogram();
-        }
-        add((*entry).wait_histogram, wait);
-    }
-}
+use lockyard_records::{BY_CHANCE, Entry, FIRST_HOLDS, Thread};
 
 /// Returns the offset of a new histogram, or 0 if there is no room.
 #[cold]
@@ -55,7 +34,7 @@ unsafe fn add(histogram: u64, time: u64) {
 ///
 /// # Safety
 ///
-/// As for [`waited`].
+/// The entry is one of the running thread, which is inside the recorder.
 pub(crate) unsafe fn ended(thread: *mut Thread, entry: *mut Entry, ticks: u64, by_chance: bool) {
     // SAFETY: the caller's.
     unsafe {

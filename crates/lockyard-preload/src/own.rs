@@ -1,6 +1,7 @@
 //! Functions for programs that record their own locks, such as those that are compiled into the
 //! program. `lockyard-recorded` finds them by name.
 
+use crate::late::{self, Wait};
 use crate::memory::{self, base};
 use crate::record::{self, Call};
 use crate::{local, system, thread};
@@ -49,7 +50,8 @@ unsafe extern "C" fn acquired(lock: usize, waits_since: u64, shared: usize, site
         } else {
             let event = if shared == 0 { event::ACQUIRED } else { event::READ };
             let call = Call::new(lock, site, Kind::Own, event, false);
-            record::acquired_before(mine, &call, waits_since, false);
+            let wait = if waits_since == 0 { Wait::None } else { Wait::Since(waits_since) };
+            late::acquired(mine, &call, wait, false);
         }
     }
     local::end();

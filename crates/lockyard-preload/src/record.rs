@@ -1,8 +1,9 @@
 //! Records of acquisitions and of releases.
 //!
-//! Each acquisition is counted. Time is taken of acquisitions that wait, of a sample of the holds
-//! (`sample`), and in bursts (`burst`). All others touch the program's lock, one slot and the
-//! thread's own lines, and write to no line that another thread reads.
+//! Each acquisition is counted, and each that waits. Time is taken of a sample of the holds
+//! (`sample`), of a sample of the waits (`waits`), and in bursts (`burst`). All others touch the
+//! program's lock, one slot and the thread's own lines, and write to no line that another thread
+//! reads.
 //!
 //! What is done while a lock is held makes all its waiters wait longer. So an acquisition is looked
 //! up and counted before the call, and what is left for the time after the call is to say that the
@@ -12,8 +13,8 @@
 use crate::holds;
 use crate::memory::{at, count, header};
 use crate::sample::{self, Chosen};
-use crate::system::{ticks, ticks_after_loads};
-use crate::{burst, table, watch, window};
+use crate::system::ticks_after_loads;
+use crate::{burst, table, waits, watch, window};
 use lockyard_records::{
     EVENT, Entry, Held, Kind, MAX_HELD, MOST_EVENTS, Slot, Thread, entry_of, event, held as mark,
 };
@@ -117,10 +118,18 @@ pub(crate) unsafe fn hold(thread: *mut Thread) {
                 follow(thread, place);
             }
             // Nearly the last step, so that a timed hold does not contain the steps above.
-            (*place).since = ticks_after_loads();
+            if is_clocked((*place).marks) {
+                (*place).since = ticks_after_loads();
+            }
         }
         (*thread).held_count = index + 1;
     }
+}
+
+/// Returns true if the time at which a hold begins is wanted.
+#[inline(always)]
+pub(crate) const fn is_clocked(marks: u32) -> bool {
+    marks & (mark::TIMED | mark::EVENT) != 0
 }
 
 /// Follows the run of a lock's owner.
@@ -134,13 +143,14 @@ unsafe fn follow(thread: *mut Thread, place: *mut Held) {
     }
 }
 
-/// Says that the lock of [`begin`] or [`prepare`] is held after a wait. `since` and `waited` are 0
-/// if the wait was not timed.
+/// Says that the lock of [`begin`] or [`prepare`] is held after a wait. `waited` is 0 if that was
+/// not timed, and `since` too if the hold is not either.
 ///
 /// # Safety
 ///
-/// As for [`begin`]. `of` is what the place was prepared with. Meanwhile a signal handler may have
-/// used the place.
+/// As for [`begin`]. `of` is what the place was prepared with, and the marks of the wait. Meanwhile
+/// a signal handler may have used the place.
+#[inline(always)]
 pub(crate) unsafe fn hold_after_wait(thread: *mut Thread, of: Held, since: u64, waited: u64) {
     // SAFETY: the caller's.
     unsafe {
@@ -152,10 +162,6 @@ pub(crate) unsafe fn hold_after_wait(thread: *mut Thread, of: Held, since: u64, 
         *place = of;
         if of.marks & mark::FOLLOWED != 0 {
             follow(thread, place);
-        }
-        if waited > 0 {
-            (*thread).waits += 1;
-            (*place).marks |= mark::WAITED;
         }
         ((*place).since, (*place).waited) = (since, waited);
         (*thread).held_count = index as u64 + 1;
@@ -213,11 +219,6 @@ pub(crate) unsafe fn after_wait(thread: *mut Thread, call: &Call, mut of: Held) 
         }
     }
     of
-}
-
-/// Returns true if the time for which a call waits is wanted.
-pub(crate) fn is_wait_timed(of: &Held) -> bool {
-    of.marks & mark::EVENT != 0 || !burst::is_wanted()
 }
 
 /// Counts an acquisition that may be timed, followed, or new, and prepares its place. `since` is
@@ -279,71 +280,11 @@ pub(crate) unsafe fn prepare(thread: *mut Thread, call: &Call, since: Option<u64
     }
 }
 
-/// Records an acquisition that was not prepared: one of a lock that the thread holds, as far as is
-/// known, or by a call of which nothing is known before. `waits_since` is the time at which it
-/// began to wait; 0 if it did not.
-///
-/// # Safety
-///
-/// As for [`acquired`].
-pub(crate) unsafe fn acquired_before(
-    thread: *mut Thread,
-    call: &Call,
-    waits_since: u64,
-    recursive: bool,
-) {
-    // SAFETY: the caller's.
-    unsafe {
-        let now = ticks();
-        if (*thread).held_count > 0 && again(thread, call, recursive) {
-            return;
-        }
-        if waits_since == 0 && begin(thread, call.lock, call.key, call.tried) {
-            return hold(thread);
-        }
-        let since = if waits_since == 0 { now } else { waits_since };
-        if !prepare(thread, call, Some(since)) {
-            return;
-        }
-        let of = prepared(thread);
-        let waited = match waits_since {
-            since if since > 0 && is_wait_timed(&of) => now.saturating_sub(since).max(1),
-            _ => 0,
-        };
-        // After what the preparation needed, which is no part of the hold.
-        hold_after_wait(thread, of, if of.marks != 0 { ticks() } else { 0 }, waited);
-    }
-}
-
-/// Handles an acquisition of a lock that the thread holds, as far as is known. Returns true if that
-/// was one more of the same hold. Otherwise the lock is a new one to the records.
-///
-/// # Safety
-///
-/// As for [`acquired`].
-#[cold]
-unsafe fn again(thread: *mut Thread, call: &Call, recursive: bool) -> bool {
-    // SAFETY: the caller's.
-    unsafe {
-        let Some(index) = held(thread, call.lock) else { return false };
-        if recursive || call.event == event::READ {
-            (*thread).held[index].depth += 1;
-            if !counted(thread, call.lock, call.site | event::NESTED, call.kind) {
-                count(&raw mut (*header()).lost);
-            }
-            return true;
-        }
-        // Another thread has released it, or another lock has come to this address.
-        remove(thread, index);
-        false
-    }
-}
-
 /// Counts an event that has no times. Returns false if there is no room for it.
 ///
 /// # Safety
 ///
-/// As for [`acquired`], except that the lock may not be acquired. `site` has the kind of the event.
+/// As for [`begin`], except that the lock may not be acquired. `site` has the kind of the event.
 pub(crate) unsafe fn counted(thread: *mut Thread, lock: u64, site: u64, kind: Kind) -> bool {
     // SAFETY: the caller's.
     unsafe {
@@ -403,8 +344,28 @@ pub(crate) unsafe fn held(thread: *mut Thread, lock: u64) -> Option<usize> {
     }
 }
 
+/// Returns the entry by which a thread has acquired a lock that it holds, or null.
+///
+/// # Safety
+///
+/// As for [`begin`].
+pub(crate) unsafe fn entry_of_held(thread: *mut Thread, lock: u64) -> *mut Entry {
+    // SAFETY: the caller's.
+    unsafe {
+        match held(thread, lock) {
+            Some(index) => at((*place(thread, index)).entry),
+            None => core::ptr::null_mut(),
+        }
+    }
+}
+
+/// Removes a lock from those that a thread holds.
+///
+/// # Safety
+///
+/// `thread` is the running thread's, and the index is below the number of locks that it holds.
 #[cold]
-unsafe fn remove(thread: *mut Thread, index: usize) {
+pub(crate) unsafe fn remove(thread: *mut Thread, index: usize) {
     // SAFETY: the thread is the running one, and the index is below the number of held locks.
     unsafe {
         let last = (*thread).held_count as usize - 1;
@@ -518,7 +479,7 @@ pub(crate) unsafe fn ended(thread: *mut Thread, now: u64) {
         let held = *place(thread, (*thread).held_count as usize);
         let entry: *mut Entry = at(held.entry);
         if held.marks & mark::WAITED != 0 {
-            holds::waited(entry, held.waited);
+            waits::ended(entry, held.waited, held.marks, held.since);
         }
         if held.marks & mark::EVENT != 0 {
             window::released(thread, now, &held);

@@ -12,8 +12,13 @@ use lockyard_records::{EVENT, Thread};
 /// Mean number of acquisitions for each one that is timed by chance.
 static EVERY: AtomicU64 = AtomicU64::new(1);
 
-/// Number of acquisitions of a thread that are all timed, so that short programs are.
+/// Number of acquisitions of the first thread that are all timed, so that short programs are. The
+/// next one has a half of it, the third one a third: threads that begin together and take one lock
+/// would add up to milliseconds in which all wait.
 const EARLY_OF_THREAD: u64 = 1024;
+
+/// Number of acquisitions of any thread that are all timed.
+const EARLY_AT_LEAST: u64 = 32;
 
 /// Value of a slot's count from which an acquisition is not among the entry's first ones. These are
 /// all timed, so that no call site is without a time.
@@ -53,12 +58,12 @@ pub(crate) fn every() -> u64 {
     EVERY.load(Ordering::Relaxed)
 }
 
-/// Prepares the sample of a new thread.
+/// Prepares the sample of a new thread, given the number of threads before it.
 ///
 /// # Safety
 ///
 /// The records are the running thread's.
-pub(crate) unsafe fn begin(thread: *mut Thread) {
+pub(crate) unsafe fn begin(thread: *mut Thread, before: u64) {
     // SAFETY: the caller's.
     unsafe {
         // Any number but 0; threads get different ones.
@@ -67,7 +72,7 @@ pub(crate) unsafe fn begin(thread: *mut Thread) {
             1 => u64::MAX,
             // The times are those of the events.
             _ if burst::is_wanted() => 0,
-            _ => EARLY_OF_THREAD,
+            _ => (EARLY_OF_THREAD / (before + 1)).max(EARLY_AT_LEAST),
         };
         (*thread).countdown = 1;
         (*thread).given = 1;
@@ -110,6 +115,17 @@ pub(crate) unsafe fn choose(thread: *mut Thread, events: u64) -> Chosen {
 /// Returns a random gap: 1 to twice the mean less one, all equally likely.
 unsafe fn gap(thread: *mut Thread) -> u64 {
     // SAFETY: the thread is the running one.
+    unsafe { 1 + (((random(thread) >> 32) * (2 * every() - 1)) >> 32) }
+}
+
+/// Returns a random number.
+///
+/// # Safety
+///
+/// The records are the running thread's, which is inside the recorder.
+#[inline(always)]
+pub(crate) unsafe fn random(thread: *mut Thread) -> u64 {
+    // SAFETY: the caller's.
     unsafe {
         // Marsaglia's xorshift (Journal of Statistical Software 8, 2003), with shifts 13, 7, 17.
         let mut random = (*thread).random;
@@ -117,6 +133,6 @@ unsafe fn gap(thread: *mut Thread) -> u64 {
         random ^= random >> 7;
         random ^= random << 17;
         (*thread).random = random;
-        1 + (((random >> 32) * (2 * every() - 1)) >> 32)
+        random
     }
 }

@@ -54,16 +54,16 @@ unsafe fn adopt() -> *mut Thread {
             return core::ptr::null_mut();
         }
         let header = header();
+        let count = AtomicU64::from_ptr(&raw mut (*header).thread_count);
         let mut thread = take_unused();
         if thread.is_null() {
             thread = allocate(size_of::<Thread>(), 64).cast();
             if thread.is_null() || !table::first_slots(thread) {
                 return core::ptr::null_mut();
             }
-            sample::begin(thread);
+            sample::begin(thread, count.load(Ordering::Relaxed));
             link(&raw mut (*header).threads, &raw mut (*thread).next, offset_of(thread));
         }
-        let count = AtomicU64::from_ptr(&raw mut (*header).thread_count);
         (*thread).number = count.fetch_add(1, Ordering::Relaxed) as u32 + 1;
         let tid = system::thread();
         // A thread that takes a lock at its end has records again, perhaps the same.

@@ -55,9 +55,11 @@ pub(crate) unsafe fn lost(thread: *mut Thread, hold: u64) -> u64 {
     // SAFETY: the caller's.
     unsafe {
         let since = ticks().saturating_sub((*thread).usage_ticks);
+        // The reading would lengthen the hold of another lock.
+        let may_wait = since < BETWEEN || (*thread).held_count > 0;
         // A recording has the times without a processor apart, and the recorder's own time must not
         // be in them.
-        if (hold < LONG && since < BETWEEN) || burst::is_wanted() {
+        if (hold < LONG && may_wait) || burst::is_wanted() {
             return 0;
         }
         let (cpu, waits) = ((*thread).usage_cpu, (*thread).usage_waits);

@@ -101,8 +101,8 @@ impl Group {
 
     /// Returns the group's share of all the time for which threads waited for locks.
     pub fn share_of_waiting(&self, process: &Process) -> f64 {
-        let all: u64 = process.locks.iter().map(|lock| lock.counts.waits.total).sum();
-        self.all.counts.waits.total as f64 / all.max(1) as f64
+        let all: u64 = process.locks.iter().map(|lock| lock.counts.waits.ticks).sum();
+        self.all.counts.waits.ticks as f64 / all.max(1) as f64
     }
 
     /// Returns the name of the group: that of its hottest lock and the number of the others.
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
     use crate::process::Counts;
     use crate::symbols::{Site, Variable};
-    use crate::times::Times;
+    use crate::waits::Waits;
 
     /// Returns a lock of these call sites, with a wait and ten acquisitions at each.
     fn lock(address: u64, sites: &[u64], wait: u64) -> Lock {
@@ -187,8 +187,7 @@ mod tests {
             site: Site { address: *address, ..Site::default() },
             counts: counts.clone(),
         };
-        let mut waits = Times::default();
-        (waits.count, waits.total, waits.max) = (1, wait, wait);
+        let waits = Waits::timed(1, wait);
         let acquisitions = 10 * sites.len() as u64;
         Lock {
             address,
@@ -219,7 +218,7 @@ mod tests {
         let found: Vec<(&[usize], u64, u64)> = groups
             .iter()
             .map(|of| {
-                (of.members.as_slice(), of.all.counts.acquisitions, of.all.counts.waits.total)
+                (of.members.as_slice(), of.all.counts.acquisitions, of.all.counts.waits.ticks)
             })
             .collect();
         // Three locks at a site are no group, and neither are the two of the site 2.

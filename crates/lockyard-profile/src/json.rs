@@ -143,7 +143,9 @@ impl Profile {
             "failed": counts.failed,
             "nested": counts.nested,
             "condition_waits": counts.condition_waits,
-            "condition_wait_ns": round(self.ns(counts.condition_ticks)),
+            "condition_wait_ns": round(self.ns(counts.condition.ticks)),
+            "condition_waits_timed": counts.condition.timed,
+            "condition_wait_error_ns": round(counts.condition.error() / self.ticks_per_ns),
             "hold": counts.holds.json(self.ticks_per_ns),
             "wait": counts.waits.json(self.ticks_per_ns),
         })

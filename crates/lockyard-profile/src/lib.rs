@@ -39,4 +39,5 @@ pub mod records;
 pub mod screen;
 pub mod symbols;
 pub mod times;
+pub mod waits;
 mod words;

@@ -4,7 +4,8 @@ use crate::modules::Modules;
 use crate::order::{self, Circle};
 use crate::records::{Events, Records};
 use crate::symbols::{Site, Symbols, Variable};
-use crate::times::{Holds, Times};
+use crate::times::Holds;
+use crate::waits::Waits;
 use lockyard_records::{DISTANCES, Kind, Pair, event};
 use std::collections::{BTreeMap, HashMap};
 
@@ -29,24 +30,23 @@ pub struct Counts {
     pub nested: u64,
     /// Waits for a condition.
     pub condition_waits: u64,
-    /// Time of these waits in ticks.
-    pub condition_ticks: u64,
+    /// Times of these waits.
+    pub condition: Waits,
     /// Times from acquisition to release.
     pub holds: Holds,
     /// Times of the contended acquisitions.
-    pub waits: Times,
+    pub waits: Waits,
 }
 
 impl Counts {
     /// Returns the counts of one kind of events.
     fn of(events: &Events) -> Counts {
-        let mut counts = Counts {
-            contended: events.waits.count,
-            condition_ticks: events.condition_ticks,
-            holds: events.holds.clone(),
-            waits: events.waits.clone(),
-            ..Counts::default()
-        };
+        let mut counts = Counts { holds: events.holds.clone(), ..Counts::default() };
+        let waits = events.waits.clone();
+        match events.kind {
+            event::CONDITION => counts.condition = waits,
+            _ => (counts.contended, counts.waits) = (waits.count, waits),
+        }
         match events.kind {
             event::READ => (counts.acquisitions, counts.reads) = (events.count, events.count),
             event::NESTED => counts.nested = events.count,
@@ -65,14 +65,14 @@ impl Counts {
         self.failed += other.failed;
         self.nested += other.nested;
         self.condition_waits += other.condition_waits;
-        self.condition_ticks = self.condition_ticks.wrapping_add(other.condition_ticks);
+        self.condition.add(&other.condition);
         self.holds.add(&other.holds);
         self.waits.add(&other.waits);
     }
 
     /// Returns how hot a lock is, for comparisons: waits come first.
     pub(crate) fn hotness(&self) -> (u64, u64, u64) {
-        (self.waits.total, self.contended, self.acquisitions)
+        (self.waits.ticks, self.contended, self.acquisitions)
     }
 
     /// Returns the share of acquisitions that had to wait.

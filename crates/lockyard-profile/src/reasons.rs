@@ -44,7 +44,7 @@ fn title(group: &Group) -> String {
 
 /// Returns the sentences on a process's locks that matter most.
 pub(crate) fn verdict(profile: &Profile, process: &Process, groups: &Groups) -> Vec<String> {
-    let waited = |group: &Group| group.all.counts.waits.total as f64;
+    let waited = |group: &Group| group.all.counts.waits.ticks as f64;
     let all: f64 = groups.list.iter().map(waited).sum();
     if groups.list.is_empty() {
         return Vec::new();
@@ -126,7 +126,7 @@ pub(crate) fn reasons(
 fn main_reason(profile: &Profile, process: &Process, group: &Group) -> String {
     let counts = &group.all.counts;
     let contended = counts.contended_share();
-    let waiting = profile.ns(counts.waits.total) / profile.duration_ns(process);
+    let waiting = profile.ns(counts.waits.ticks) / profile.duration_ns(process);
     let held = group.held_most(profile, process);
     // A share that the sample leaves in doubt is no reason.
     let surely = held.map(|held| held.share - held.error.unwrap_or(held.share));

@@ -4,10 +4,12 @@
 
 use crate::notes::{self, Noted};
 use crate::times::{Holds, Times};
+use crate::waits::Waits;
 use lockyard_records::histogram::BUCKETS;
 use lockyard_records::{
     BY_CHANCE, EVENT, Entry, FIRST_HOLDS, HEADS, Header, Held, Lock, MAGIC, MAX_HELD, Pair, Slot,
-    TABLE_HEADER, Text, Thread, Used, VERSION, WINDOW_EVENTS, Window, entry_of, event,
+    TABLE_HEADER, Text, Thread, Used, VERSION, WINDOW_EVENTS, Waits as Recorded, Window, entry_of,
+    event,
 };
 use std::collections::HashMap;
 use std::ops::Range;
@@ -53,6 +55,8 @@ unsafe impl Plain for Entry {}
 // SAFETY: as above.
 unsafe impl Plain for Lock {}
 // SAFETY: as above.
+unsafe impl Plain for Recorded {}
+// SAFETY: as above.
 unsafe impl Plain for Pair {}
 // SAFETY: as above.
 unsafe impl Plain for Text {}
@@ -76,10 +80,8 @@ pub struct Events {
     pub count: u64,
     /// Holds that began with these events.
     pub holds: Holds,
-    /// Contended acquisitions.
-    pub waits: Times,
-    /// Total time of waits for a condition.
-    pub condition_ticks: u64,
+    /// Contended acquisitions, or waits for a condition.
+    pub waits: Waits,
 }
 
 /// What a thread did in the whole run.
@@ -210,11 +212,10 @@ impl Bytes<'_> {
         Holds { count, early_begun: entry.early_begun, early, by_chance, lost }
     }
 
-    fn waits(&self, entry: &Entry, room: &mut Room) -> Times {
-        let mut times = Times::default();
-        self.histogram(entry.wait_histogram, &mut times, room);
-        (times.count, times.total, times.max) = (entry.contended, entry.wait_ticks, entry.wait_max);
-        times
+    fn waits(&self, entry: &Entry, room: &mut Room) -> Waits {
+        let is_there = entry.waits != 0 && room.take(size_of::<Recorded>());
+        let recorded = is_there.then(|| self.get::<Recorded>(entry.waits)).flatten();
+        Waits::of(entry.contended, &recorded.unwrap_or(Recorded::NONE))
     }
 
     /// Returns the events of a slot. Each slot has its own entry.
@@ -226,15 +227,13 @@ impl Bytes<'_> {
         let kind = entry.site & event::MASK;
         let count = entry.more_events.saturating_add(slot.count / EVENT);
         let is_hold = [event::ACQUIRED, event::READ, event::CONDITION].contains(&kind);
-        let is_condition = kind == event::CONDITION;
         Some(Events {
             lock: entry.lock,
             site: entry.site & !event::MASK,
             kind,
             count,
             holds: self.holds(&entry, if is_hold { count } else { 0 }, room),
-            waits: if is_condition { Times::default() } else { self.waits(&entry, room) },
-            condition_ticks: if is_condition { entry.wait_ticks } else { 0 },
+            waits: self.waits(&entry, room),
         })
     }
 

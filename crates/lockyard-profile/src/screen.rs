@@ -7,6 +7,7 @@ use crate::process::{Counts, Process};
 use crate::profile::{HeldShare, Profile};
 use crate::reasons::{named, reasons, verdict};
 use crate::symbols::Site;
+use crate::waits::Waits;
 use crate::words::{acquisitions, grouped, locks, si, threads, time};
 use lockyard_support::{printable, share};
 use std::fmt::Write;
@@ -86,8 +87,8 @@ pub fn text(profile: &Profile, layout: Layout) -> String {
     text.push('\n');
     if profile.every > 1 {
         let line = format!(
-            "Counts and waits are of all acquisitions{}; holds and runs of a sample, 1 in {} \
-             (--every).",
+            "Counts are of all acquisitions{}; holds and runs of a sample, 1 in {} (--every); \
+             times of waits of all, or of a sample where threads wait often.",
             if profile.saw_all { "" } else { " that the recorder saw" },
             grouped(profile.every)
         );
@@ -140,7 +141,7 @@ fn cost(profile: &Profile) -> String {
 }
 
 fn process(text: &mut String, profile: &Profile, process: &Process, layout: Layout) {
-    let waited: u64 = process.locks.iter().map(|lock| lock.counts.waits.total).sum();
+    let waited: u64 = process.locks.iter().map(|lock| lock.counts.waits.ticks).sum();
     let line = format!(
         "{} (process {}): {} of {} by {}; {} waited, {} in all",
         printable(&process.name),
@@ -161,7 +162,7 @@ fn process(text: &mut String, profile: &Profile, process: &Process, layout: Layo
     text.push_str(&table(profile, process, shown, layout.width));
     if !rest.is_empty() {
         let count: u64 = rest.iter().map(|group| group.all.counts.acquisitions).sum();
-        let waited: u64 = rest.iter().map(|group| group.all.counts.waits.total).sum();
+        let waited: u64 = rest.iter().map(|group| group.all.counts.waits.ticks).sum();
         let line = format!(
             "and {} more: {}, {} waited (--top, --format json)",
             locks(rest.iter().map(|group| group.members.len()).sum()),
@@ -204,7 +205,7 @@ fn table(profile: &Profile, process: &Process, shown: &[Group], most: usize) -> 
             format!("#{}{many}", index + 1),
             si(counts.acquisitions),
             share(counts.contended_share()),
-            time(profile.ns(counts.waits.total)),
+            waited(profile, &counts.waits),
             at(counts.waits.quantile(0.99)),
             group.held(profile, process).map_or_else(dash, held),
             at(counts.holds.quantile(0.5)),
@@ -248,6 +249,13 @@ fn held(held: HeldShare) -> String {
     }
 }
 
+/// Formats the time of waits, with a mark if its error is not small.
+fn waited(profile: &Profile, waits: &Waits) -> String {
+    let is_in_doubt = waits.error() >= IN_DOUBT * waits.ticks as f64 && waits.is_sample();
+    let mark = if is_in_doubt { "~" } else { "" };
+    format!("{mark}{}", time(profile.ns(waits.ticks)))
+}
+
 /// A process and what is needed to describe its locks.
 struct Report<'p> {
     profile: &'p Profile,
@@ -287,7 +295,7 @@ impl Report<'_> {
                     1 => "1 condition wait".to_owned(),
                     many => format!("{} condition waits", grouped(many)),
                 };
-                let time = time(self.profile.ns(of.counts.condition_ticks));
+                let time = waited(self.profile, &of.counts.condition);
                 let _ = write!(line, ", {waits} of {time} in all");
             }
             push(text, "  ", &line, self.layout.width);
@@ -298,6 +306,9 @@ impl Report<'_> {
                 more => format!("        and {more} more call sites"),
             };
             push(text, "  ", &more, self.layout.width);
+        }
+        if let Some(line) = self.waited_in_all(&lock.counts.waits) {
+            push(text, "  ", &line, self.layout.width);
         }
         if let Some(line) = self.held_in_all(&lock.counts) {
             push(text, "  ", &line, self.layout.width);
@@ -312,7 +323,7 @@ impl Report<'_> {
         if group.members.len() == 1 {
             return;
         }
-        let waited = group.all.counts.waits.total.max(1) as f64;
+        let waited = group.all.counts.waits.ticks.max(1) as f64;
         let taken = group.all.counts.acquisitions.max(1) as f64;
         for (number, index) in group.members.iter().take(MOST_MEMBERS).enumerate() {
             let lock = &self.process.locks[*index];
@@ -325,10 +336,29 @@ impl Report<'_> {
                 if number == 0 { "hottest" } else { "next" },
                 share(lock.counts.acquisitions as f64 / taken),
                 share(lock.counts.contended_share()),
-                share(lock.counts.waits.total as f64 / waited)
+                share(lock.counts.waits.ticks as f64 / waited)
             );
             push(text, "  ", &line, self.layout.width);
         }
+    }
+
+    /// Describes the time of all waits, the longest wait, and the sample of them.
+    fn waited_in_all(&self, waits: &Waits) -> Option<String> {
+        if waits.timed == 0 {
+            return None;
+        }
+        let ns = self.profile.ticks_per_ns;
+        let [total, most] = [waits.ticks, waits.max].map(|ticks| time(self.profile.ns(ticks)));
+        if !waits.is_sample() {
+            return Some(format!("Waited for {total} in all, {most} at most."));
+        }
+        let (sign, error) = (self.layout.sign(), time(waits.error() / ns));
+        Some(format!(
+            "Waited for {total} {sign}{error} in all; of {} waits {} were timed, of which the \
+             longest took {most}.",
+            grouped(waits.count),
+            grouped(waits.timed)
+        ))
     }
 
     /// Describes the time of all holds, the longest hold, and the time without a processor.

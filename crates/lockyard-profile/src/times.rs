@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 const BEYOND: f64 = 10.0;
 
 /// Standard errors within which 95 % of normally distributed sums are.
-const OF_NORMAL: f64 = 1.96;
+pub(crate) const OF_NORMAL: f64 = 1.96;
 
 /// Times in ticks.
 #[derive(Clone, Debug, Default)]
@@ -63,38 +63,32 @@ impl Times {
     /// are. Returns `None` if too few times are beyond it.
     pub fn quantile(&self, share: f64) -> Option<f64> {
         let buckets = self.buckets.iter();
-        quantile(buckets.map(|&(bucket, count)| (bucket, count as f64, count)), share, self.max)
+        let buckets = buckets.map(|&(bucket, count)| (bucket, count as f64, count as f64));
+        quantile(buckets, share, self.max)
     }
 
-    /// Returns the times as JSON, in nanoseconds.
-    pub(crate) fn json(&self, ticks_per_ns: f64) -> Value {
-        let ns = |ticks: f64| round(ticks / ticks_per_ns);
-        json!({
-            "count": self.count,
-            "total_ns": ns(self.total as f64),
-            "p50_ns": self.quantile(0.5).map(ns),
-            "p99_ns": self.quantile(0.99).map(ns),
-            "max_ns": ns(self.max as f64),
-        })
+    /// Returns the buckets that are not empty, in order, with their counts.
+    pub(crate) fn buckets(&self) -> impl Iterator<Item = (usize, u64)> + Clone + '_ {
+        self.buckets.iter().copied()
     }
 }
 
 /// Returns a quantile of buckets in order: each with its weight, and the number of times in it. Too
 /// few times beyond the quantile give `None`.
-fn quantile(
-    buckets: impl Iterator<Item = (usize, f64, u64)> + Clone,
+pub(crate) fn quantile(
+    buckets: impl Iterator<Item = (usize, f64, f64)> + Clone,
     share: f64,
     max: u64,
 ) -> Option<f64> {
     let weight: f64 = buckets.clone().map(|(_, weight, _)| weight).sum();
-    let number: u64 = buckets.clone().map(|(_, _, number)| number).sum();
+    let number: f64 = buckets.clone().map(|(_, _, number)| number).sum();
     let rank = weight * share;
     let (mut below, mut number_below) = (0.0, 0.0);
     for (bucket, weight, here) in buckets {
         if weight > 0.0 && below + weight >= rank {
             let within = ((rank - below) / weight).clamp(0.0, 1.0);
-            number_below += here as f64 * within;
-            if number_below.min(number as f64 - number_below) < BEYOND - 1e-6 {
+            number_below += here * within;
+            if number_below.min(number - number_below) < BEYOND - 1e-6 {
                 return None;
             }
             let from = least(bucket) as f64;
@@ -102,7 +96,7 @@ fn quantile(
             return Some((from + (to - from) * within).min(max as f64));
         }
         below += weight;
-        number_below += here as f64;
+        number_below += here;
     }
     None
 }
@@ -187,12 +181,12 @@ impl Holds {
     /// Returns the time in ticks below which a share of the holds is, as [`Times::quantile`] does.
     pub fn quantile(&self, share: f64) -> Option<f64> {
         let weight = self.weight();
-        let mut buckets = std::collections::BTreeMap::<usize, (f64, u64)>::new();
+        let mut buckets = std::collections::BTreeMap::<usize, (f64, f64)>::new();
         for (times, weight) in [(&self.early, 1.0), (&self.by_chance, weight)] {
             for &(bucket, count) in &times.buckets {
                 let here = buckets.entry(bucket).or_default();
                 here.0 += count as f64 * weight;
-                here.1 += count;
+                here.1 += count as f64;
             }
         }
         let buckets = buckets.iter().map(|(&bucket, &(weight, number))| (bucket, weight, number));

@@ -8,7 +8,8 @@
 //! ```text
 //! Header ── threads ──> Thread ── next ──> Thread ...
 //!   │                     ├── slots ────> [Slot; n] ──> Entry (lock and call site, by a thread)
-//!   │                     │                              ├──> histograms of holds and of waits
+//!   │                     │                              ├──> histograms of holds
+//!   │                     │                              ├──> Waits
 //!   │                     │                              └──> Lock
 //!   │                     ├── pairs ────> [Pair; n]    (a lock taken while another was held)
 //!   │                     ├── seen ─────> [u32; n]     (fingerprints of the pairs)
@@ -19,8 +20,8 @@
 //!   └── notes ─────────> Note ── next ──> Note ...        (what goes past the recorder)
 //! ```
 //!
-//! A [`Slot`], an [`Entry`] or a [`Pair`] is written by its thread only. A [`Lock`] is written by
-//! the thread that holds the lock.
+//! A [`Slot`], an [`Entry`], its [`Waits`] or a [`Pair`] is written by its thread only. A [`Lock`]
+//! is written by the thread that holds the lock, but for its [`Pace`].
 //!
 //! An acquisition that neither waits nor is in the sample touches one slot, which counts it, and
 //! the thread's own lines. So slots are small: four to a cache line.
@@ -28,8 +29,10 @@
 #![no_std]
 
 pub mod histogram;
+pub mod waits;
 mod window;
 
+pub use waits::{Pace, Waits};
 pub use window::{Event, WINDOW_EVENTS, Window};
 
 /// First bytes of a file.
@@ -211,7 +214,7 @@ pub mod held {
     pub const WRITTEN: u32 = 8;
     /// The acquisition is by a call that does not wait.
     pub const TRIED: u32 = 16;
-    /// The acquisition had to wait.
+    /// The acquisition had to wait, and that was timed.
     pub const WAITED: u32 = 32;
     /// The run of the lock's owner is followed.
     pub const FOLLOWED: u32 = 64;
@@ -219,6 +222,8 @@ pub mod held {
     pub const FIRST: u32 = 128;
     /// Waiters of the lock never sleep.
     pub const SPINS: u32 = 256;
+    /// Place of the exponent of a timed wait ([`Waits::add`](crate::Waits::add)) in the marks.
+    pub const EXPONENT: u32 = 24;
 }
 
 /// Records of a thread. A thread that begins takes over those of one that has ended. What changes
@@ -445,14 +450,13 @@ pub struct Entry {
     pub early_histogram: u64,
     /// Offset of the histogram of holds by chance; 0 while `first_holds` has all.
     pub chance_histogram: u64,
-    /// Number of acquisitions that had to wait.
+    /// Number of acquisitions that had to wait, or of waits for a condition. A wait that has not
+    /// ended counts.
     pub contended: u64,
-    /// Total time of the contended acquisitions, or of the waits for a condition.
-    pub wait_ticks: u64,
-    /// Longest contended acquisition.
-    pub wait_max: u64,
-    /// Offset of the histogram of contended acquisitions; 0 before the first.
-    pub wait_histogram: u64,
+    /// Offset of the [`Waits`] of these; 0 before the first timed one.
+    pub waits: u64,
+    /// Not used.
+    pub reserved: [u64; 2],
     /// Number of events beyond those that the slot has room for.
     pub more_events: u64,
     /// Number of acquisitions whose hold is timed in any case, over or not.
@@ -510,6 +514,8 @@ pub struct Lock {
     pub entry: u32,
     /// Number of that entry's events then, modulo 2^32.
     pub events: u32,
+    /// Pace at which its waits are timed. It is in a line of its own: threads that wait read it.
+    pub pace: Pace,
 }
 
 /// Mark in [`Lock::cpu`]: the run's latest acquisition is in the sample, and the next one tells who
@@ -585,7 +591,8 @@ pub fn mixed(number: u64) -> u64 {
 }
 
 const _: () = assert!(size_of::<Window>() == 4096);
-const _: () = assert!(size_of::<Lock>() == 64);
+const _: () = assert!(size_of::<Lock>() == 128);
+const _: () = assert!(core::mem::offset_of!(Lock, pace) == 64);
 const _: () = assert!(size_of::<Entry>() == 192);
 const _: () = assert!(core::mem::offset_of!(Entry, first_holds) == 64);
 const _: () = assert!(core::mem::offset_of!(Thread, held) == 64);

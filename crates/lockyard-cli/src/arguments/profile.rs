@@ -30,7 +30,7 @@ pub(crate) struct Profile {
     /// Maximum number of locks, or groups of locks, in a table
     #[arg(long, value_name = "N", default_value_t = 10, value_parser = top, allow_hyphen_values = true)]
     pub(crate) top: usize,
-    /// Time one hold in N on average, after each thread's first 1,024; 1 times all
+    /// Time one hold in N on average, after each thread's first ones; 1 times all, and all waits
     #[arg(
         long,
         value_name = "N",

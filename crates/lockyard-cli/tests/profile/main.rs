@@ -17,3 +17,4 @@ mod refused;
 mod support;
 mod text;
 mod unseen;
+mod waits;

@@ -72,7 +72,10 @@ fn locks(group: &Value) -> Cell {
 /// Returns the table of acquisitions and waits.
 pub(super) fn waits(groups: &[Value], at: &str) -> Table {
     let mut table = Table {
-        caption: "Who waits: locks for which threads waited longest come first".to_owned(),
+        caption:
+            "Who waits: locks for which threads waited longest come first. Where threads wait \
+                  often, a sample of the waits is timed; the sum has its error beside it"
+                .to_owned(),
         columns: vec![
             ("lock", false),
             ("kind", false),
@@ -80,6 +83,8 @@ pub(super) fn waits(groups: &[Value], at: &str) -> Table {
             ("acquisitions", true),
             ("contended", true),
             ("waited", true),
+            ("±", true),
+            ("timed", true),
             ("of all waiting", true),
             ("wait p99", true),
             ("longest wait", true),
@@ -97,6 +102,8 @@ pub(super) fn waits(groups: &[Value], at: &str) -> Table {
             count(&group["acquisitions"], "acquisitions"),
             part(&group["contended_share"], "contended_share"),
             time(&wait["total_ns"], "wait/total_ns"),
+            time(&wait["total_error_ns"], "wait/total_error_ns"),
+            count(&wait["timed"], "wait/timed"),
             part(&group["share_of_waiting"], "share_of_waiting"),
             time(&wait["p99_ns"], "wait/p99_ns"),
             time(&wait["max_ns"], "wait/max_ns"),

@@ -202,6 +202,14 @@ static void orders(void) {
     pthread_mutex_unlock(&second_lock);
 }
 
+/* Waits for a condition that nobody signals: each wakes up by itself. */
+static void unsignalled(long count) {
+    check(pthread_mutex_lock(&first_lock));
+    for (long i = 0; i < count; i++)
+        check(pthread_cond_wait(&condition, &first_lock));
+    check(pthread_mutex_unlock(&first_lock));
+}
+
 static void forked(void) {
     times(&first_lock, 10);
     pid_t child = fork();
@@ -296,6 +304,8 @@ int main(int argc, char **argv) {
         other_kinds();
     else if (!strcmp(name, "orders"))
         orders();
+    else if (!strcmp(name, "unsignalled"))
+        unsignalled(atol(argv[2]));
     else if (!strcmp(name, "forked"))
         forked();
     else if (!strcmp(name, "early-handler"))
