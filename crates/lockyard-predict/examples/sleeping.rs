@@ -152,7 +152,7 @@ fn print(machine: &Machine, cells: Vec<Cell>, wanted: &[String]) {
             found / 1e6,
             100.0 * error
         );
-        match errors.last_mut().filter(|(group, _)| *group == cell.group) {
+        match errors.iter_mut().find(|(group, _)| *group == cell.group) {
             Some((_, all)) => all.push(error.abs()),
             None => errors.push((cell.group, vec![error.abs()])),
         }

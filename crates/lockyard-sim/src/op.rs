@@ -91,6 +91,8 @@ pub(crate) enum Op {
     Unpark {
         word: usize,
         count: u32,
+        /// Time from which the wake-up counts.
+        since: u64,
     },
     /// Interrupts all other threads of the group, and waits until every one has answered.
     WaitForOthers,

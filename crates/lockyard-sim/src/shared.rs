@@ -14,6 +14,7 @@ use corosensei::Yielder;
 use lockyard::platform::{Activity, Event};
 use std::alloc::Layout;
 use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
 use std::panic::Location;
 use std::ptr::{NonNull, null};
 use std::rc::Rc;
@@ -89,6 +90,8 @@ pub(crate) struct Shared {
     queue_nodes: RefCell<Vec<Option<NonNull<u8>>>>,
     /// The table of parking waiters.
     announcements: Cell<Option<NonNull<u8>>>,
+    /// Lines of the kernel's buckets, by the offset of their word.
+    buckets: RefCell<HashMap<usize, usize>>,
     failing_allocations: Cell<u64>,
     /// The kernel's calls, in cycles.
     kernel: KernelCosts,
@@ -122,6 +125,7 @@ impl Shared {
             events: Default::default(),
             queue_nodes: RefCell::new(vec![None; slots]),
             announcements: Cell::new(None),
+            buckets: RefCell::default(),
             failing_allocations: Cell::new(0),
             kernel,
             in_calls: Cell::new(0),
@@ -510,6 +514,18 @@ impl Shared {
             self.name(memory.as_ptr() as usize, layout.size(), "announcements of waiters".into());
             self.announcements.set(Some(memory));
             memory
+        })
+    }
+
+    /// Address of the line of the bucket of `word`, allocated at first use.
+    pub(crate) fn bucket_of(&self, word: usize) -> usize {
+        *self.buckets.borrow_mut().entry(word).or_insert_with(|| {
+            let line = self.machine.line_bytes();
+            let layout = Layout::from_size_align(line, line).expect("a line is a power of two");
+            let memory = self.allocate_as_before(layout, 0).expect("no memory for a bucket");
+            let address = memory.as_ptr() as usize;
+            self.name(address, line, "buckets of the kernel".into());
+            address
         })
     }
 

@@ -72,9 +72,9 @@ impl Engine {
         }
     }
 
-    /// Wakes up to `count` threads that sleep on the word. The end of the call's service. The
-    /// thread resumes with the number of those that slept.
-    pub(super) fn unpark(&mut self, thread: u32, word: usize, count: u32) {
+    /// Wakes up to `count` threads that sleep on the word, from `since` on. The end of the call's
+    /// service. The thread resumes with the number of those that slept.
+    pub(super) fn unpark(&mut self, thread: u32, word: usize, count: u32, since: u64) {
         let now = self.now();
         self.leave_bucket(thread, word);
         let mut slept = 0;
@@ -82,8 +82,7 @@ impl Engine {
             if self.goes_on(sleeper) {
                 continue;
             }
-            let after = slept * self.kernel.wake_next;
-            self.wake_sleeper(sleeper, (now + after).saturating_sub(self.kernel.until_served()));
+            self.wake_sleeper(sleeper, since + slept * self.kernel.wake_next);
             slept += 1;
         }
         self.at(now, Event::Resume { thread, value: slept });

@@ -12,8 +12,8 @@
 //! that add to a word and then call the kernel take equally long with and without a fence before
 //! the call. Read-modify-writes themselves complete in order.
 //!
-//! Some cores (`exclusive_loads`) already request the line of a read-modify-write that is behind a
-//! load in the reorder buffer. If both use one line, it arrives once, exclusive, instead of first
+//! Some cores (`exclusive_loads`) already request the line of a read-modify-write, or of a store,
+//! that is behind a load in the reorder buffer. If both use one line, it arrives once, exclusive, instead of first
 //! shared and then again. A simulated core cannot see what its code will do next. It predicts that
 //! a load is followed by the same operation as the last load at this place in the code.
 //!
@@ -119,7 +119,7 @@ impl Engine {
         cycles - done
     }
 
-    /// Records whether the thread's last load is followed by a read-modify-write of the same line.
+    /// Records whether the thread's last load is followed by a change of the same line.
     /// Called when the thread requests its next operation.
     pub(super) fn learn_follower(&mut self, thread: u32) {
         let op = self.threads[thread as usize].op.get();
@@ -128,11 +128,13 @@ impl Engine {
             return;
         }
         self.threads[thread as usize].last_load = None;
-        let by_rmw = match op {
-            Op::Rmw { address, .. } => self.line_index(address) == last.line,
+        let by_change = match op {
+            Op::Rmw { address, .. } | Op::Store { address, .. } => {
+                self.line_index(address) == last.line
+            }
             _ => false,
         };
-        self.followed[last.followed as usize].by_rmw = by_rmw;
+        self.followed[last.followed as usize].by_change = by_change;
     }
 
     /// Returns `true` if the thread's load of `line` is expected to fetch the line exclusively.
@@ -143,11 +145,11 @@ impl Engine {
         let index = match self.followed.iter().position(|followed| followed.place == place) {
             Some(index) => index,
             None => {
-                self.followed.push(Followed { place, by_rmw: false });
+                self.followed.push(Followed { place, by_change: false });
                 self.followed.len() - 1
             }
         };
         self.threads[thread as usize].last_load = Some(LastLoad { followed: index as u32, line });
-        self.followed[index].by_rmw
+        self.followed[index].by_change
     }
 }

@@ -79,5 +79,5 @@ pub(super) struct CodePlace {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Followed {
     pub place: CodePlace,
-    pub by_rmw: bool,
+    pub by_change: bool,
 }

@@ -153,7 +153,7 @@ impl Engine {
                 self.discard_run_ahead(thread);
                 self.park(thread, word, expected, timeout);
             }
-            Op::Unpark { word, count } => self.unpark(thread, word, count),
+            Op::Unpark { word, count, since } => self.unpark(thread, word, count, since),
             Op::WaitForOthers => {
                 self.discard_run_ahead(thread);
                 self.wait_for_others(thread);

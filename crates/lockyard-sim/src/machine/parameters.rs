@@ -307,7 +307,8 @@ pub(super) const SPECS: &[Spec] = &[
     whole!("protocol", run_ahead, "cycles", 0..=10000,
         "work that a core does ahead of an incomplete operation: its reorder buffer"),
     whole!("protocol", exclusive_loads, "", 0..=1,
-        "1: a load fetches its line exclusively if a locked operation on the line follows"),
+        "1: a load fetches its line exclusively if a locked operation or a store on the line \
+         follows"),
     whole!("protocol", load_behind_lock, "cycles", 0..=1000,
         "a load of the line that a locked operation has just changed; \
          0: such loads execute before that operation is complete"),
@@ -362,7 +363,8 @@ pub(super) const SPECS: &[Spec] = &[
         "from the end of a call that sleeps until its CPU is idle; a thread that is woken before \
          goes on"),
     kernel!("bucket", bucket, 0.0..=1e6,
-        "time for which each of several calls on one word keeps the others out"),
+        "0: calls on one word share no bucket. Otherwise the time for which each of several calls \
+         keeps the others out; it is for comparison, because the bucket's line decides"),
     kernel!("yield", yields, 0.0..=1e7, "yield of a CPU for which no other thread waits"),
 ];
 

@@ -1,6 +1,7 @@
 //! A simulated machine as the primitives' host.
 
 use super::atomics::SimulatedAtomics;
+use super::bucket::Bucket;
 use super::perform::perform;
 use super::words::SimulatedU32;
 use crate::op::{Op, Pause};
@@ -64,13 +65,17 @@ unsafe impl Host for Simulated {
         let word = bits.address + (bits.shift / 8) as usize;
         let timeout = timeout.map(|t| Shared::with(|s| s.machine().cycles(t.as_nanos() as f64)));
         spend(kernel.enter);
+        let bucket = Bucket::of(word);
+        bucket.change();
         // Setup code is not in a bucket.
-        let others = perform(Op::EnterBucket { word, waits: true }).saturating_sub(1);
-        spend(kernel.service_of_wait(others));
+        let waited = perform(Op::EnterBucket { word, waits: true }) > 1;
+        bucket.take(waited);
         // The kernel reads the word, so its line comes here.
         perform(Op::Load { address: bits.address, mask: bits.mask, poll: false });
+        bucket.change();
         // A thread that has slept returns at the end of its wake-up.
         if perform(Op::Park { word, expected, timeout }) == CHANGED {
+            bucket.change();
             spend(kernel.leave);
         }
     }
@@ -79,15 +84,23 @@ unsafe impl Host for Simulated {
             return;
         }
         let (kernel, word) = (Shared::with(Shared::kernel), word as usize);
+        let began = Shared::with(Shared::now);
         spend(kernel.enter);
+        let bucket = Bucket::of(word);
+        bucket.read();
         let found = perform(Op::EnterBucket { word, waits: false });
         if found == NOBODY {
             spend(kernel.rest_of_nobody());
             return;
         }
-        spend(kernel.service_of_wake(found - 1));
-        let woken = perform(Op::Unpark { word, count });
-        spend(kernel.rest_of_wake(woken));
+        let waited = found > 1;
+        bucket.take(waited);
+        bucket.change();
+        let now = Shared::with(Shared::now);
+        // What a wake-up costs contains the transfers of the bucket's line, but no queue.
+        let since = if waited { now.saturating_sub(kernel.until_served) } else { began };
+        let woken = perform(Op::Unpark { word, count, since });
+        spend(kernel.rest_of_wake(woken, now - since));
     }
     fn allocate(layout: Layout, node: Option<u32>) -> Option<NonNull<u8>> {
         Shared::with(|s| if s.take_allocation_failure() { None } else { s.allocate(layout, node) })

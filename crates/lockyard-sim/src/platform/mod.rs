@@ -10,9 +10,11 @@
 //! | `perform.rs` | one operation: suspended, or at once in setup code; waiting loops |
 //! | `words.rs`, `cell.rs`, `atomics.rs` | words, other data, and the memory that they make up |
 //! | `host.rs` | slots, queue nodes, parking, time, allocation |
+//! | `bucket.rs` | the line that the kernel's calls on one word share |
 //! | `calls.rs` | what a simulated thread may ask for beside that |
 
 mod atomics;
+mod bucket;
 mod calls;
 mod cell;
 mod host;

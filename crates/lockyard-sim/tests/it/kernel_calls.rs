@@ -60,6 +60,10 @@ fn calls(words: &[usize], gap: u64, call: fn(&SimulatedU32)) -> Vec<u64> {
         simulation.spawn_at(thread, 10_000 + thread as u64 * gap, move || {
             // The line is here, and the word is 0.
             word.load(Ordering::Relaxed);
+            // The bucket's line is here too, unless another thread changes it.
+            wait_for_1(&word);
+            work((20_000 - now()) as f64);
+            wake_one(&word);
             work((30_000 + thread as u64 * gap - now()) as f64);
             let began = now();
             call(&word);
@@ -87,16 +91,48 @@ fn calls_without_effect_cost_what_the_machine_says() {
 
 #[test]
 fn calls_on_one_word_are_served_one_after_the_other() {
-    // Calls that wake nobody do not wait for each other, nor do calls on other words.
+    // Calls that wake nobody only read the bucket's line, and calls on other words have others.
     assert_eq!(calls(&[0; 4], 1, wake_one), [WAKE_NOBODY; 4]);
     assert_eq!(calls(&[0, 1, 2, 3], 1, wait_for_1), [WAIT_CHANGED + LOAD; 4]);
-    // The first is alone: enters in 50 ns, is served in 100, leaves in 50. Those behind it are
-    // served for 500 ns each, the last one, behind which nobody waits, for half of that.
+    // Calls that wait pass the line on: each takes longer than the one before it.
     let times = calls(&[0; 4], 1, wait_for_1);
-    let first = WAIT_CHANGED + LOAD;
-    let second = first - 1 + BUCKET + LOAD;
-    let third = second - 1 + BUCKET + LOAD;
-    assert_eq!(times, [first, second, third, third - 1 + BUCKET / 2 + LOAD]);
+    assert!(times[0] > WAIT_CHANGED + LOAD, "{times:?}");
+    assert!(times.is_sorted_by(|one, next| one < next), "{times:?}");
+}
+
+/// Returns the time of the slower of two calls on one word, which begin at the same time.
+fn slower_of_two(machine: &Machine, places: [usize; 2]) -> u64 {
+    let mut simulation = Simulation::new(machine, 1);
+    let word = simulation.place(SimulatedU32::new(0), 64, 0);
+    let times = Times::default();
+    for place in places {
+        let (word, times) = (word.clone(), Rc::clone(&times));
+        simulation.spawn_at(place, 10_000, move || {
+            wait_for_1(&word);
+            work((30_000 - now()) as f64);
+            wait_for_1(&word);
+            times.borrow_mut().push(now() - 30_000);
+        });
+    }
+    finish(&mut simulation);
+    let times = times.take();
+    times.into_iter().max().expect("there are two")
+}
+
+#[test]
+fn calls_on_one_word_cost_each_other_the_transfers_of_a_line() {
+    let machine = machine();
+    let (first, near, far) = (0, 1, 25);
+    assert_eq!(machine.place(near).socket, machine.place(first).socket);
+    assert_ne!(machine.place(near).core, machine.place(first).core);
+    assert_ne!(machine.place(far).socket, machine.place(first).socket);
+    let one_socket = slower_of_two(&machine, [first, near]);
+    let two_sockets = slower_of_two(&machine, [first, far]);
+    assert!(WAIT_CHANGED + LOAD < one_socket, "{one_socket}");
+    assert!(one_socket < two_sockets, "{one_socket}, {two_sockets}");
+    // A kernel without buckets has no such line.
+    let without = machine.with("kernel.bucket", 0.0).expect("it has the number");
+    assert_eq!(slower_of_two(&without, [first, far]), WAIT_CHANGED + 2 * LOAD);
 }
 
 /// Lets a thread sleep for `idle` ns after it has left its CPU, then wakes it. Returns the time of
@@ -130,9 +166,11 @@ fn a_wake_up_takes_longer_when_the_cpu_has_been_idle_for_long() {
 
 #[test]
 fn a_thread_that_is_woken_before_it_has_left_its_cpu_goes_on() {
-    // The sleeper's call began 1,000 ns before. It leaves the kernel in 50 ns, as the caller does.
+    // The sleeper's call began 1,000 ns before.
     let (call, until, sleeps) = woken_after(0);
-    assert_eq!((call, until, sleeps), (WAIT_CHANGED, WAIT_CHANGED, 0));
+    // It passes the bucket's line on meanwhile, and takes it back to count itself out.
+    assert!((WAIT_CHANGED..WAKE).contains(&call), "{call}");
+    assert!((call..WAKEUP).contains(&until) && sleeps == 0, "{until}, {sleeps}");
 }
 
 #[test]

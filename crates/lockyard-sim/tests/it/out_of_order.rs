@@ -1,5 +1,5 @@
 //! Work that is done ahead of incomplete operations, and loads that fetch a line exclusively for
-//! the locked operation behind them.
+//! the locked operation or the store behind them.
 
 use crate::support::{OTHER_SOCKET, SIBLING_OF_0, finish, machine, on, thread};
 use lockyard::platform::{Atomics, Host, Ordering, Word};
@@ -161,6 +161,26 @@ fn a_load_before_a_locked_operation_fetches_the_line_once_where_cores_do_so() {
     };
     assert_eq!(fills(0), (10, 10));
     // The first load cannot know yet what follows it.
+    assert_eq!(fills(1), (1, 10));
+}
+
+#[test]
+fn a_load_before_a_store_fetches_the_line_once_where_cores_do_so() {
+    let fills = |exclusive_loads| {
+        let machine = machine(&[("exclusive_loads", exclusive_loads)]);
+        let mut simulation = Simulation::new(&machine, 1);
+        let word = simulation.place(SimulatedU64::new(0), 64, 0);
+        for place in 0..10 {
+            let word = word.clone();
+            on(&mut simulation, place, move || {
+                let seen = word.load(Ordering::Relaxed);
+                word.store(seen + 1, Ordering::Relaxed);
+            });
+        }
+        let statistics = simulation.statistics();
+        (statistics.shared_fills, statistics.exclusive_fills)
+    };
+    assert_eq!(fills(0), (10, 10));
     assert_eq!(fills(1), (1, 10));
 }
 
