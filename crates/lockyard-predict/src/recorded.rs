@@ -232,7 +232,7 @@ impl Recorded {
             let of = if wanted < 1.5 { "a CPU" } else { "the CPUs that they could use" };
             return format!(
                 "the threads that take locks had {share:.0} % of {of} (at least {:.0} % is \
-                 needed); other threads of the program had the rest",
+                 needed); the program as a whole had enough",
                 LEAST_CPU * 100.0
             );
         }

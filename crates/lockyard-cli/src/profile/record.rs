@@ -171,7 +171,7 @@ fn describe(recording: &Recording, bytes: usize) {
                 let ([who, it], what) = if model.shares.cpu_of_program < LEAST_CPU {
                     (["the program", "it"], "record it again on a quieter host")
                 } else {
-                    let what = "other threads of the program had the rest";
+                    let what = "the program as a whole had enough";
                     (["the threads that take locks", "they"], what)
                 };
                 complain(&format!(

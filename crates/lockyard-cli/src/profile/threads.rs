@@ -36,10 +36,16 @@ fn in_ns(used: &Used, seen: Option<(u64, u64)>, ticks_per_ns: f64) -> Option<Thr
     }
     // Records that several threads have had are of more than the last one of them.
     let seen = seen.filter(|(ran, _)| threads == 1 && *ran > 0);
-    let waited = |(ran, waited): (u64, u64)| (waited as f64 * (cpu as f64 / ran as f64)) as u64;
+    // Looks that saw little of the thread's time say nothing of the rest.
+    let seen = seen.filter(|(ran, _)| ran.saturating_mul(2) >= cpu);
+    let lived_ns = (ticks as f64 / ticks_per_ns).round() as u64;
+    let waited = |(ran, waited): (u64, u64)| {
+        let all = (waited as f64 * (cpu as f64 / ran as f64)) as u64;
+        all.min(lived_ns.saturating_sub(cpu))
+    };
     Some(ThreadUse {
         acquired,
-        lived_ns: (ticks as f64 / ticks_per_ns).round() as u64,
+        lived_ns,
         cpu_ns: cpu,
         waited_ns: seen.map(waited),
         switches: Switches { voluntary, involuntary },

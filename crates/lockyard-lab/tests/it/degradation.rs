@@ -37,7 +37,7 @@ fn totals(variant: &str, tasks: usize, local_work: f64) -> Vec<f64> {
 #[test]
 fn without_trywait_one_brief_holder_is_enough_for_everyone_to_stay_on_the_lock() {
     let found = totals("lockref-no-trywait", 20, 2289.0);
-    assert_eq!(found, [7_844_667.0, 4_958_333.0, 2_085_667.0, 2_088_000.0]);
+    assert_eq!(found, [7_844_667.0, 4_950_333.0, 2_078_667.0, 2_084_667.0]);
     // The first half of sample 1 is fast. All later operations take the lock.
     assert!(found[1] < 0.8 * found[0] && found[2] < 0.4 * found[0]);
     assert!((found[3] / found[2] - 1.0).abs() < 0.01, "it stays down");
@@ -51,13 +51,13 @@ fn with_trywait_everyone_comes_back() {
 }
 
 #[test]
-fn with_the_work_of_a_real_stat_it_is_the_same_from_four_tasks_on() {
-    for (tasks, stays_down) in [(2, false), (4, true), (20, true)] {
+fn with_the_work_of_a_real_stat_it_is_the_same_from_eight_tasks_on() {
+    for (tasks, stays_down) in [(2, false), (4, false), (8, true), (20, true)] {
         let found = totals("lockref-no-trywait", tasks, 450.0);
         let last = found[3] / found[0];
         assert_eq!(last < 0.6, stays_down, "{tasks} tasks: {found:?}");
-        // After the disturbance two tasks may march in another step.
-        assert!(stays_down || last > 0.95, "{tasks} tasks: {found:?}");
+        // After the disturbance two tasks may march in another step. Four come back slowly.
+        assert!(tasks != 2 || last > 0.95, "{tasks} tasks: {found:?}");
         let found = totals("lockref", tasks, 450.0);
         assert!(found[3] / found[0] > 0.95, "{tasks} tasks, with trywait: {found:?}");
     }

@@ -15,3 +15,10 @@ static int is_asleep(int thread)
     fclose(file);
     return call == SYS_futex;
 }
+
+/* Waits until a thread sleeps, for some seconds at most. A waiter may wake up and look now and
+   then, so what needs it asleep must come at once. */
+static inline void await_sleep(int thread)
+{
+    for (int looks = 0; looks < 20000 && !is_asleep(thread); looks++) usleep(500);
+}

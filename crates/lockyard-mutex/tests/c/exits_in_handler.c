@@ -71,16 +71,18 @@ static void *waits(void *timed)
 static int interrupt(void *(*body)(void *), void *argument, int count)
 {
     pthread_t threads[3];
-    int ended = 0;
+    int numbers[3], ended = 0;
     for (int i = 0; i < count; i++) {
         ready = 0;
         pthread_create(&threads[i], 0, body, argument);
         while (!ready) usleep(100);
-        for (int looks = 0; looks < 20000 && !is_asleep(ready); looks++) usleep(500);
+        numbers[i] = ready;
+        await_sleep(numbers[i]);
         usleep(5000);
     }
     for (int i = count; i-- > 0;) {
         void *result;
+        await_sleep(numbers[i]);
         pthread_kill(threads[i], SIGUSR1);
         pthread_join(threads[i], &result);
         ended += result == (void *)SIGUSR1;

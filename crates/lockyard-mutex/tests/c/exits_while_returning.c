@@ -11,7 +11,7 @@
 
 #include "asleep.h"
 
-enum { THREADS = 4, ROUNDS = 10, LOOKS = 20000 };
+enum { THREADS = 4, ROUNDS = 10 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_mutex_t checking = PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
@@ -60,9 +60,11 @@ int main(void)
         while (ready < THREADS) usleep(100);
         pthread_mutex_lock(&mutex);
         pthread_cond_broadcast(&condition);
-        for (int i = 0; i < THREADS; i++)
-            for (int looks = 0; looks < LOOKS && !is_asleep(numbers[i]); looks++) usleep(500);
-        for (int i = 0; i < THREADS; i++) pthread_kill(threads[i], SIGUSR1);
+        for (int i = 0; i < THREADS; i++) await_sleep(numbers[i]);
+        for (int i = 0; i < THREADS; i++) {
+            await_sleep(numbers[i]);
+            pthread_kill(threads[i], SIGUSR1);
+        }
         usleep(5000);
         pthread_mutex_unlock(&mutex);
         for (int i = 0; i < THREADS; i++) {

@@ -100,7 +100,7 @@ impl SimulationEffort {
 
     /// Returns the effort for threads of one program that share CPUs, `of_cpu` on each: every
     /// thread has its turn before the window, and within it. In a shorter run those that begin
-    /// would be all that run. Runs that are compared with each other stay as short as they are.
+    /// would be all that run. The window has two rounds: threads that sleep change the order. Runs that are compared with each other stay as short as they are.
     pub(super) fn for_crowd(self, machine: &Machine, of_cpu: usize) -> SimulationEffort {
         if of_cpu < 2 || !self.is_absolute {
             return self;
@@ -112,7 +112,7 @@ impl SimulationEffort {
         let round = period.max(granularity * of_cpu as f64) * 1e3;
         SimulationEffort {
             warm_up_ns: self.warm_up_ns.max(round),
-            window_ns: self.window_ns.max(round),
+            window_ns: self.window_ns.max(2.0 * round),
             seeds: self.seeds.min(2),
             ..self
         }
