@@ -69,8 +69,8 @@ fn is_inside() -> bool {
     false
 }
 
-/// Returns true in the child of a fork without handlers, by a signal handler that came during a call
-/// of the C library. The kernel has cleared the base, and what was begun is the parent's: its
+/// Returns true in the child of a fork without handlers, by a signal handler that came during a
+/// call of the C library. The kernel has cleared the base, and what was begun is the parent's: its
 /// records are mapped still, and must not be written.
 #[inline(always)]
 fn is_child_without_records() -> bool {

@@ -140,8 +140,8 @@ pub(crate) fn map(file: i32, room: u64, writable: bool) -> *mut u8 {
     core::ptr::with_exposed_provenance_mut(address as usize)
 }
 
-/// Maps memory of this process, all zeros, that takes room when it is written. Returns null if there
-/// is none.
+/// Maps memory of this process, all zeros, that takes room when it is written. Returns null if
+/// there is none.
 pub(crate) fn map_memory(room: u64) -> *mut u8 {
     const READ_WRITE: usize = 3;
     const PRIVATE_ANONYMOUS_NO_RESERVE: usize = 0x2 | 0x20 | 0x4000;

@@ -167,9 +167,9 @@ unsafe fn look_off(thread: *mut Thread, now: u64) {
 }
 
 /// Looks at the window of a thread that holds a lock. If it has not released that for long, its
-/// acquisition is written now, so that time without a processor comes after it. A thread whose lock
-/// is released by another one holds it for ever, as far as is known. It must not write events all
-/// that time, so its window is closed. Returns false then.
+/// acquisition is written now, so that time without a processor comes after it. If another thread
+/// has released the lock, this one seems to hold it for ever. It must not write events all that
+/// time, so its window is closed. Returns false then.
 unsafe fn is_to_go_on(thread: *mut Thread) -> bool {
     // SAFETY: the thread is the running one.
     unsafe {

@@ -90,7 +90,7 @@ pub(crate) struct Shared {
     queue_nodes: RefCell<Vec<Option<NonNull<u8>>>>,
     /// The table of parking waiters.
     announcements: Cell<Option<NonNull<u8>>>,
-    /// Lines of the kernel's buckets, by the offset of their word.
+    /// Lines of the kernel's buckets, by the address of their word.
     buckets: RefCell<HashMap<usize, usize>>,
     failing_allocations: Cell<u64>,
     /// The kernel's calls, in cycles.

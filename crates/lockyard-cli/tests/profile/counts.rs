@@ -50,7 +50,8 @@ fn holds_are_a_sample_and_counts_are_not() {
     };
     // All holds; and of each acquisition but the last one, the next one is seen.
     assert_eq!(timed("1"), (200_000, 199_999, 200_000));
-    // 1,024 of the first thread, and one in a hundred of the rest: 1,990 with a standard deviation of 26.
+    // 1,024 of the first thread, and one in a hundred of the rest: 1,990 with a standard deviation
+    // of 26.
     let (holds, followed, run) = timed("100");
     assert!((2_700..3_300).contains(&holds), "{holds}");
     // Those 1,024, and one in eight of the others: 249 with a standard deviation of 15.

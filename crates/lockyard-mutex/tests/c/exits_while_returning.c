@@ -1,6 +1,7 @@
 /* A handler ends threads by `pthread_exit` while they acquire their mutex again at the end of a
    wait for a condition. Each has the mutex when its cleanup handlers run, and the mutex works
-   afterwards. A thread that still spins would stay in the queue, so all of them must sleep. Then a wait that fails at once keeps the type of the thread's cancellation. */
+   afterwards. A thread that still spins would stay in the queue, so all of them must sleep. Then a
+   wait that fails at once keeps the type of the thread's cancellation. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <pthread.h>

@@ -37,8 +37,8 @@ fn a_thread_that_a_handler_ends_while_it_returns_from_a_wait_has_the_mutex() {
     let Some(program) = program("exits_while_returning.c") else {
         return skip!("there is no C compiler (cc)");
     };
-    // The queues of `queued` and `ticket`, whose waiters do not sleep, cannot be left. The C library
-    // has not acquired the mutex there.
+    // The queues of `queued` and `ticket`, whose waiters do not sleep, cannot be left. The C
+    // library has not acquired the mutex there.
     for kind in ["mutex", "pv-queued"] {
         assert_eq!(said(&run(&mut command(&program, Some(kind)))), "40 40 1 1\n", "{kind}");
     }

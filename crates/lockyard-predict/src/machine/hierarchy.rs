@@ -70,7 +70,7 @@ pub(crate) fn first_level(machine: &Machine) -> f64 {
 /// Nanoseconds of a load that hits in the second level. The simulated first level is reduced to one
 /// line. `None` if the file does not state the second level's size.
 pub(crate) fn second_level(machine: &Machine) -> Option<f64> {
-    let kib = |name: &str| number(machine, name).filter(|&kib| kib > 0.0);
+    let kib = |name: &str| machine.number(name).filter(|&kib| kib > 0.0);
     let line = machine.line_bytes() as f64 / 1024.0;
     kib("caches.second_kib").filter(|&kib| kib > 2.0 * LINES as f64 * line)?;
     let small = machine.clone().with("caches.first_kib", line)?;
@@ -101,7 +101,7 @@ pub(crate) fn last_level(machine: &Machine) -> Option<f64> {
 /// socket `home`. `None` if the file has nothing about memory, or if the machine has no such
 /// socket.
 pub(crate) fn memory(machine: &Machine, home: usize) -> Option<f64> {
-    number(machine, "caches.dram")?;
+    machine.number("caches.dram")?;
     if home >= machine.sockets() {
         return None;
     }
@@ -114,7 +114,7 @@ pub(crate) fn memory(machine: &Machine, home: usize) -> Option<f64> {
 
 /// Nanoseconds of one load of a random walk over `kib` KiB. The thread has walked there before.
 pub(crate) fn walk(machine: &Machine, kib: usize) -> Option<f64> {
-    number(machine, "caches.dram")?;
+    machine.number("caches.dram")?;
     let lines = kib * 1024 / machine.line_bytes();
     if !(1..=LARGEST_WALK).contains(&kib) {
         return None;
@@ -149,10 +149,6 @@ pub(crate) fn figure(machine: &Machine, name: &str) -> Option<f64> {
     }
 }
 
-fn number(machine: &Machine, name: &str) -> Option<f64> {
-    machine.number(name)
-}
-
 /// Returns a size as text.
 fn size(kib: f64) -> String {
     if kib == 0.0 {
@@ -166,7 +162,7 @@ fn size(kib: f64) -> String {
 
 /// Describes the caches in a few lines, with the simulated cost of loads. Ends with a line feed.
 pub fn text(machine: &Machine) -> String {
-    let kib = |name: &str| number(machine, name);
+    let kib = |name: &str| machine.number(name);
     let (Some(first), Some(second), Some(last)) =
         (kib("caches.first_kib"), kib("caches.second_kib"), kib("caches.shared_kib"))
     else {

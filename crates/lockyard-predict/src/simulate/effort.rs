@@ -100,7 +100,8 @@ impl SimulationEffort {
 
     /// Returns the effort for threads of one program that share CPUs, `of_cpu` on each: every
     /// thread has its turn before the window, and within it. In a shorter run those that begin
-    /// would be all that run. The window has two rounds: threads that sleep change the order. Runs that are compared with each other stay as short as they are.
+    /// would be all that run. The window has two rounds: threads that sleep change the order. Runs
+    /// that are compared with each other stay as short as they are.
     pub(super) fn for_crowd(self, machine: &Machine, of_cpu: usize) -> SimulationEffort {
         if of_cpu < 2 || !self.is_absolute {
             return self;

@@ -72,8 +72,8 @@ impl Engine {
         }
     }
 
-    /// Wakes up to `count` threads that sleep on the word, from `since` on. The end of the call's
-    /// service. The thread resumes with the number of those that slept.
+    /// Ends the service of a call that wakes up to `count` threads that sleep on the word. Their
+    /// wake-ups count from `since` on. The caller resumes with the number of threads woken.
     pub(super) fn unpark(&mut self, thread: u32, word: usize, count: u32, since: u64) {
         let now = self.now();
         self.leave_bucket(thread, word);

@@ -14,8 +14,9 @@
 //!
 //! Some cores (`exclusive_loads`) already request the line of a read-modify-write, or of a store,
 //! that is behind a load in the reorder buffer. If both use one line, it arrives once, exclusive,
-//! instead of first shared and then again. A simulated core cannot see what its code will do next. It predicts that
-//! a load is followed by the same operation as the last load at this place in the code.
+//! instead of first shared and then again. A simulated core cannot see what its code will do next.
+//! It predicts that a load is followed by the same operation as the last load at this place in the
+//! code.
 //!
 //! A load of the line that a locked operation has just changed takes `load_behind_lock` cycles. If
 //! that is 0, the load executes before the operation is complete. It then returns the value that

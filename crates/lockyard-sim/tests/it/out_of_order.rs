@@ -143,45 +143,35 @@ fn threads_of_a_core_share_the_reorder_buffer_while_they_exist() {
     assert_eq!(with_sibling(false), Some(WORK - 112));
 }
 
+/// Returns the numbers of shared and of exclusive fills of a line that ten threads change, one after
+/// another. Each loads its word first.
+fn fills(exclusive_loads: u64, change: fn(&SimulatedU64, u64)) -> (u64, u64) {
+    let machine = machine(&[("exclusive_loads", exclusive_loads)]);
+    let mut simulation = Simulation::new(&machine, 1);
+    let word = simulation.place(SimulatedU64::new(0), 64, 0);
+    for place in 0..10 {
+        let word = word.clone();
+        on(&mut simulation, place, move || change(&word, word.load(Ordering::Relaxed)));
+    }
+    let statistics = simulation.statistics();
+    (statistics.shared_fills, statistics.exclusive_fills)
+}
+
 #[test]
 fn a_load_before_a_locked_operation_fetches_the_line_once_where_cores_do_so() {
-    let fills = |exclusive_loads| {
-        let machine = machine(&[("exclusive_loads", exclusive_loads)]);
-        let mut simulation = Simulation::new(&machine, 1);
-        let word = simulation.place(SimulatedU64::new(0), 64, 0);
-        for place in 0..10 {
-            let word = word.clone();
-            on(&mut simulation, place, move || {
-                let seen = word.load(Ordering::Relaxed);
-                let _ = word.compare_exchange(seen, seen + 1, Ordering::AcqRel, Ordering::Relaxed);
-            });
-        }
-        let statistics = simulation.statistics();
-        (statistics.shared_fills, statistics.exclusive_fills)
+    let exchange = |word: &SimulatedU64, seen: u64| {
+        let _ = word.compare_exchange(seen, seen + 1, Ordering::AcqRel, Ordering::Relaxed);
     };
-    assert_eq!(fills(0), (10, 10));
+    assert_eq!(fills(0, exchange), (10, 10));
     // The first load cannot know yet what follows it.
-    assert_eq!(fills(1), (1, 10));
+    assert_eq!(fills(1, exchange), (1, 10));
 }
 
 #[test]
 fn a_load_before_a_store_fetches_the_line_once_where_cores_do_so() {
-    let fills = |exclusive_loads| {
-        let machine = machine(&[("exclusive_loads", exclusive_loads)]);
-        let mut simulation = Simulation::new(&machine, 1);
-        let word = simulation.place(SimulatedU64::new(0), 64, 0);
-        for place in 0..10 {
-            let word = word.clone();
-            on(&mut simulation, place, move || {
-                let seen = word.load(Ordering::Relaxed);
-                word.store(seen + 1, Ordering::Relaxed);
-            });
-        }
-        let statistics = simulation.statistics();
-        (statistics.shared_fills, statistics.exclusive_fills)
-    };
-    assert_eq!(fills(0), (10, 10));
-    assert_eq!(fills(1), (1, 10));
+    let store = |word: &SimulatedU64, seen: u64| word.store(seen + 1, Ordering::Relaxed);
+    assert_eq!(fills(0, store), (10, 10));
+    assert_eq!(fills(1, store), (1, 10));
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use crate::support::finish;
 use lockyard::platform::{Host, Ordering, Word};
 use lockyard_sim::{
-    CyclePhase, Machine, RunEnd, Simulated, SimulatedU32, SimulatedU64, Simulation, now,
+    CyclePhase, Machine, Placed, RunEnd, Simulated, SimulatedU32, SimulatedU64, Simulation, now,
     operation_done, stop_requested, wait_for_others, work,
 };
 use std::cell::Cell;
@@ -202,18 +202,41 @@ fn a_loop_slower_than_the_gap_is_not_noticed() {
     assert_eq!(simulation.statistics().pause_exits, 0);
 }
 
+/// Begins a thread on place 0 that sleeps until the word changes. Its result is the time at which it
+/// runs again.
+fn spawn_parked(simulation: &mut Simulation, word: &Placed<SimulatedU32>) -> Rc<Cell<Option<u64>>> {
+    let word = word.clone();
+    spawn(simulation, 0, 0, move || {
+        while word.load(Ordering::Acquire) == 0 {
+            Simulated::park(&word, 0, None);
+        }
+        now()
+    })
+}
+
+/// Begins a thread on place 1 that wakes the one that sleeps on the word, after 500 us, and then
+/// works for `rest` microseconds. Its result is the time of the call.
+fn spawn_waker(
+    simulation: &mut Simulation,
+    word: Placed<SimulatedU32>,
+    rest: u64,
+) -> Rc<Cell<Option<u64>>> {
+    spawn(simulation, 0, 1, move || {
+        work_us(500);
+        word.store(1, Ordering::Release);
+        let began = now();
+        Simulated::unpark(std::ptr::from_ref(&*word), 1);
+        work_us(rest);
+        began
+    })
+}
+
 #[test]
 fn a_parked_thread_gives_its_cpu_up_and_has_it_again_when_it_is_woken() {
     let machine = machine(&[]);
     let mut simulation = shared(&machine, 1);
     let word = simulation.place(SimulatedU32::new(0), 64, 0);
-    let parked = word.clone();
-    let woken = spawn(&mut simulation, 0, 0, move || {
-        while parked.load(Ordering::Acquire) == 0 {
-            Simulated::park(&parked, 0, None);
-        }
-        now()
-    });
+    let woken = spawn_parked(&mut simulation, &word);
     let worker = spawn(&mut simulation, 0, 0, || work_us(1000));
     // No CPU is idle: each of the others has a thread.
     for place in 2..machine.hardware_threads() {
@@ -221,14 +244,7 @@ fn a_parked_thread_gives_its_cpu_up_and_has_it_again_when_it_is_woken() {
             work_us(1200);
         });
     }
-    let waker = spawn(&mut simulation, 0, 1, move || {
-        work_us(500);
-        word.store(1, Ordering::Release);
-        let began = now();
-        Simulated::unpark(std::ptr::from_ref(&*word), 1);
-        work_us(500);
-        began
-    });
+    let waker = spawn_waker(&mut simulation, word, 500);
     finish(&mut simulation);
     let late = result_of(&woken) - result_of(&waker);
     // The call, a switch, a load. The woken thread pre-empts the worker, which has run 500 us more:
@@ -241,21 +257,15 @@ fn a_parked_thread_gives_its_cpu_up_and_has_it_again_when_it_is_woken() {
     );
 }
 
-/// Returns the time from the call that wakes a thread, which has slept for 500 us, until it runs. On
-/// its CPU another thread `works` for so many microseconds. Other CPUs are never idle, but one, if
+/// Returns the time from the call that wakes a thread, which has slept for 500 us, until it runs.
+/// On its CPU another thread `works` for so many microseconds. Other CPUs are never idle, but one, if
 /// `has_idle_cpu`.
 fn woken_on(works: u64, has_idle_cpu: bool) -> u64 {
     let numbers = [("kernel.deep_wakeup", 40_000.0), ("kernel.deep_after", 300_000.0)];
     let machine = machine(&numbers);
     let mut simulation = shared(&machine, 1);
     let word = simulation.place(SimulatedU32::new(0), 64, 0);
-    let parked = word.clone();
-    let woken = spawn(&mut simulation, 0, 0, move || {
-        while parked.load(Ordering::Acquire) == 0 {
-            Simulated::park(&parked, 0, None);
-        }
-        now()
-    });
+    let woken = spawn_parked(&mut simulation, &word);
     spawn(&mut simulation, 0, 0, move || work_us(works));
     let busy = machine.hardware_threads() - usize::from(has_idle_cpu);
     for place in 2..busy {
@@ -263,14 +273,7 @@ fn woken_on(works: u64, has_idle_cpu: bool) -> u64 {
             work_us(900);
         });
     }
-    let waker = spawn(&mut simulation, 0, 1, move || {
-        work_us(500);
-        word.store(1, Ordering::Release);
-        let began = now();
-        Simulated::unpark(std::ptr::from_ref(&*word), 1);
-        work_us(300);
-        began
-    });
+    let waker = spawn_waker(&mut simulation, word, 300);
     finish(&mut simulation);
     result_of(&woken) - result_of(&waker)
 }

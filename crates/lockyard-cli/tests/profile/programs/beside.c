@@ -1,4 +1,5 @@
-// Threads that take a lock nearly all the time, beside one that takes none and sleeps nearly always.
+// Threads that take a lock nearly all the time, beside one that takes none and sleeps nearly
+// always.
 // beside ends|stays SECONDS: the first ones end, or are there when the program ends.
 #include <pthread.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-// A thread that holds a spinlock most of the time, and one that waits for it several times, spinning,
-// and then sleeps. spins SECONDS. Prints the number of sleeps.
+// A thread that holds a spinlock most of the time, and one that waits for it several times,
+// spinning, and then sleeps. spins SECONDS. Prints the number of sleeps.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
