@@ -143,8 +143,8 @@ fn threads_of_a_core_share_the_reorder_buffer_while_they_exist() {
     assert_eq!(with_sibling(false), Some(WORK - 112));
 }
 
-/// Returns the numbers of shared and of exclusive fills of a line that ten threads change, one after
-/// another. Each loads its word first.
+/// Returns the numbers of shared and of exclusive fills of a line that ten threads change, one
+/// after another. Each loads its word first.
 fn fills(exclusive_loads: u64, change: fn(&SimulatedU64, u64)) -> (u64, u64) {
     let machine = machine(&[("exclusive_loads", exclusive_loads)]);
     let mut simulation = Simulation::new(&machine, 1);

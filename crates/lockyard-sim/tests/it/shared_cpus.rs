@@ -202,8 +202,8 @@ fn a_loop_slower_than_the_gap_is_not_noticed() {
     assert_eq!(simulation.statistics().pause_exits, 0);
 }
 
-/// Begins a thread on place 0 that sleeps until the word changes. Its result is the time at which it
-/// runs again.
+/// Begins a thread on place 0 that sleeps until the word changes. Its result is the time at which
+/// it runs again.
 fn spawn_parked(simulation: &mut Simulation, word: &Placed<SimulatedU32>) -> Rc<Cell<Option<u64>>> {
     let word = word.clone();
     spawn(simulation, 0, 0, move || {
@@ -258,8 +258,8 @@ fn a_parked_thread_gives_its_cpu_up_and_has_it_again_when_it_is_woken() {
 }
 
 /// Returns the time from the call that wakes a thread, which has slept for 500 us, until it runs.
-/// On its CPU another thread `works` for so many microseconds. Other CPUs are never idle, but one, if
-/// `has_idle_cpu`.
+/// On its CPU another thread `works` for so many microseconds. Other CPUs are never idle, but one,
+/// if `has_idle_cpu`.
 fn woken_on(works: u64, has_idle_cpu: bool) -> u64 {
     let numbers = [("kernel.deep_wakeup", 40_000.0), ("kernel.deep_after", 300_000.0)];
     let machine = machine(&numbers);
