@@ -34,14 +34,17 @@
 //! 1. A thread that must wait registers as a spinner, if fewer than [`Patience::SPINNERS`] have,
 //!    and polls [`Patience::POLLS`] times with growing gaps. A writer that finds readers inside
 //!    sets I for that time. So it waits for the readers that run now, and not for those to come.
-//! 2. Then it joins the queue and sleeps, the reader, the writer and the upgradable one alike.
-//!    An upgrading reader comes first in the queue, and closes the lock.
+//! 2. Then it joins the queue and sleeps, the reader, the writer and the upgradable one alike. A
+//!    writer that waits for readers only closes the lock by that. An upgrading reader comes first
+//!    in the queue, and closes the lock too.
 //! 3. A thread that leaves the lock empty *pokes* the head: it wakes it, if it sleeps. It does not
 //!    if a spinner is there, which takes the lock, and if the lock is not closed.
 //! 4. The head that wakes up polls. It enters as soon as it may, and leaves the queue. If it reads,
-//!    it takes the readers along that wait next to it. Newcomers may pass it meanwhile.
-//! 5. The head closes the lock when it has been woken in vain, or a nap has ended, and it has waited
-//!    for [`Patience::NAP`]. Then nobody passes it. The thread that leaves the lock empty pokes it.
+//!    it takes the readers along that wait next to it, and the lock stays closed for a writer that
+//!    is next. Unless the lock is closed, newcomers may pass the head meanwhile.
+//! 5. The head also closes the lock when it has been woken in vain, or a nap has ended, and it has
+//!    waited for [`Patience::NAP`]. Then nobody passes it. The thread that leaves the lock empty
+//!    pokes it.
 //!
 //! A sleeper naps: at first for [`Patience::NAP`], then four times as long each time, and for
 //! [`Patience::LONGEST_NAP`] at most. After a nap it looks if it is the head.
@@ -60,15 +63,16 @@
 //! - The release names the head that the word had. If the head has left since, it is inside, and
 //!   its own release pokes the next one; or its time has passed. Then it pokes the next one itself.
 //! - A writer that ends its spin clears I by the same compare-exchange by which it joins, and then
-//!   pokes the head. A thread that clears C is the head: it is inside, or pokes the next one.
+//!   pokes the head. So does one that sets C. A thread that clears C is the head: it is inside, or
+//!   pokes the next one.
 //! - A spinner for whom a release poked nobody enters, or joins the queue while it may not enter.
 //!   A spinner that enters as a reader pokes the head, which may be a reader too.
 //!
 //! # Bounds
 //!
-//! - *A writer* that is the head waits for [`Patience::NAP`] while readers pass it, for the readers
-//!   that are inside when it closes the lock, and for its wake-up. Each sleeper before it adds the
-//!   same at most.
+//! - *A writer* that meets readers closes the lock. It waits for those inside, and for its wake-up.
+//!   One that meets a writer, or sleepers, waits for [`Patience::NAP`] at most once it is the head,
+//!   while others pass it. Each sleeper before it adds the same at most.
 //! - *A reader* waits for the sleepers before it in the same way. After a writer, the readers that
 //!   wait next to each other enter together.
 //! - *A hand-over* by C comes once in [`Patience::NAP`]: the next head naps once, before it closes

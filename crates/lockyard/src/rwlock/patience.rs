@@ -9,7 +9,6 @@ use core::time::Duration;
 pub struct Usual;
 
 impl Patience for Usual {
-    const SPINNERS: u32 = 2;
     const NAP: Option<Duration> = Some(Duration::from_micros(500));
     const PLAIN_RELEASE: bool = false;
 }

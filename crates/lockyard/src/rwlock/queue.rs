@@ -46,9 +46,15 @@ fn unlock_queue<H: Host>(word: &U64<H>, mut seen: u64, mut change: impl FnMut(u6
 /// Removes `me`, the head, which has just entered by `mode` and has the queue lock. Gives the queue
 /// lock back. `seen` is the word.
 ///
-/// A reader takes the readers behind it along, until the first sleeper of another kind.
-pub(super) fn leave_inside<H: HostWithSlots>(word: &U64<H>, seen: u64, me: Name, mode: Mode) {
-    let was_closed = seen & CLOSED != 0;
+/// A reader takes the readers behind it along, until the first sleeper of another kind. With
+/// `tells_next` the next head is told that it is the head.
+pub(super) fn leave_inside<H: HostWithSlots>(
+    word: &U64<H>,
+    seen: u64,
+    me: Name,
+    mode: Mode,
+    tells_next: bool,
+) {
     let (mut admitted, mut to_poke) = (0, None);
     unlock_queue::<H>(word, seen, |bits| {
         let Some(last) = newest(bits) else {
@@ -68,12 +74,14 @@ pub(super) fn leave_inside<H: HostWithSlots>(word: &U64<H>, seen: u64, me: Name,
         to_poke = None;
         if let Some(first) = first {
             sleepers::drop_before::<H>(last, first);
-            // It may be able to enter as well, or it must know that it is the head.
+            // It may be able to enter as well.
             let may_come = mode.is_shared() && !waits_to_write::<H>(first);
-            to_poke = Some(first).filter(|_| may_come || was_closed);
+            to_poke = Some(first).filter(|_| may_come || tells_next);
         }
         let bits = with_queue(bits, first.and(Some(last)), first);
-        (bits & !CLOSED) + READER * admitted
+        // A lock that was closed stays closed for a writer that is next.
+        let stays = mode.is_shared() && first.is_some_and(waits_to_write::<H>);
+        (if stays { bits } else { bits & !CLOSED }) + READER * admitted
     });
     let mut next = if admitted > 0 { sleepers::newer::<H>(me) } else { None };
     for left in (0..admitted).rev() {

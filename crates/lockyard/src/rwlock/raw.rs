@@ -46,7 +46,9 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
     /// Waits as `mode`.
     #[cold]
     fn wait(&self, mode: Mode, deadline: Option<Deadline<H>>) -> bool {
-        if self.word.load(Ordering::Relaxed) & FULL != 0 {
+        // Others may sleep while the lock is empty. So the first step may have failed for nothing.
+        let Err(seen) = try_enter::<H>(&self.word, mode) else { return true };
+        if seen & FULL != 0 {
             H::fatal("reader-writer lock: it has 2^22 readers");
         }
         during::<H, _>(Region::LockWait, || wait::<P, H>(&self.word, mode, deadline))

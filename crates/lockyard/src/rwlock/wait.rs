@@ -194,6 +194,7 @@ impl<'a, P: Patience, H: HostWithSlots> Waiter<'a, P, H> {
     /// Joins the queue. Returns true if it entered instead, because the lock admits it.
     fn join(&mut self, mark: u64) -> bool {
         let mut seen = self.word.load(Ordering::Relaxed);
+        let mut closes;
         loop {
             if may_enter(self.mode, seen, false) {
                 match enter::<H>(self.word, self.mode, seen, mark) {
@@ -203,7 +204,10 @@ impl<'a, P: Patience, H: HostWithSlots> Waiter<'a, P, H> {
                 continue;
             }
             sleepers::prepare::<H>(self.me, newest(seen));
+            // A writer that waits only for readers: those that come would keep it waiting.
+            closes = if self.mode == Mode::Write && seen & WRITER == 0 { CLOSED } else { 0 };
             let new = with_queue(seen, Some(self.me), head(seen).or(Some(self.me))) - mark;
+            let new = new | closes;
             // Release: publishes the node, to the threads that poke it, and to those that take the
             // queue lock. Acquire: pairs with the release of the thread that is poked below.
             match self.word.compare_exchange(seen, new, Ordering::AcqRel, Ordering::Relaxed) {
@@ -212,8 +216,8 @@ impl<'a, P: Patience, H: HostWithSlots> Waiter<'a, P, H> {
             }
         }
         self.is_head = !is_queued(seen);
-        // Its intent may have kept the head out.
-        if mark & INTENT != 0
+        // Its intent may have kept the head out. Or the head may come in, now that others may not.
+        if (mark & INTENT | closes) != 0
             && let Some(head) = head(seen)
         {
             poke::<H>(head);
@@ -320,7 +324,7 @@ impl<'a, P: Patience, H: HostWithSlots> Waiter<'a, P, H> {
                 let (of, to) = (Ordering::Acquire, Ordering::Relaxed);
                 match self.word.compare_exchange(seen, new, of, to) {
                     Ok(_) => {
-                        leave_inside::<H>(self.word, new, self.me, self.mode);
+                        leave_inside::<H>(self.word, new, self.me, self.mode, P::NAP.is_none());
                         return true;
                     }
                     Err(actual) => seen = actual,
