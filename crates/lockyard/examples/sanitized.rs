@@ -18,7 +18,7 @@ use lockyard::lock::{
 use lockyard::page_ref::{Cmpxchg, Conditional, OptimisticCmpxchg, PageRef};
 use lockyard::platform::{Host, Native, NativeU64, Ordering, Portable, Word};
 use lockyard::reclaim::{Header, Owned};
-use lockyard::{LockRef, RawSpinLock};
+use lockyard::{LockRef, RawSpinLock, RwLock, RwLockUpgradableReadGuard, RwLockWriteGuard};
 use std::cell::UnsafeCell;
 use std::ptr::NonNull;
 use std::thread;
@@ -95,6 +95,30 @@ fn timed() {
         }
     });
     println!("timed waits: {} sections", lock.into_inner());
+}
+
+/// Reads, writes, upgrades and downgrades.
+fn read_write() {
+    let lock = RwLock::new(0_u64);
+    let reads = lockyard::Mutex::new(0);
+    in_threads(|thread| {
+        let mut seen = 0;
+        for round in 0..LOCK_ROUNDS {
+            match (thread + round) % 4 {
+                0 => *lock.write() += 1,
+                1 => *RwLockUpgradableReadGuard::upgrade(lock.upgradable_read()) += 1,
+                2 => {
+                    let mut guard = lock.write();
+                    *guard += 1;
+                    seen += *RwLockWriteGuard::downgrade(guard);
+                }
+                _ => seen += *lock.read(),
+            }
+            thread::yield_now();
+        }
+        *reads.lock() += seen;
+    });
+    println!("reader-writer lock: {} writes", lock.into_inner());
 }
 
 /// Each thread changes an object and drops its reference. The last one frees the object.
@@ -214,6 +238,7 @@ fn main() {
     lock::<PvQueued, Native>("pv-queued");
     lock::<TestAndSet, Native>("test-and-set");
     timed();
+    read_write();
     lockref();
     page::<Cmpxchg>("page-ref cmpxchg");
     page::<OptimisticCmpxchg>("page-ref optimistic-cmpxchg");

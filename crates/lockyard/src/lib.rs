@@ -25,6 +25,7 @@ pub mod page_ref;
 pub mod platform;
 mod raw;
 pub mod reclaim;
+pub mod rwlock;
 #[cfg(feature = "std")]
 mod with_slots;
 

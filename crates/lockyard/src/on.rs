@@ -29,7 +29,7 @@
 //! parameters of the types behind these names: [`RawSpinLock`], [`lockref::LockRef`], and so on.
 
 use crate::lock::{Adaptive, PvQueued, PvTicket, Queued, TestAndSet, Ticket, Ticket8};
-use crate::{NoContext, RawSpinLock};
+use crate::{NoContext, RawSpinLock, rwlock};
 use crate::{kind, lockref, page_ref};
 
 /// A [`Mutex`](crate::lock::adaptive) on host `H`.
@@ -38,6 +38,18 @@ pub type Mutex<T, H, C = NoContext> = lock_api::Mutex<RawMutex<H, C>, T>;
 pub type MutexGuard<'a, T, H, C = NoContext> = lock_api::MutexGuard<'a, RawMutex<H, C>, T>;
 /// The lock of a [`Mutex`].
 pub type RawMutex<H, C = NoContext> = RawSpinLock<Adaptive, H, C>;
+
+/// A [`RwLock`](crate::rwlock) on host `H`.
+pub type RwLock<T, H> = lock_api::RwLock<RawRwLock<H>, T>;
+/// The guard of a reader of a [`RwLock`].
+pub type RwLockReadGuard<'a, T, H> = lock_api::RwLockReadGuard<'a, RawRwLock<H>, T>;
+/// The guard of the writer of a [`RwLock`].
+pub type RwLockWriteGuard<'a, T, H> = lock_api::RwLockWriteGuard<'a, RawRwLock<H>, T>;
+/// The guard of the upgradable reader of a [`RwLock`].
+pub type RwLockUpgradableReadGuard<'a, T, H> =
+    lock_api::RwLockUpgradableReadGuard<'a, RawRwLock<H>, T>;
+/// The lock of a [`RwLock`].
+pub type RawRwLock<H> = rwlock::RawRwLock<H>;
 
 /// A [`QSpinLock`](crate::lock::queued) on host `H`.
 pub type QSpinLock<T, H, C = NoContext> = lock_api::Mutex<RawQSpinLock<H, C>, T>;

@@ -39,6 +39,63 @@ pub type MutexGuard<'a, T> = on::MutexGuard<'a, T, Native>;
 /// The lock of a [`Mutex`], for `lock_api`: timed and fair.
 pub type RawMutex = on::RawMutex<Native>;
 
+/// A value behind a reader-writer lock of 8 bytes: many readers, or one writer.
+///
+/// ```
+/// use lockyard::{RwLock, RwLockUpgradableReadGuard};
+///
+/// static NAMES: RwLock<Vec<&str>> = RwLock::new(Vec::new());
+/// NAMES.write().push("shared");
+/// assert_eq!(*NAMES.read(), ["shared"]);
+///
+/// // A reader that may become the writer. Nobody else writes between.
+/// let names = NAMES.upgradable_read();
+/// if !names.contains(&"upgraded") {
+///     RwLockUpgradableReadGuard::upgrade(names).push("upgraded");
+/// }
+/// assert_eq!(NAMES.read().len(), 2);
+/// assert_eq!(size_of::<RwLock<()>>(), 8);
+/// ```
+///
+/// A thread that must wait spins for some microseconds if few others do, and then sleeps. Newcomers
+/// may pass sleeping threads. The thread that has slept longest closes the lock once it has waited
+/// for half a millisecond. Then nobody else enters before it. See [`rwlock`](crate::rwlock) for
+/// the algorithm, its bounds and the sources.
+///
+/// Uncontended: two locked operations, to read or to write. A panic while it is held releases it:
+/// there is no poison.
+///
+/// - **Reading twice**: a thread that reads must not call `read` again, because a writer may have
+///   closed the lock between. [`ReadRecursive`](crate::rwlock::ReadRecursive) and
+///   [`RecursiveRwLock`] allow that.
+/// - **Signal handlers**, **`fork`**, **thread exit**: as for [`Mutex`].
+/// - **Readers**: at most 2^22 at a time; one more ends the program.
+///
+/// For your own host: [`on::RwLock`].
+pub type RwLock<T> = on::RwLock<T, Native>;
+/// The guard of a reader of a [`RwLock`].
+pub type RwLockReadGuard<'a, T> = on::RwLockReadGuard<'a, T, Native>;
+/// The guard of the writer of a [`RwLock`].
+pub type RwLockWriteGuard<'a, T> = on::RwLockWriteGuard<'a, T, Native>;
+/// The guard of the upgradable reader of a [`RwLock`].
+pub type RwLockUpgradableReadGuard<'a, T> = on::RwLockUpgradableReadGuard<'a, T, Native>;
+/// The lock of a [`RwLock`], for `lock_api`: timed, fair, upgradable.
+pub type RawRwLock = on::RawRwLock<Native>;
+
+/// A [`RwLock`] whose readers may read again. Readers keep writers waiting while any of them is
+/// inside.
+///
+/// ```
+/// use lockyard::RecursiveRwLock;
+///
+/// let lock = RecursiveRwLock::new(5);
+/// let (first, second) = (lock.read(), lock.read());
+/// assert_eq!(*first, *second);
+/// ```
+pub type RecursiveRwLock<T> = lock_api::RwLock<RawRecursiveRwLock, T>;
+/// The lock of a [`RecursiveRwLock`].
+pub type RawRecursiveRwLock = crate::rwlock::RawRwLock<Native, crate::rwlock::Usual, true>;
+
 /// A condition variable of 24 bytes, for [`Mutex`] and every other mutex of `lock_api`.
 ///
 /// ```

@@ -9,14 +9,15 @@ use crate::hooks::Scripted;
 use crate::matrix::pairs;
 use crate::primitives::{
     ClhOfFour, Exact, McsOfFour, MutexExact, MutexNapping, MutexNoNode, MutexParking,
-    MutexParkingFair, MutexThreeStates, Primitive, PvQueuedLock, PvQueuedNoNode, PvTicketLock,
-    PvTicketNoNode, QueuedCmpxchg, QueuedNoNode, QueuedStore, Tas, Ticket8, Ticket16, TicketAsm,
+    MutexParkingFair, MutexThreeStates, Napping, Primitive, PvQueuedLock, PvQueuedNoNode,
+    PvTicketLock, PvTicketNoNode, QueuedCmpxchg, QueuedNoNode, QueuedStore, Tas, Ticket8, Ticket16,
+    TicketAsm,
 };
 use crate::program::{
     BufferOp, BufferProgram, CondOp, CondProgram, ConnOp, ConnProgram, CountOp, CountProgram,
     FairOp, FairProgram, HandleOp, HandleProgram, IdOp, IdProgram, KeyOp, KeyProgram, LastUse,
-    LockOp, NestedOp, NestedProgram, PageOp, PageProgram, Program, ReclaimOp, ReclaimProgram,
-    SHORT, StatOp, StatProgram, Unreserved, UseOp,
+    LockOp, NestedOp, NestedProgram, PageOp, PageProgram, Program, ReadWriteOp, ReadWriteProgram,
+    ReclaimOp, ReclaimProgram, SHORT, StatOp, StatProgram, Unreserved, UseOp,
 };
 use crate::quarantine::Quarantine;
 use lockyard::lock::{Adaptive, LaneLock, PvQueued, Queued, TestAndSet};
@@ -149,6 +150,61 @@ fn adaptive() -> Vec<Check> {
     // A woken thread that has lost finds the lock free after all.
     checks.push(check::<Of<MutexExact>>(&[LockTwice, Lock], Bounds::stepping_back(3)));
     checks.push(timed::<P>(&[Usual, Usual, GivesUp], Bounds::stepping_back(2)));
+    checks
+}
+
+/// Returns the checks of the reader-writer lock: pairs of operations, more threads, waits that give
+/// up, and threads of which only one has a node.
+fn read_write() -> Vec<Check> {
+    use ReadWriteOp::*;
+    type P = ReadWriteProgram<Exact, Host>;
+    type N = ReadWriteProgram<Exact, FewSlots<Host, 1>>;
+    let mut checks = Vec::new();
+    for pair in [
+        [Write, Write],
+        [Write, Read],
+        [TryRead, TryWrite],
+        [Write, TryRead],
+        [TryWrite, Read],
+        [Upgrade, Read],
+        [Upgrade, Write],
+        [TryUpgrade, Read],
+        [Downgrade, Read],
+        [Downgrade, Write],
+        [WriteFair, Read],
+        [WriteFair, Write],
+        [ReadFair, Write],
+        [ReadRecursive, Write],
+    ] {
+        checks.push(check::<P>(&pair, Bounds::stepping_back(2)));
+    }
+    for pair in [
+        [Write, WriteGivesUp],
+        [Write, ReadGivesUp],
+        [Read, UpgradeGivesUp],
+        [Write, WriteWoken],
+        [Write, ReadWoken],
+    ] {
+        checks.push(timed::<P>(&pair, Bounds::stepping_back(2)));
+    }
+    for pair in [[Write, Write], [Write, Read], [Upgrade, Read]] {
+        checks.push(check::<N>(&pair, Bounds::stepping_back(2)));
+    }
+    for three in [[Write, Write, Read], [Upgrade, Read, Write], [TryUpgrade, Read, Write]] {
+        checks.push(check::<P>(&three, Bounds::stepping_back(1)));
+    }
+    // Readers that another reader admits, also awake.
+    let readers = || check::<P>(&[Write, Read, Read], Bounds::stepping_back(2));
+    checks.extend([readers(), parked(Parking::SpuriousOnce, readers())]);
+    // Naps are longer than the models, so nobody closes the lock.
+    type Open = ReadWriteProgram<Napping, Host>;
+    for three in [[Read, Write, Read], [Write, Read, Read]] {
+        checks.push(timed::<Open>(&three, Bounds::stepping_back(2)));
+    }
+    // One leaves the queue from its middle, or its front, while another is behind it.
+    for three in [[Write, WriteGivesUp, Read], [Write, ReadGivesUp, Read]] {
+        checks.push(timed::<P>(&three, Bounds::stepping_back(2)));
+    }
     checks
 }
 
@@ -424,6 +480,8 @@ pub fn all() -> Vec<Suite> {
         &["src/lockref/mod.rs", "src/lockref/guard.rs", "src/lockref/count.rs"];
     const ADAPTIVE: &[&str] =
         &["src/lock/adaptive.rs", "src/lock/adaptive_wait.rs", "src/lock/adaptive_word.rs"];
+    const READ_WRITE: &[&str] =
+        &["src/rwlock/raw.rs", "src/rwlock/wait.rs", "src/rwlock/queue.rs", "src/rwlock/word.rs"];
     const RECLAIM: &[&str] = &[
         "src/reclaim/guard.rs",
         "src/reclaim/grace.rs",
@@ -449,6 +507,7 @@ pub fn all() -> Vec<Suite> {
             pv_queued(),
         ),
         suite("adaptive mutex", ADAPTIVE, adaptive()),
+        suite("reader-writer lock", READ_WRITE, read_write()),
         suite("condition variable", &["src/condvar.rs"], condition_variable()),
         suite("parking mutex", &["src/lock/parking_like.rs"], parking_mutex()),
         suite("mutex of 3 states", &["src/lock/three_states.rs"], mutex::<MutexThreeStates>()),

@@ -114,6 +114,44 @@ pub const SURVIVORS: &[Survivor] = &[
         reason: NOTIFIED,
     },
     Survivor {
+        suite: "reader-writer lock",
+        file: "rwlock/queue.rs",
+        function: "unlock_queue",
+        line: "compare_exchange(seen, new, Ordering::Release, Ordering::Relaxed)",
+        weakened: Ordering::Relaxed,
+        reason: "it publishes links to the next thread with the queue lock; one that misses them \
+                 does harm only if a sleeper left the middle of the queue, which takes four \
+                 threads and two preemptions: too many to explore",
+    },
+    Survivor {
+        suite: "reader-writer lock",
+        file: "rwlock/wait.rs",
+        function: "give_up",
+        line: "H::wait_yielding(&self.me.node::<H>().ready, Ordering::Acquire, is_admitted)",
+        weakened: Ordering::Relaxed,
+        reason: "this thread has taken the queue lock after the thread that admits it gave the \
+                 queue lock back, and that orders the data; the acquire keeps the node's next use \
+                 apart from reads of that thread, which come first in every execution of a checker",
+    },
+    Survivor {
+        suite: "reader-writer lock",
+        file: "rwlock/wait.rs",
+        function: "look",
+        line: "compare_exchange(poked, asleep, of, Ordering::Acquire)",
+        weakened: Ordering::Relaxed,
+        reason: "a reader that is awake while another one admits it has been poked before; that \
+                 takes more preemptions than these models have",
+    },
+    Survivor {
+        suite: "reader-writer lock",
+        file: "rwlock/wait.rs",
+        function: "join",
+        line: "compare_exchange(seen, new, Ordering::AcqRel, Ordering::Relaxed)",
+        weakened: Ordering::Release,
+        reason: "without the acquire it may not see that the head sleeps, and not poke it; then \
+                 the head enters when the lock is empty, at the latest, and nobody is stuck",
+    },
+    Survivor {
         suite: "page-ref xadd",
         file: "page_ref/variant.rs",
         function: "unfreeze_zero",

@@ -11,7 +11,7 @@ use lockyard::{Held, RawSpinLock};
 /// [`with_clock`](lockyard::platform::checked::with_clock).
 pub const SHORT: Duration = Duration::from_micros(10);
 /// A timeout that does not expire before the model ends.
-const LONG: Duration = Duration::from_secs(1000);
+pub(crate) const LONG: Duration = Duration::from_secs(1000);
 
 /// Operation of a thread on the lock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -17,6 +17,7 @@ mod locks;
 mod nested;
 mod pages;
 mod parts;
+mod read_write;
 mod reclaimed;
 mod statistics;
 
@@ -35,6 +36,7 @@ pub use nested::{NestedOp, NestedProgram};
 pub use pages::{PageCount, PageOp, PageProgram};
 pub(crate) use parts::linger;
 pub use parts::{Outcome, Program};
+pub use read_write::{ReadWriteOp, ReadWriteProgram};
 pub(crate) use reclaimed::forward_reclamation;
 pub use reclaimed::{ReclaimOp, ReclaimProgram, Reclaims, Unreserved};
 pub use statistics::{StatOp, StatProgram};

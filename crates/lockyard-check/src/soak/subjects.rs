@@ -9,7 +9,7 @@ use crate::primitives::{self as all, Exact, Primitive};
 use crate::program::{
     BufferOp, BufferProgram, CondOp, CondProgram, ConnOp, ConnProgram, CountOp, CountProgram,
     FairOp, FairProgram, HandleOp, HandleProgram, IdOp, IdProgram, LockOp, PageOp, PageProgram,
-    Program, ReclaimOp, ReclaimProgram, SHORT, StatOp, StatProgram,
+    Program, ReadWriteOp, ReadWriteProgram, ReclaimOp, ReclaimProgram, SHORT, StatOp, StatProgram,
 };
 use lockyard::Native;
 use lockyard::lock::{Adaptive, PvQueued, Queued, TestAndSet};
@@ -329,7 +329,35 @@ fn locks() -> Vec<Subject> {
         lock::<all::MutexThreeStates>(),
         fair!("pv-queued, fair and timed", PvQueued),
         fair!("mutex, fair and timed", Adaptive<Exact>),
+        read_write(),
     ]
+}
+
+/// The reader-writer lock, in all ways.
+fn read_write() -> Subject {
+    use ReadWriteOp::*;
+    const OPS: [ReadWriteOp; 14] = [
+        Read,
+        ReadRecursive,
+        TryRead,
+        ReadFair,
+        Write,
+        WriteTwice,
+        TryWrite,
+        WriteFair,
+        Downgrade,
+        Upgrade,
+        TryUpgrade,
+        ReadGivesUp,
+        WriteGivesUp,
+        UpgradeGivesUp,
+    ];
+    let subject = subject::<
+        ReadWriteProgram<Exact, Threads>,
+        ReadWriteProgram<Exact, Simulated>,
+        ReadWriteProgram<Exact, InModel>,
+    >("reader-writer lock", &OPS);
+    Subject { most_threads: MOST_SIMULATED, ..subject }
 }
 
 fn others() -> Vec<Subject> {

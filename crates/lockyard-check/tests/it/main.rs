@@ -22,6 +22,7 @@ mod mutex;
 mod page_ref;
 mod parking;
 mod proof_page;
+mod read_write;
 mod reclaim;
 mod reduction;
 mod soak;

@@ -12,7 +12,7 @@ pub(crate) struct Deadline<H: Host> {
 
 impl<H: Host> Deadline<H> {
     /// Polls in a slice.
-    pub(super) const POLLS: u32 = 64;
+    pub(crate) const POLLS: u32 = 64;
 
     pub(crate) fn new(until: Instant<H>) -> Self {
         Deadline { until, slices: 0 }
@@ -27,7 +27,7 @@ impl<H: Host> Deadline<H> {
     }
 
     /// Returns true if it is the latest possible time.
-    pub(super) fn is_latest(&self) -> bool {
+    pub(crate) fn is_latest(&self) -> bool {
         self.until == Instant::latest()
     }
 

@@ -38,7 +38,7 @@ pub mod pv_ticket;
 pub mod pv_timed;
 pub(crate) mod queue;
 pub mod queued;
-mod sleepers;
+pub(crate) mod sleepers;
 mod test_and_set;
 pub mod three_states;
 mod ticket;

@@ -111,7 +111,7 @@ pub(super) const KICKED: u32 = 1;
 
 /// Returns true if the running code may park.
 #[inline]
-pub(super) fn may_park<H: HostWithSlots>() -> bool {
+pub(crate) fn may_park<H: HostWithSlots>() -> bool {
     H::execution() == Execution::Thread
 }
 

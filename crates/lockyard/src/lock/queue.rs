@@ -22,36 +22,41 @@ const MOST_SLOTS: u32 = (1 << 14) - 1;
 const LEVEL_BITS: u32 = 2;
 const _: () = assert!(1 << LEVEL_BITS == NEST_LEVELS);
 
+/// Fails to compile if the host has more slots than names can distinguish.
+pub(crate) const fn assert_slots_fit<H: Host>() {
+    assert!(H::SLOTS <= MOST_SLOTS, "a queueing lock needs a host with at most 16383 slots");
+}
+
 /// Fails to compile if names do not fit: the lane is not of 32 bits, or the host has more slots.
 pub(super) const fn assert_names_fit<H: Host, L: Lane>() {
     assert!(
         <L::Bits as Int>::BITS == 32,
         "a queueing lock needs 32 bits: a word of 4 bytes, or the upper half of one of 8"
     );
-    assert!(H::SLOTS <= MOST_SLOTS, "a queueing lock needs a host with at most 16383 slots");
+    assert_slots_fit::<H>();
 }
 
 /// The name of a node. The running thread has taken the node, or another thread has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Name(u16);
+pub(crate) struct Name(u16);
 
 impl Name {
     /// Reads the name in the upper half of a lane. Returns `None` if its slot is 0, with any level.
     #[inline]
-    pub(super) fn from_bits(bits: u64) -> Option<Name> {
+    pub(crate) fn from_bits(bits: u64) -> Option<Name> {
         let bits = bits as u16;
         (bits >> LEVEL_BITS != 0).then_some(Name(bits))
     }
 
     /// Returns the name as bits. The result is never 0.
     #[inline]
-    pub(super) fn to_bits(self) -> u64 {
+    pub(crate) fn to_bits(self) -> u64 {
         u64::from(self.0)
     }
 
     /// Returns the node.
     #[inline]
-    pub(super) fn node<H: Host>(self) -> &'static QueueNode<H::Atomics> {
+    pub(crate) fn node<H: Host>(self) -> &'static QueueNode<H::Atomics> {
         H::queue_node(self.slot(), self.level())
     }
 
@@ -113,7 +118,7 @@ fn slot<H: HostWithSlots>() -> Option<Slot> {
 /// Takes the running thread's lowest free node. Returns `None` if the thread has no slot, or no
 /// node is free.
 #[inline]
-pub(super) fn take<H: HostWithSlots>() -> Option<Name> {
+pub(crate) fn take<H: HostWithSlots>() -> Option<Name> {
     let slot = slot::<H>()?;
     // Relaxed, here and below: only this slot, and its interruptions, use the bits.
     let bits = H::queue_node(slot, 0).in_use.load(Ordering::Relaxed);
@@ -185,7 +190,7 @@ fn note_end<H: HostWithSlots>(name: Name, bit: u32) {
 
 /// Gives back a node from [`take`].
 #[inline]
-pub(super) fn give_back<H: HostWithSlots>(name: Name) {
+pub(crate) fn give_back<H: HostWithSlots>(name: Name) {
     note_end::<H>(name, TAKEN);
 }
 

@@ -1,4 +1,5 @@
-//! The queue of sleepers of a mutex: linked nodes, whose newest is named in the lock's word.
+//! The queue of sleepers of a mutex or a reader-writer lock: linked nodes, whose newest is named in
+//! the lock's word.
 //!
 //! A lock's word has room for one name. It is the *newest* sleeper, so that a thread joins by one
 //! compare-exchange. A release needs the *oldest*. It finds that one by the links:
@@ -47,7 +48,7 @@ fn bits(name: Option<Name>) -> u32 {
 }
 
 /// Prepares the node of a thread that is about to join behind `older`.
-pub(super) fn prepare<H: Host>(me: Name, older: Option<Name>) {
+pub(crate) fn prepare<H: Host>(me: Name, older: Option<Name>) {
     let node = me.node::<H>();
     node.next.store(bits(older), Ordering::Relaxed);
     node.parked.store(0, Ordering::Relaxed);
@@ -55,12 +56,12 @@ pub(super) fn prepare<H: Host>(me: Name, older: Option<Name>) {
 
 /// Returns what the node's former user left in the word that this queue uses for its links. The CLH
 /// lock finds there that a successor has finished with the node.
-pub(super) fn former_use<H: Host>(me: Name) -> u32 {
+pub(crate) fn former_use<H: Host>(me: Name) -> u32 {
     me.node::<H>().parked.load(Ordering::Relaxed)
 }
 
 /// Restores a node that has left the queue to its [`former_use`].
-pub(super) fn restore<H: Host>(me: Name, former_use: u32) {
+pub(crate) fn restore<H: Host>(me: Name, former_use: u32) {
     let node = me.node::<H>();
     node.next.store(0, Ordering::Relaxed);
     node.parked.store(former_use, Ordering::Relaxed);
@@ -71,12 +72,12 @@ fn older<H: Host>(of: Name) -> Option<Name> {
 }
 
 /// Marks a node that is being removed by another thread than its owner.
-pub(super) fn mark_removed<H: Host>(name: Name) {
+pub(crate) fn mark_removed<H: Host>(name: Name) {
     set_older::<H>(name, Some(name));
 }
 
 /// Returns true if another thread removes `me`, or has removed it.
-pub(super) fn is_removed<H: Host>(me: Name) -> bool {
+pub(crate) fn is_removed<H: Host>(me: Name) -> bool {
     name(me.node::<H>().next.load(Ordering::Relaxed)) == Some(me)
 }
 
@@ -84,7 +85,9 @@ fn set_older<H: Host>(of: Name, older: Option<Name>) {
     of.node::<H>().next.store(bits(older), Ordering::Relaxed);
 }
 
-fn newer<H: Host>(of: Name) -> Option<Name> {
+/// Returns the sleeper that joined after `of`, which is not the newest, once a search for the
+/// oldest has passed it.
+pub(crate) fn newer<H: Host>(of: Name) -> Option<Name> {
     name(of.node::<H>().parked.load(Ordering::Relaxed))
 }
 
@@ -105,7 +108,7 @@ fn set_hint<H: Host>(of: Name, oldest: Name) {
 
 /// Finds the oldest sleeper of the queue that ends with `newest`. Cost: one step for each sleeper
 /// that has joined since the last call.
-pub(super) fn oldest<H: Host>(newest: Name) -> Name {
+pub(crate) fn oldest<H: Host>(newest: Name) -> Name {
     let mut at = newest;
     let oldest = loop {
         if let Some(oldest) = hint::<H>(at) {
@@ -120,12 +123,12 @@ pub(super) fn oldest<H: Host>(newest: Name) -> Name {
 }
 
 /// Removes `me`, which is in the queue and is not `newest`.
-pub(super) fn remove<H: Host>(newest: Name, me: Name) {
+pub(crate) fn remove<H: Host>(newest: Name, me: Name) {
     // Fills in `newer` of `me`, and the newest node's hint.
     oldest::<H>(newest);
     let (older, newer) = (older::<H>(me), newer::<H>(me));
     let Some(newer) = newer else {
-        H::fatal("mutex: a sleeper that is not the newest has none behind it");
+        H::fatal("a lock's queue: a sleeper that is not the newest has none behind it");
     };
     set_older::<H>(newer, older);
     match older {
@@ -135,7 +138,7 @@ pub(super) fn remove<H: Host>(newest: Name, me: Name) {
 }
 
 /// Prepares the removal of `newest`, which ends when the word names the result instead.
-pub(super) fn before_newest<H: Host>(newest: Name) -> Option<Name> {
+pub(crate) fn before_newest<H: Host>(newest: Name) -> Option<Name> {
     let oldest = oldest::<H>(newest);
     let older = older::<H>(newest)?;
     set_hint::<H>(older, oldest);
@@ -143,10 +146,16 @@ pub(super) fn before_newest<H: Host>(newest: Name) -> Option<Name> {
 }
 
 /// Puts `me`, which is not in the queue, before the oldest of the queue that ends with `newest`.
-pub(super) fn put_first<H: Host>(newest: Name, me: Name) {
+pub(crate) fn put_first<H: Host>(newest: Name, me: Name) {
     let second = oldest::<H>(newest);
     prepare::<H>(me, None);
     set_newer::<H>(me, Some(second));
     set_older::<H>(second, Some(me));
     set_hint::<H>(newest, me);
+}
+
+/// Makes `first` the oldest of the queue that ends with `newest`. The sleepers before it leave.
+pub(crate) fn drop_before<H: Host>(newest: Name, first: Name) {
+    set_older::<H>(first, None);
+    set_hint::<H>(newest, first);
 }

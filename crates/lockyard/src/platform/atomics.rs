@@ -110,7 +110,11 @@ pub unsafe trait Atomics: Sized + 'static {
 pub(crate) const RELEASE_ACQUIRE_LATE: Ordering =
     if cfg!(lockyard_portable) { Ordering::AcqRel } else { Ordering::Release };
 
-/// Makes an earlier change with [`RELEASE_ACQUIRE_LATE`] an acquire.
+/// Ordering of a relaxed change that [`acquire_late`] may later turn into an acquire.
+pub(crate) const RELAXED_ACQUIRE_LATE: Ordering =
+    if cfg!(lockyard_portable) { Ordering::Acquire } else { Ordering::Relaxed };
+
+/// Makes an earlier change with [`RELEASE_ACQUIRE_LATE`] or [`RELAXED_ACQUIRE_LATE`] an acquire.
 #[inline(always)]
 #[track_caller]
 pub(crate) fn acquire_late<A: Atomics>() {

@@ -194,6 +194,7 @@ pub(crate) fn count_guards<H: Host>(slot: Slot, change: u32) {
 /// | [`PvQueued`](crate::lock::PvQueued) | the same, and yields |
 /// | [`PvTicket`](crate::lock::PvTicket) | keeps its turn, and yields instead of parking |
 /// | [`Adaptive`](crate::lock::Adaptive) | yields outside the queue, and everyone may pass it |
+/// | [`RwLock`](crate::rwlock) | the same |
 /// | [`Mcs`](crate::lock::Mcs) | ends the program in `lock`, fails in `try_lock` |
 /// | [`Clh`](crate::lock::Clh) | the same |
 /// | a [`Domain`](crate::reclaim::Domain) | two read-modify-writes of a shared line, each guard |

@@ -12,6 +12,7 @@ use lockyard::platform::{
     Announcement, BudgetSpent, Instant, NativeAtomics, NativeCell, Portable, QueueNode, SlotLeases,
 };
 use lockyard::reclaim::{Domain, Guard, Header, Owned};
+use lockyard::rwlock::{RawRwLock, Usual};
 use lockyard::{Context, Held, Native, RawSpinLock};
 use std::cell::Cell as NotShared;
 use std::rc::Rc;
@@ -35,6 +36,10 @@ impl StaticChoice for Chosen {
 type Lock<K, C = lockyard::NoContext> = RawSpinLock<K, Native, C>;
 type Mutex<T, C = lockyard::NoContext> = lock_api::Mutex<Lock<Ticket, C>, T>;
 type Guarded<T> = lock_api::MutexGuard<'static, Lock<Ticket>, T>;
+type RwLock<T> = lock_api::RwLock<RawRwLock, T>;
+type Read<T> = lockyard::RwLockReadGuard<'static, T>;
+type Written<T> = lockyard::RwLockWriteGuard<'static, T>;
+type Upgradable<T> = lockyard::RwLockUpgradableReadGuard<'static, T>;
 type Chose<T> = lock_api::MutexGuard<'static, RawChosenLock<Chosen, Native>, T>;
 
 #[test]
@@ -46,6 +51,7 @@ fn locks_counts_and_domains_are_sent_and_shared() {
         LockRef<Queued, Standard, Native>, LockRef<Queued, Standard, Native, Sticky>,
         PageRef<Cmpxchg, Native>, PageRef<LockedBit, Native>,
         Domain<Native>, Domain<Native, Sticky>, Header<Native>,
+        RawRwLock, RawRwLock<Native, Usual, true>,
         QueueNode<NativeAtomics>, Announcement<NativeAtomics>, SlotLeases<1>,
     );
 }
@@ -69,6 +75,19 @@ fn data_behind_a_lock_is_shared_if_it_may_be_sent() {
     has!(Send, Sync; Mutex<Both, Sticky>, Mutex<Sent, Sticky>);
     lacks!(Sync; Mutex<SharedOnly, Sticky>, Mutex<Neither, Sticky>);
     lacks!(Send; Mutex<SharedOnly, Sticky>, Mutex<Neither, Sticky>);
+}
+
+/// Readers share the value, and a writer may take it.
+#[test]
+fn data_behind_a_reader_writer_lock_is_shared_if_it_may_be_sent_and_shared() {
+    has!(Send, Sync; RwLock<Both>);
+    has!(Send, ; RwLock<Sent>);
+    lacks!(Sync; RwLock<Sent>, RwLock<SharedOnly>, RwLock<Neither>);
+    lacks!(Send; RwLock<SharedOnly>, RwLock<Neither>);
+    has!(Sync, ; Read<Both>, Written<Both>, Upgradable<Both>);
+    lacks!(Sync; Read<Sent>, Written<Sent>, Upgradable<Sent>);
+    lacks!(Sync; Read<Neither>, Written<Neither>, Upgradable<Neither>);
+    lacks!(Send; Read<Both>, Written<Both>, Upgradable<Both>);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use lockyard::comparators::{ClhLock, McsLock, QSpinLockCmpxchgGrab, TicketLockAs
 use lockyard::kind::{Choice, Kind, StaticChoice};
 use lockyard::{
     ChosenLock, Condvar, Domain, LockRef, Mutex, PageRef, PvQSpinLock, PvTicketLock, QSpinLock,
-    TestAndSetLock, TicketLock,
+    RecursiveRwLock, RwLock, TestAndSetLock, TicketLock,
 };
 
 #[test]
@@ -23,6 +23,13 @@ fn a_lock() {
     *test_and_set.lock() += 5;
     let sum = *queued.lock() + *ticket.lock() + *pv_queued.lock();
     assert_eq!(sum + *pv_ticket.lock() + *test_and_set.lock(), 15);
+}
+
+#[test]
+fn a_reader_writer_lock() {
+    let (lock, recursive) = (RwLock::new(1), RecursiveRwLock::new(2));
+    *lock.write() += *recursive.read();
+    assert_eq!(*lock.read() + *recursive.read(), 5);
 }
 
 #[test]
@@ -66,6 +73,8 @@ fn a_default() {
     #[derive(Default)]
     struct Everything {
         mutex: Mutex<u32>,
+        read_write: RwLock<u32>,
+        recursive: RecursiveRwLock<u32>,
         condvar: Condvar,
         queued: QSpinLock<u32>,
         ticket: TicketLock<u32>,
@@ -76,6 +85,7 @@ fn a_default() {
     }
     let all = Everything::default();
     assert_eq!((*all.mutex.lock(), all.condvar.notify_all()), (0, 0));
+    assert_eq!(*all.read_write.read() + *all.recursive.read(), 0);
     assert_eq!(*all.queued.lock() + *all.ticket.lock() + *all.pv_queued.lock(), 0);
     assert_eq!(*all.pv_ticket.lock() + *all.test_and_set.lock(), 0);
     assert_eq!(all.domain.pending(), 0);
@@ -86,6 +96,15 @@ fn a_default() {
 fn a_guard() {
     fn mutex(lock: &Mutex<u32>) -> lockyard::MutexGuard<'_, u32> {
         lock.lock()
+    }
+    fn read(lock: &RwLock<u32>) -> lockyard::RwLockReadGuard<'_, u32> {
+        lock.read()
+    }
+    fn write(lock: &RwLock<u32>) -> lockyard::RwLockWriteGuard<'_, u32> {
+        lock.write()
+    }
+    fn upgradable(lock: &RwLock<u32>) -> lockyard::RwLockUpgradableReadGuard<'_, u32> {
+        lock.upgradable_read()
     }
     fn queued(lock: &QSpinLock<u32>) -> lockyard::QSpinLockGuard<'_, u32> {
         lock.lock()
@@ -108,6 +127,9 @@ fn a_guard() {
     fn inside(domain: &Domain) -> lockyard::DomainGuard<'_> {
         domain.enter()
     }
+    let lock = RwLock::new(1);
+    assert_eq!(*read(&lock) + *upgradable(&lock), 2);
+    assert_eq!(*write(&lock), 1);
     let sum = *queued(&QSpinLock::new(1)) + *ticket(&TicketLock::new(2));
     let sum = sum + *pv_queued(&PvQSpinLock::new(3)) + *pv_ticket(&PvTicketLock::new(4));
     assert_eq!(sum + *test_and_set(&TestAndSetLock::new(5)) + *mutex(&Mutex::new(6)), 21);

@@ -3,11 +3,11 @@
 
 #![cfg(all(unix, feature = "std"))]
 
-use lockyard::RawSpinLock;
 use lockyard::lock::{
     Clh, CmpxchgGrab, LaneLock, Mcs, PvQueued, PvTicket, Queued, TestAndSet, Ticket, TicketAsmLoop,
 };
 use lockyard::platform::{Host, Native};
+use lockyard::{RawRwLock, RawSpinLock};
 use std::cell::RefCell;
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
@@ -81,6 +81,41 @@ fn a_lock_that_needs_no_node_to_be_held_serves_in_a_destructor() {
     serves::<Queued<CmpxchgGrab>>();
     serves::<PvTicket>();
     serves::<PvQueued>();
+}
+
+/// A reader-writer lock in a destructor waits for readers and writers of other threads.
+#[test]
+fn a_reader_writer_lock_serves_in_a_destructor() {
+    for after_the_slot in [false, true] {
+        let lock: &'static RawRwLock = Box::leak(Box::new(RawRwLock::new()));
+        let sections: &'static AtomicU32 = Box::leak(Box::new(AtomicU32::new(0)));
+        let visit = move || {
+            for _ in 0..ROUNDS {
+                lock.acquire_exclusive();
+                let before = sections.load(Ordering::Relaxed);
+                thread::yield_now();
+                sections.store(before + 1, Ordering::Relaxed);
+                // SAFETY: taken above.
+                unsafe { lock.release_exclusive() };
+                lock.acquire_upgradable();
+                thread::yield_now();
+                // SAFETY: taken above.
+                unsafe { lock.upgrade_to_exclusive() };
+                sections.store(sections.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
+                // SAFETY: the writer reads, and then leaves.
+                unsafe {
+                    lock.downgrade_to_shared();
+                    lock.release_shared();
+                }
+            }
+        };
+        thread::scope(|scope| {
+            scope.spawn(visit);
+            in_a_destructor(after_the_slot, visit);
+        });
+        assert_eq!(sections.load(Ordering::Relaxed), 4 * ROUNDS);
+        assert!(!lock.is_held());
+    }
 }
 
 /// The comparators need a node while they are held. Without a node, a try fails and a wait ends the

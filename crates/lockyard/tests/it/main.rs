@@ -18,6 +18,7 @@ mod nodes;
 mod page_ref;
 mod parking_native;
 mod queued_native;
+mod read_write;
 mod reclaim;
 mod reclaim_bounds;
 mod reclaim_model;

@@ -7,11 +7,13 @@
 #![allow(coherence_leak_check)]
 
 use lockyard::kind::{Choice, Kind, RawChosenLock, StaticChoice};
+use lockyard::lock::adaptive::Patience;
 use lockyard::lock::pv::Hooks;
 use lockyard::lock::{PvQueued, PvTicket, Queued, Ticket};
 use lockyard::lockref::policy::{Policy, Standard};
 use lockyard::lockref::{LockRef, LockRefGuard};
 use lockyard::reclaim::{Domain, Guard};
+use lockyard::rwlock::RawRwLock;
 use lockyard::{Context, Held, Native, RawSpinLock};
 use std::marker::PhantomData;
 
@@ -39,6 +41,13 @@ impl Hooks for W<General> {
 }
 impl Hooks for W<Narrow> {
     const PARK: bool = false;
+}
+
+impl Patience for W<General> {
+    const SPINNERS: u32 = 1;
+}
+impl Patience for W<Narrow> {
+    const SPINNERS: u32 = 2;
 }
 
 impl Policy for W<General> {
@@ -77,6 +86,7 @@ passes_for_another! {
     ticket_hooks: TicketHooks<P> = RawSpinLock<PvTicket<W<P>>, Native>;
     lock_context: LockContext<P> = RawSpinLock<Ticket, Native, W<P>>;
     mutex_hooks: MutexHooks<P> = lock_api::Mutex<RawSpinLock<PvQueued<W<P>>, Native>, u64>;
+    read_write_patience: ReadWritePatience<P> = RawRwLock<Native, W<P>>;
     held: HeldOf<P> = Held<RawSpinLock<PvQueued<W<P>>, Native>>;
     algorithm: Algorithm<P> = PvQueued<W<P>>;
     lockref_hooks: LockRefHooks<P> = LockRef<PvQueued<W<P>>, Standard, Native>;

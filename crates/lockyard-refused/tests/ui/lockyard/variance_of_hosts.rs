@@ -10,6 +10,7 @@ use lockyard::lockref::{LockRef, LockRefGuard};
 use lockyard::page_ref::{Cmpxchg, PageRef};
 use lockyard::platform::{Host, HostWithSlots, Instant, Native, NativeAtomics, NativeCell};
 use lockyard::reclaim::{Domain, Guard, Header, Owned};
+use lockyard::rwlock::RawRwLock;
 use lockyard::{Held, RawSpinLock};
 use std::marker::PhantomData;
 
@@ -46,6 +47,7 @@ passes_for_another! {
     lockref_guard: LockRefGuardOn<P> = LockRefGuard<'static, Queued, Standard, W<P>>;
     page: PageOn<P> = PageRef<Cmpxchg, W<P>>;
     condvar: CondvarOn<P> = Condvar<W<P>>;
+    read_write: ReadWriteOn<P> = RawRwLock<W<P>>;
     choice: ChoiceOn<P> = Choice<W<P>>;
     domain: DomainOn<P> = Domain<W<P>>;
     guard: GuardOn<P> = Guard<'static, W<P>>;

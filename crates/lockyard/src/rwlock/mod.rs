@@ -1,0 +1,119 @@
+//! The reader-writer lock: many readers or one writer, one of the readers upgradable. Its waiters
+//! spin for a short time and then sleep. The one that has waited longest closes the lock.
+//!
+//! ```text
+//!    63       41 40       25 24        9 8      5 4 3 2 1 0
+//!   +-----------+-----------+-----------+--------+-+-+-+-+-+
+//!   | readers   | head      | newest    |spinners|L|I|C|U|W|    empty  <=>  readers and W are 0
+//!   +-----------+-----------+-----------+--------+-+-+-+-+-+
+//!
+//!   readers   threads that read, and those that are about to find that they must wait
+//!   head      the oldest sleeper; newest: the last that joined; both 0 if nobody sleeps
+//!   W         the writer is inside
+//!   U         one of the readers is the upgradable one
+//!   C         closed: only the head may enter
+//!   I         intent: a writer spins until the readers have left, and new ones stay out
+//!   L         the queue lock, for changes of the queue other than joining it
+//! ```
+//!
+//! Eight bytes and not four, because a count of all threads, the names of two of them, and the
+//! flags need 64 bits. In one word, each step sees all of them at once.
+//!
+//! | access | enters if | word |
+//! | --- | --- | --- |
+//! | read | not W, C, I | adds a reader, and takes it back if it may not enter |
+//! | read again | not W | adds a reader |
+//! | upgradable | not W, U, C, I | adds a reader and U |
+//! | write | no readers, not W, C | sets W |
+//! | upgrade | one reader, itself | removes that reader and U, sets W |
+//!
+//! The head of the queue enters also if C is set, and clears it.
+//!
+//! # Waiting
+//!
+//! 1. A thread that must wait registers as a spinner, if fewer than [`Patience::SPINNERS`] have,
+//!    and polls [`Patience::POLLS`] times with growing gaps. A writer that finds readers inside
+//!    sets I for that time. So it waits for the readers that run now, and not for those to come.
+//! 2. Then it joins the queue and sleeps, the reader, the writer and the upgradable one alike. A
+//!    writer that waits for readers only closes the lock by that. An upgrading reader comes first
+//!    in the queue, and closes the lock too.
+//! 3. A thread that leaves the lock empty *pokes* the head: it wakes it, if it sleeps. It does not
+//!    if a spinner is there, which takes the lock, and if the lock is not closed.
+//! 4. The head that wakes up polls. It enters as soon as it may, and leaves the queue. If it reads,
+//!    it takes the readers along that wait next to it, and the lock stays closed for a writer that
+//!    is next. Unless the lock is closed, newcomers may pass the head meanwhile.
+//! 5. The head also closes the lock when it has been woken in vain, or a nap has ended, and it has
+//!    waited for [`Patience::NAP`]. Then nobody passes it. The thread that leaves the lock empty
+//!    pokes it.
+//!
+//! A sleeper naps: at first for [`Patience::NAP`], then four times as long each time, and for
+//! [`Patience::LONGEST_NAP`] at most. After a nap it looks if it is the head.
+//!
+//! # Why no wake-up is lost
+//!
+//! A release only adds to the word. It does not touch the lock after that, because another thread
+//! may free it then. What it pokes is the node of the head, which is the host's memory. The node's
+//! `ready` word says that its thread sleeps, or that it is awake and looks.
+//!
+//! - A thread joins the queue by a compare-exchange, if it may not enter. So the threads inside, or
+//!   those that keep it out by C or I, act later. They see it in the word.
+//! - Before it sleeps again, a sleeper sets `ready` to *asleep*, and then changes the word by a
+//!   read-modify-write. If that shows that it may enter now, it does not sleep. A release that
+//!   comes later finds it asleep: the release acquires from that change.
+//! - The release names the head that the word had. If the head has left since, it is inside, and
+//!   its own release pokes the next one; or its time has passed. Then it pokes the next one itself.
+//! - A writer that ends its spin clears I by the same compare-exchange by which it joins, and then
+//!   pokes the head. So does one that sets C. A thread that clears C is the head: it is inside, or
+//!   pokes the next one.
+//! - A spinner for whom a release poked nobody enters, or joins the queue while it may not enter.
+//!   A spinner that enters as a reader pokes the head, which may be a reader too.
+//!
+//! # Bounds
+//!
+//! - *A writer* that meets readers closes the lock. It waits for those inside, and for its wake-up.
+//!   One that meets a writer, or sleepers, waits for [`Patience::NAP`] at most once it is the head,
+//!   while others pass it. Each sleeper before it adds the same at most.
+//! - *A reader* waits for the sleepers before it in the same way. After a writer, the readers that
+//!   wait next to each other enter together.
+//! - *A hand-over* by C comes once in [`Patience::NAP`]: the next head naps once, before it closes
+//!   the lock in turn. So newcomers, which need no wake-up, keep most of the throughput.
+//!
+//! Not bounded are:
+//!
+//! - the time for which a thread inside, the woken head, a spinner, or the thread with the queue
+//!   lock has no CPU;
+//! - the time until a sleeper finds that it is the head, while spinners keep all releases from
+//!   poking it: up to four times as long as it has waited;
+//! - writers beside readers that read again ([`ReadRecursive`]), or beside a
+//!   [`RecursiveRwLock`](crate::RecursiveRwLock), as long as one of the readers is inside;
+//! - the wait of a thread without a slot, or in an interruption: it yields, and everyone may pass
+//!   it.
+//!
+//! # Sources
+//!
+//! - Readers counted in the word of the lock, and readers and writers in one fair queue:
+//!   J. Mellor-Crummey and M. Scott, *Scalable Reader-Writer Synchronization for Shared-Memory
+//!   Multiprocessors*, PPoPP 1991; O. Krieger et al., *A Fair Fast Scalable Reader-Writer Lock*,
+//!   ICPP 1993. Their readers spin on nodes of their own too. Here they sleep on them.
+//! - A writer that keeps new readers out before it has the lock, the upgradable reader, and all
+//!   kinds of access in one word: `SharedMutex` of folly (Apache 2.0), and `parking_lot` (MIT or
+//!   Apache 2.0), whose semantics this lock has.
+//! - Barging with an occasional hand-over, on demand of a sleeper: see
+//!   [`lock::adaptive`](crate::lock::adaptive), whose queue and patience this lock uses.
+//!
+//! This code was written from the descriptions, not from an implementation.
+
+mod api;
+mod patience;
+mod queue;
+mod raw;
+mod recursive;
+mod wait;
+mod word;
+
+// The documentation names it.
+#[cfg(doc)]
+use crate::lock::adaptive::Patience;
+pub use patience::Usual;
+pub use raw::RawRwLock;
+pub use recursive::ReadRecursive;
