@@ -271,7 +271,8 @@ impl Recorded {
     /// Returns the answers that the predicted rows give. The rows' variants have the names of the
     /// script.
     pub fn answers(&self, rows: &[Row], gate: &Gate) -> RecordedProgram {
-        let of = answers::of(&self.model, &self.script, rows, gate.refused.is_none());
+        let of =
+            answers::of(&self.recording, &self.model, &self.script, rows, gate.refused.is_none());
         let (refused, advice) = (gate.refused.clone(), gate.advice.clone());
         RecordedProgram { gate: Some(gate.replay.clone()), refused, advice, ..of }
     }

@@ -24,6 +24,8 @@ pub struct RecordedProgram {
     pub advice: Vec<String>,
     /// Where the threads' time goes, as recorded.
     pub today: Today,
+    /// Who waits for whom: threads in waits for conditions, those of most threads first.
+    pub waits_for: Vec<WaitsFor>,
     /// Use of each lock on each machine, in the simulation of the recorded program.
     pub saturation: Vec<LockSaturation>,
     /// Best change on each machine.
@@ -137,6 +139,34 @@ pub struct LockToday {
     pub waited_ns_each_time: f64,
 }
 
+/// Threads in a wait for a condition at a call site.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct WaitsFor {
+    /// Name of the condition's mutex.
+    pub lock: String,
+    /// Call site of the wait.
+    pub site: String,
+    /// Mean number of threads that wait there at a time.
+    pub threads: f64,
+    /// Number of waits a second.
+    pub waits_per_s: f64,
+    /// Mean duration of a wait in nanoseconds.
+    pub wait_ns_each_time: f64,
+    /// Call sites of the sections of the mutex after which the waits end, the most frequent first.
+    pub ended_by: Vec<EndedBy>,
+    /// Share of the waits of which no such section is recorded.
+    pub share_unknown: f64,
+}
+
+/// Sections of a mutex after which waits end.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct EndedBy {
+    /// Call site at which the sections begin.
+    pub site: String,
+    /// Share of the waits.
+    pub share: f64,
+}
+
 /// Use of a lock on a machine. Of a group of locks, it is that of the busiest one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LockSaturation {
@@ -203,11 +233,14 @@ impl RecordedProgram {
     /// lock that saturates first, and the best change.
     pub fn sentences(&self) -> Vec<String> {
         let mut all = vec![self.today.sentence()];
+        let waits = self.waits_for.iter().map(|waits| waits.sentence(self.today.threads));
+        all.extend(waits);
+        let facts = all.len();
         all.extend(self.machines().into_iter().map(|machine| self.saturated(machine)));
         all.extend(self.several_saturated());
         all.extend(self.best_changes.iter().map(BestChange::sentence));
         let mark = self.mark();
-        all.iter_mut().skip(1).for_each(|sentence| sentence.push_str(mark));
+        all.iter_mut().skip(facts).for_each(|sentence| sentence.push_str(mark));
         all.extend(self.refusal());
         all
     }
@@ -291,6 +324,23 @@ impl Today {
             format!(" The costliest lock is {}: {share} held or waited for.", lock.lock)
         });
         format!("Today, the threads' time: {}.{}", parts.join(", "), most.unwrap_or_default())
+    }
+}
+
+impl WaitsFor {
+    /// Returns the wait in a sentence. `all` is the mean number of the program's threads.
+    pub fn sentence(&self, all: f64) -> String {
+        let WaitsFor { site, threads, waits_per_s, ended_by, .. } = self;
+        let rate = lockyard_support::grouped(waits_per_s.round() as u64);
+        let end = match ended_by.first() {
+            Some(most) => format!(
+                "{} of these {rate} waits a second end after {}",
+                share(most.share),
+                most.site
+            ),
+            None => format!("what ends these {rate} waits a second is not recorded"),
+        };
+        format!("{threads:.1} of {all:.1} threads wait for a condition in {site}: {end}.")
     }
 }
 

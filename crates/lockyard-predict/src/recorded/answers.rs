@@ -2,17 +2,26 @@
 //! saturates, and which change gives most, from the predicted rows.
 
 use lockyard_recording::model::{GroupTime, Model};
+use lockyard_recording::recording::Recording;
 use lockyard_recording::script::{self, RECORDED};
+use lockyard_recording::waiting::{self, Waiting};
 use lockyard_results::details::{CostsDetail, Range};
 use lockyard_results::recorded::{
-    BestChange, LockSaturation, LockToday, LockUse, RecordedProgram, SATURATED_SHARE, Today,
+    BestChange, EndedBy, LockSaturation, LockToday, LockUse, RecordedProgram, SATURATED_SHARE,
+    Today, WaitsFor,
 };
 use lockyard_results::row::Row;
 use lockyard_scenarios::Script;
 use std::collections::BTreeMap;
 
 /// Returns the answers. The rows' variants have the names of the script.
-pub(super) fn of(model: &Model, script: &Script, rows: &[Row], gated: bool) -> RecordedProgram {
+pub(super) fn of(
+    recording: &Recording,
+    model: &Model,
+    script: &Script,
+    rows: &[Row],
+    gated: bool,
+) -> RecordedProgram {
     let mut machines: Vec<&str> = Vec::new();
     // Runs may have figures in addition to the script's metric.
     let metric = rows.first().map(|row| row.key.metric.as_str()).unwrap_or_default();
@@ -30,6 +39,7 @@ pub(super) fn of(model: &Model, script: &Script, rows: &[Row], gated: bool) -> R
         refused: None,
         advice: Vec::new(),
         today: today(model, &groups),
+        waits_for: waits_for(recording),
         saturation: on().flat_map(|machine| saturation(machine, &rows, &groups)).collect(),
         best_changes: on().filter_map(|machine| best_change(script, machine, &rows)).collect(),
     }
@@ -40,6 +50,27 @@ type Groups<'r> = [Vec<&'r str>];
 
 fn name(groups: &Groups, index: usize) -> String {
     groups.get(index).and_then(|locks| locks.first()).copied().unwrap_or_default().to_owned()
+}
+
+/// Returns who waits for whom.
+fn waits_for(recording: &Recording) -> Vec<WaitsFor> {
+    let about = &recording.about;
+    let site = |index: u32| about.sites.get(index as usize).cloned().unwrap_or_default();
+    let ended = |by: &waiting::EndedBy| EndedBy { site: site(by.site), share: by.share };
+    let one = |waits: Waiting| WaitsFor {
+        lock: about
+            .locks
+            .get(waits.lock as usize)
+            .map(|lock| lock.name.clone())
+            .unwrap_or_default(),
+        site: site(waits.site),
+        threads: waits.threads,
+        waits_per_s: waits.waits_per_s,
+        wait_ns_each_time: waits.wait_ns,
+        ended_by: waits.ended_by.iter().map(ended).collect(),
+        share_unknown: waits.share_unknown,
+    };
+    recording.waiting().into_iter().map(one).collect()
 }
 
 fn today(model: &Model, groups: &Groups) -> Today {

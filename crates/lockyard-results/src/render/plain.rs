@@ -48,6 +48,10 @@ fn with(document: &Document, rules: &Rules) -> Document {
     }
     if let Some(recorded) = &mut document.recorded {
         recorded.today.locks.iter_mut().for_each(|lock| name(&mut lock.lock));
+        for waits in &mut recorded.waits_for {
+            [&mut waits.lock, &mut waits.site].into_iter().for_each(name);
+            waits.ended_by.iter_mut().for_each(|ended| name(&mut ended.site));
+        }
         for lock in &mut recorded.saturation {
             [&mut lock.machine, &mut lock.lock].into_iter().for_each(name);
         }

@@ -21,7 +21,7 @@ const LONGEST: usize = 24;
 pub(super) fn facts(of: &RecordedProgram, screen: &Screen) -> String {
     let lay_out = |table: &Table| screen.figures(table, 1);
     let text = render_facts(of, &|title| screen.heading(title), &short, &lay_out);
-    format!("{text}{}", screen.wrap(&gate(of)))
+    format!("{text}{}", screen.wrap(&format!("{}{}", waits(of), gate(of))))
 }
 
 /// Returns the answers for a screen.
@@ -34,7 +34,8 @@ pub(super) fn answers(of: &RecordedProgram, screen: &Screen) -> String {
 /// Returns the facts in Markdown.
 pub(super) fn facts_in_markdown(of: &RecordedProgram, heading: &str) -> String {
     let heading = |title: &str| format!("{heading}{title}");
-    format!("{}{}", render_facts(of, &heading, &str::to_owned, &lay_out_in_markdown), gate(of))
+    let facts = render_facts(of, &heading, &str::to_owned, &lay_out_in_markdown);
+    format!("{facts}{}{}", waits(of), gate(of))
 }
 
 /// Returns the answers in Markdown.
@@ -46,6 +47,14 @@ pub(super) fn answers_in_markdown(of: &RecordedProgram, heading: &str) -> String
 
 fn lay_out_in_markdown(table: &Table) -> String {
     table.clone().load_style(presets::ASCII_MARKDOWN).to_string()
+}
+
+/// Returns the sentences on who waits for whom, as a paragraph.
+fn waits(of: &RecordedProgram) -> String {
+    let threads = of.today.threads;
+    let each = of.waits_for.iter().take(OF_TODAY).map(|waits| waits.sentence(threads));
+    let text = each.collect::<Vec<_>>().join("\n");
+    if text.is_empty() { text } else { text + "\n\n" }
 }
 
 /// Returns the sentence on the gate, as a paragraph.
@@ -174,7 +183,7 @@ mod tests {
     use super::*;
     use crate::cell_key::CellKey;
     use crate::details::Range;
-    use crate::recorded::{BestChange, LockUse, Replay, Sleeps};
+    use crate::recorded::{BestChange, EndedBy, LockUse, Replay, Sleeps, WaitsFor};
     use crate::render::people::table as people;
     use crate::render::table::markdown as in_markdown;
     use crate::render::{Document, json};
@@ -235,6 +244,7 @@ mod tests {
                 ..Today::default()
             },
             saturation: machines.into_iter().flat_map(saturation).collect(),
+            waits_for: Vec::new(),
             best_changes: vec![best],
         }
     }
@@ -302,6 +312,29 @@ mod tests {
         let end = "No prediction: the replay is off by +30.0 %. Record it again.";
         assert_eq!(text.trim_end().lines().last(), Some(end));
         assert!(of.sentences().iter().any(|sentence| sentence == end));
+    }
+
+    #[test]
+    fn waits_for_conditions_name_the_site_that_ends_them() {
+        let ended_by = vec![EndedBy { site: "put (q.c:7)".to_owned(), share: 0.98 }];
+        let waits = WaitsFor {
+            site: "get (q.c:9)".to_owned(),
+            threads: 4.37,
+            waits_per_s: 161_002.4,
+            ended_by,
+            ..WaitsFor::default()
+        };
+        let unknown = WaitsFor { ended_by: Vec::new(), ..waits.clone() };
+        let mut of = RecordedProgram { waits_for: vec![waits, unknown], ..answers() };
+        of.today.threads = 16.0;
+        let one = "4.4 of 16.0 threads wait for a condition in get (q.c:9): 98.0 % of these 161,002 \
+                   waits a second end after put (q.c:7).";
+        let said = facts(&of, &Screen::default());
+        let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(words.contains(one), "{said}");
+        assert!(words.contains("what ends these 161,002 waits a second is not recorded"), "{said}");
+        assert!(facts_in_markdown(&of, "## ").contains(one));
+        assert!(of.sentences().iter().any(|sentence| sentence == one));
     }
 
     #[test]
