@@ -203,7 +203,8 @@ mod measured {
     fn spread(mut values: Vec<f64>) -> [f64; 3] {
         values.sort_by(f64::total_cmp);
         let last = values.len() - 1;
-        [values[last / 2], values[1.min(last)], values[last.saturating_sub(1)]]
+        let median = f64::midpoint(values[last / 2], values[values.len() / 2]);
+        [median, values[1.min(last)], values[last.saturating_sub(1)]]
     }
 
     /// Measures one cell and prints its rows. The ratio is to the best of the others, which has a

@@ -59,8 +59,9 @@ pub type RawMutex = on::RawMutex<Native>;
 ///
 /// A thread that must wait spins for some microseconds if few others do, and then sleeps. Newcomers
 /// may pass sleeping threads. The thread that has slept longest closes the lock once it has waited
-/// for half a millisecond. Then nobody else enters before it. See [`rwlock`](crate::rwlock) for
-/// the algorithm, its bounds and the sources.
+/// for half a millisecond and knows that it is the next. Then only upgrades and
+/// [`ReadRecursive`](crate::rwlock::ReadRecursive) enter before it. See [`rwlock`](crate::rwlock)
+/// for the algorithm, its bounds and the sources.
 ///
 /// Uncontended: two locked operations, to read or to write. A panic while it is held releases it:
 /// there is no poison.

@@ -100,6 +100,20 @@ fn waits_that_give_up_hold() {
     });
 }
 
+/// A sleeper that wakes up for no reason goes to sleep again while another one gives up: the one
+/// that gives up must find it asleep.
+#[test]
+fn a_sleeper_that_becomes_the_head_as_it_goes_to_sleep_again_is_woken() {
+    with_clock(SHORT, || {
+        with_parking(Parking::SpuriousOnce, || {
+            let title = "reader-writer lock, with times and wake-ups for no reason";
+            let bounds = depth(Bounds::stepping_back(1), Bounds::stepping_back(2));
+            must_hold::<P>(title, &[Read, WriteGivesUp, Read], bounds);
+            must_hold::<P>(title, &[WriteGivesUp, Read], Bounds::stepping_back(3));
+        });
+    });
+}
+
 /// The other checker, without a bound.
 #[test]
 fn every_execution_of_two_threads_holds() {

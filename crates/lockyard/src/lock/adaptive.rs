@@ -145,8 +145,8 @@ pub use super::patience::{Patience, Usual};
 pub struct Adaptive<P: Patience = Usual>(Invariant<P>);
 
 /// Fails to compile if the policy makes no sense.
-const fn assert_policy<P: Patience>() {
-    assert!(P::SPINNERS >= 1 && P::SPINNERS <= 15, "a mutex has 1 to 15 spinners");
+pub(crate) const fn assert_policy<P: Patience>() {
+    assert!(P::SPINNERS >= 1 && P::SPINNERS <= 15, "a lock has 1 to 15 spinners");
     assert!(P::POLLS >= 1 && P::FIRST_GAP >= 1, "a spinner polls and pauses at least once");
     assert!(
         P::FIRST_GAP <= P::LONGEST_GAP && P::LONGEST_GAP <= 1 << 16 && P::POLLS <= 1 << 16,

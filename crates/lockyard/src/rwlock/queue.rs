@@ -34,8 +34,9 @@ fn unlock_queue<H: Host>(word: &U64<H>, mut seen: u64, mut change: impl FnMut(u6
     loop {
         let new = change(seen) & !QUEUE_LOCK;
         // Release: pairs with the acquire of the next thread with the queue lock. What others find
-        // in the nodes is published by it.
-        if word.compare_exchange(seen, new, Ordering::Release, Ordering::Relaxed).is_ok() {
+        // in the nodes is published by it. Acquire: pairs with the release of a sleeper that has
+        // gone to sleep again without a change of the word's value. The caller may poke it.
+        if word.compare_exchange(seen, new, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
             return;
         }
         // Acquire: pairs with the releases of threads that have joined.
@@ -79,8 +80,9 @@ pub(super) fn leave_inside<H: HostWithSlots>(
             to_poke = Some(first).filter(|_| may_come || tells_next);
         }
         let bits = with_queue(bits, first.and(Some(last)), first);
-        // A lock that was closed stays closed for a writer that is next.
-        let stays = mode.is_shared() && first.is_some_and(waits_to_write::<H>);
+        // A lock that was closed stays closed for a writer that is next. An upgrade may have come
+        // before the writer that closed it.
+        let stays = mode != Mode::Write && first.is_some_and(waits_to_write::<H>);
         (if stays { bits } else { bits & !CLOSED }) + READER * admitted
     });
     let mut next = if admitted > 0 { sleepers::newer::<H>(me) } else { None };
@@ -116,9 +118,9 @@ pub(super) fn come_first<H: HostWithSlots>(word: &U64<H>, me: Name, mark: u64) {
     });
 }
 
-/// Removes `me`, whose time has passed. Returns false if another thread has removed it: it is about
-/// to be admitted.
-pub(super) fn leave_outside<H: HostWithSlots>(word: &U64<H>, me: Name) -> bool {
+/// Removes `me`, which waits as `mode` and whose time has passed. Returns false if another thread
+/// has removed it: it is about to be admitted.
+pub(super) fn leave_outside<H: HostWithSlots>(word: &U64<H>, me: Name, mode: Mode) -> bool {
     let seen = lock_queue::<H>(word);
     if sleepers::is_removed::<H>(me) {
         unlock_queue::<H>(word, seen, |bits| bits);
@@ -139,7 +141,9 @@ pub(super) fn leave_outside<H: HostWithSlots>(word: &U64<H>, me: Name) -> bool {
         }
         new_head = if was_head { last.map(sleepers::oldest::<H>) } else { head(bits) };
         let bits = with_queue(bits, last, new_head);
-        if was_head { bits & !CLOSED } else { bits }
+        // An upgrade may have come before a writer that has closed the lock.
+        let stays = mode == Mode::Upgrade && new_head.is_some_and(waits_to_write::<H>);
+        if was_head && !stays { bits & !CLOSED } else { bits }
     });
     // A release may have counted on this thread, or it has kept others out.
     if let Some(head) = new_head.filter(|_| was_head) {

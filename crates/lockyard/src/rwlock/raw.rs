@@ -8,7 +8,7 @@ use super::word::{
 };
 use crate::invariance::Invariant;
 use crate::lock::Deadline;
-use crate::lock::adaptive::Patience;
+use crate::lock::adaptive::{Patience, assert_policy};
 use crate::lock::queue::assert_slots_fit;
 use crate::platform::{
     Host, HostWithSlots, Instant, Native, Ordering, RELAXED_ACQUIRE_LATE, RELEASE_ACQUIRE_LATE,
@@ -30,6 +30,12 @@ pub struct RawRwLock<H: Host = Native, P: Patience = Usual, const RECURSIVE: boo
     pub(super) _policy: Invariant<P>,
 }
 
+/// Fails to compile if the policy makes no sense, or the lock does not fit the host.
+const fn assert_fits<P: Patience, H: HostWithSlots>() {
+    assert_policy::<P>();
+    assert_slots_fit::<H>();
+}
+
 impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECURSIVE> {
     /// The access of [`acquire_shared`](Self::acquire_shared).
     const READ: Mode = if RECURSIVE { Mode::Recursive } else { Mode::Read };
@@ -48,7 +54,7 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
     fn wait(&self, mode: Mode, deadline: Option<Deadline<H>>) -> bool {
         // Others may sleep while the lock is empty. So the first step may have failed for nothing.
         let Err(seen) = try_enter::<H>(&self.word, mode) else { return true };
-        if seen & FULL != 0 {
+        if mode.is_shared() && seen & FULL != 0 {
             H::fatal("reader-writer lock: it has 2^22 readers");
         }
         during::<H, _>(Region::LockWait, || wait::<P, H>(&self.word, mode, deadline))
@@ -62,11 +68,11 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
         !has_passed && self.wait(mode, Some(deadline))
     }
 
-    /// Ends an access: the word is `bits` now. `opens` says that it let threads in by something
-    /// else than leaving the lock empty. The lock's memory is not touched.
+    /// Ends an access: the word was `before`, and is `bits` now. `opens` says that it let threads
+    /// in by something else than leaving the lock empty. The lock's memory is not touched.
     #[cold]
-    fn after_release(bits: u64, opens: bool) {
-        if needs_poke(bits, opens)
+    fn after_release(before: u64, bits: u64, opens: bool) {
+        if needs_poke(before, bits, opens)
             && let Some(head) = head(bits)
         {
             acquire_late::<H::Atomics>();
@@ -82,7 +88,7 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
         // acquire too, which pairs with the release of a thread that joined or went to sleep.
         let before = self.word.fetch_add(change, RELEASE_ACQUIRE_LATE);
         if is_queued(before) {
-            Self::after_release(before.wrapping_add(change), opens);
+            Self::after_release(before, before.wrapping_add(change), opens);
         }
     }
 
@@ -92,7 +98,7 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
         // With a sleeper it is an acquire, as in `release`.
         let before = self.word.fetch_add(change, RELAXED_ACQUIRE_LATE);
         if is_queued(before) {
-            Self::after_release(before.wrapping_add(change), opens);
+            Self::after_release(before, before.wrapping_add(change), opens);
         }
     }
 
@@ -107,7 +113,7 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
             // Release and acquire: as in `release`.
             let (of, to) = (RELEASE_ACQUIRE_LATE, Ordering::Relaxed);
             match self.word.compare_exchange(seen, new, of, to) {
-                Ok(_) if closed != 0 => return Self::after_release(new, opens),
+                Ok(_) if closed != 0 => return Self::after_release(seen, new, opens),
                 Ok(_) => return,
                 Err(actual) => seen = actual,
             }
@@ -117,7 +123,7 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
     /// Enters as a reader, waiting until no writer is inside or has closed the lock. Acquire.
     #[inline(always)]
     pub fn acquire_shared(&self) {
-        const { assert_slots_fit::<H>() }
+        const { assert_fits::<P, H>() }
         // Acquire: pairs with the releases of writers.
         let before = self.word.fetch_add(READER, Ordering::Acquire);
         if before & Self::KEEPS_READERS_OUT != 0 {
@@ -137,7 +143,7 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
     /// Enters as a reader if no writer is inside or waits for readers to leave.
     #[inline(always)]
     pub fn try_acquire_shared(&self) -> bool {
-        const { assert_slots_fit::<H>() }
+        const { assert_fits::<P, H>() }
         try_enter::<H>(&self.word, Self::READ).is_ok()
     }
 
@@ -146,8 +152,8 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
         self.try_acquire_shared() || self.wait_until(Self::READ, until)
     }
 
-    /// Enters as a reader, also while a writer waits: only a writer inside keeps it out. So a
-    /// thread that reads may read again.
+    /// Enters as a reader, also while a writer waits. So a thread that reads may read again. If a
+    /// writer is inside, it waits in its turn, as other readers do.
     #[inline]
     pub fn acquire_shared_recursive(&self) {
         if !self.try_acquire_shared_recursive() {
@@ -158,7 +164,7 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
     /// Enters as a reader unless a writer is inside.
     #[inline]
     pub fn try_acquire_shared_recursive(&self) -> bool {
-        const { assert_slots_fit::<H>() }
+        const { assert_fits::<P, H>() }
         try_enter::<H>(&self.word, Mode::Recursive).is_ok()
     }
 
@@ -178,8 +184,8 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
         self.release(READER.wrapping_neg(), false);
     }
 
-    /// Leaves as a reader. If threads wait, no other thread enters before the one that has waited
-    /// longest.
+    /// Leaves as a reader. If threads wait, the one that has waited longest comes next: only upgrades
+    /// and recursive reads may pass it.
     ///
     /// # Safety
     ///
@@ -192,17 +198,18 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
     /// Enters as the writer, waiting until nobody is inside. Acquire.
     #[inline(always)]
     pub fn acquire_exclusive(&self) {
-        const { assert_slots_fit::<H>() }
+        const { assert_fits::<P, H>() }
         // Acquire: pairs with the releases of all that have left.
         if self.word.compare_exchange(0, WRITER, Ordering::Acquire, Ordering::Relaxed).is_err() {
             self.wait(Mode::Write, None);
         }
     }
 
-    /// Enters as the writer if nobody is inside.
+    /// Enters as the writer if nobody is inside. A reader that is about to find that it must wait
+    /// counts as inside, so this may fail without one.
     #[inline(always)]
     pub fn try_acquire_exclusive(&self) -> bool {
-        const { assert_slots_fit::<H>() }
+        const { assert_fits::<P, H>() }
         try_enter::<H>(&self.word, Mode::Write).is_ok()
     }
 
@@ -221,8 +228,8 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
         self.release(WRITER.wrapping_neg(), false);
     }
 
-    /// Leaves as the writer. If threads wait, no other thread enters before the one that has waited
-    /// longest.
+    /// Leaves as the writer. If threads wait, the one that has waited longest comes next: only upgrades
+    /// and recursive reads may pass it.
     ///
     /// # Safety
     ///
@@ -254,7 +261,7 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
     /// no writer waits for readers to leave.
     #[inline]
     pub fn try_acquire_upgradable(&self) -> bool {
-        const { assert_slots_fit::<H>() }
+        const { assert_fits::<P, H>() }
         try_enter::<H>(&self.word, Mode::Upgradable).is_ok()
     }
 
@@ -274,8 +281,8 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
         self.release((READER | UPGRADABLE).wrapping_neg(), true);
     }
 
-    /// Leaves as the upgradable reader. If threads wait, no other thread enters before the one that
-    /// has waited longest.
+    /// Leaves as the upgradable reader. If threads wait, the one that has waited longest comes
+    /// next: only upgrades and recursive reads may pass it.
     ///
     /// # Safety
     ///
@@ -300,6 +307,7 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
     }
 
     /// Becomes the writer if there are no other readers. Otherwise it stays the upgradable reader.
+    /// A reader that is about to find that it must wait counts, so this may fail without one.
     ///
     /// # Safety
     ///

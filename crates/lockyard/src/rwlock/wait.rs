@@ -217,7 +217,10 @@ impl<'a, P: Patience, H: HostWithSlots> Waiter<'a, P, H> {
         }
         self.is_head = !is_queued(seen);
         // Its intent may have kept the head out. Or the head may come in, now that others may not.
-        if (mark & INTENT | closes) != 0
+        // Or a release has counted on this spinner, which may enter beside fewer threads than the
+        // head may. A writer inside pokes the head itself, because the spinner is gone by then.
+        let counted_on = mark != 0 && seen & WRITER == 0;
+        if ((mark & INTENT | closes) != 0 || counted_on)
             && let Some(head) = head(seen)
         {
             poke::<H>(head);
@@ -254,7 +257,7 @@ impl<'a, P: Patience, H: HostWithSlots> Waiter<'a, P, H> {
 
     /// Leaves the queue because the deadline has passed. Returns true if it was admitted meanwhile.
     fn give_up(&self) -> bool {
-        if leave_outside::<H>(self.word, self.me) {
+        if leave_outside::<H>(self.word, self.me, self.mode) {
             return false;
         }
         let is_admitted = |state| state == ADMITTED;

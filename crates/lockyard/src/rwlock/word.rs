@@ -151,14 +151,17 @@ pub(super) fn entered(mode: Mode, bits: u64) -> u64 {
     }
 }
 
-/// Returns true if a thread that has left the lock as `bits` must poke the head of the queue.
-/// `opens` says that it let threads in by something else than leaving the lock empty.
-pub(super) fn needs_poke(bits: u64, opens: bool) -> bool {
+/// Returns true if a thread must poke the head of the queue which has changed the word from
+/// `before` to `bits`, as it left. `opens` says that it let threads in by something else than
+/// leaving the lock empty.
+pub(super) fn needs_poke(before: u64, bits: u64, opens: bool) -> bool {
     if !is_queued(bits) || bits & WRITER != 0 {
         return false;
     }
-    // The one reader that is left may wait to become the writer.
-    let is_empty = readers(bits) == u64::from(bits & UPGRADABLE != 0);
+    // The readers beside a writer are about to find that they must wait. Otherwise, the one reader
+    // that is left may wait to become the writer.
+    let was_writer = before & WRITER != 0;
+    let is_empty = was_writer || readers(bits) == u64::from(bits & UPGRADABLE != 0);
     opens || is_empty && (bits & CLOSED != 0 || spinners(bits) == 0)
 }
 
@@ -187,4 +190,22 @@ pub(super) fn admit<H: HostWithSlots>(name: Name) {
     // CPU.
     H::count(Event::Kick);
     H::unpark(ready, 1);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A word with a sleeper.
+    const QUEUED: u64 = 1 << NEWEST | 1 << HEAD;
+
+    #[test]
+    fn a_writer_that_leaves_does_not_count_readers_that_come_too_early() {
+        let before = QUEUED | WRITER | READER;
+        assert!(needs_poke(before, before - WRITER, false));
+        // Another reader may be inside, so the last one pokes.
+        assert!(!needs_poke(QUEUED + 2 * READER, QUEUED + READER, false));
+        // A spinner takes the lock.
+        assert!(!needs_poke(before | SPINNER, (before | SPINNER) - WRITER, false));
+    }
 }
