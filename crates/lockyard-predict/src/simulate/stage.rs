@@ -142,6 +142,7 @@ impl Stage for OnMachine {
     type Host = Simulated;
     const GIVES_BACK: bool = false;
     const OTHERS: bool = true;
+    const SEES_INSIDE: bool = true;
     // Each turn is simulated, so an endless loop would take minutes to reach the longest window.
     const MOST_TURNS: u64 = 1 << 20;
 

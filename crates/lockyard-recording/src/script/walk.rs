@@ -4,7 +4,7 @@ use super::layout::Layout;
 use super::version::{Change, HostNumbers, Version};
 use crate::model::{ClassModel, Model, Operation, VisitModel};
 use crate::recording::Recording;
-use lockyard_scenarios::{Among, Choice, Region, Step, Times, Visit, Walk};
+use lockyard_scenarios::{Access, Among, Choice, Region, Step, Times, Visit, Walk};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -137,11 +137,12 @@ impl Builder<'_> {
 
     fn locked(&self, group: u32, steps: Vec<Step>) -> Step {
         let wait = Region::LockWait.into();
+        let access = Access::Exclusive;
         match self.layout.locks[group as usize].as_slice() {
-            [(object, _)] => Step::Locked { object: *object, wait, steps },
+            [(object, _)] => Step::Locked { object: *object, access, wait, steps },
             many => {
                 let among = Among(Arc::new(Choice::of(many.iter().copied())));
-                Step::LockedAmong { among, wait, steps }
+                Step::LockedAmong { among, access, wait, steps }
             }
         }
     }

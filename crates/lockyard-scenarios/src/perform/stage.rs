@@ -16,6 +16,10 @@ pub trait Stage: 'static {
     /// `true` if tasks can [wait for others](Self::wait_for_others) on this stage.
     const OTHERS: bool = false;
 
+    /// `true` if the lab counts the tasks inside each reader-writer lock, so that it finds every
+    /// writer that is not alone. On a real host the counts would be shared memory that costs time.
+    const SEES_INSIDE: bool = false;
+
     /// `true` if tables free their memory when a run's objects are dropped. A back-end that frees
     /// all memory of a run together sets this to `false`.
     const GIVES_BACK: bool = true;
