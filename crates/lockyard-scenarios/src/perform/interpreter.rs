@@ -185,13 +185,14 @@ impl<S: Stage> Prepared<S> {
             S::hold_ends();
         };
         S::wait_begins();
-        S::lock_wait_begins(object);
+        S::lock_wait_begins(object, access);
         match &self.objects[object].shared {
             Shared::Lock(lock) if access == Access::Shared => lock.locked_shared(&mut body),
             Shared::Lock(lock) => lock.locked(&mut body),
             Shared::LockRef(lockref) => lockref.locked(&mut body),
             _ => unreachable!("checked by the parser"),
         }
+        S::release_ends(object);
     }
 
     fn use_table(&self, object: usize, operation: TableOperation, key: KeyChoice, task: &mut Task) {
