@@ -19,11 +19,11 @@ use crate::limit::Limit;
 use crate::placement::MachinePlacement;
 use crate::simulate::{CellSpec, Prediction, RunPlan, SimulationEffort, SimulationError, simulate};
 use lockyard_recording::model::Model;
-use lockyard_recording::recording::{Costs, Recording};
+use lockyard_recording::recording::{Costs, Kind, Recording};
 use lockyard_recording::script::{self, HostNumbers, RECORDED, Version};
 use lockyard_results::recorded::{RecordedProgram, Sleeps};
 use lockyard_results::row::Row;
-use lockyard_scenarios::{Order, Script, Step, Variant};
+use lockyard_scenarios::{Access, LockKind, Order, Script, Step, Variant};
 use lockyard_sim::Machine;
 use std::path::Path;
 
@@ -85,7 +85,7 @@ impl Recorded {
         let host = host.map(Ok).or_else(of_file).transpose()?;
         let host = host.map(|host| with_calls(host, costs));
         let numbers = match &host {
-            Some(host) => numbers(host, recording.about.costs.plain)
+            Some(host) => numbers(host, recording.about.costs.plain, &model)
                 .map_err(|error| format!("the recording's host: {error}"))?,
             None => HostNumbers::default(),
         };
@@ -188,7 +188,7 @@ impl Recorded {
     /// locks: the replay has these sleeps as times.
     fn sleeps(&self, predicted: f64) -> Option<Sleeps> {
         let (shares, today) = (&self.model.shares, &self.model.today);
-        let others = today.slept + today.slept_held + shares.conditions + shares.read_write;
+        let others = today.slept + today.slept_held + shares.conditions;
         let of_program = || {
             let acquired = Model::acquisitions(&self.recording).values().sum();
             Some((self.recording.about.switches?, acquired))
@@ -311,14 +311,9 @@ impl Recorded {
         }
         let mut left = Vec::new();
         for (share, what) in [
-            (
-                today.slept,
-                "of the threads' time is sleep outside of locks (conditions, reader-writer locks, \
-                 I/O)",
-            ),
+            (today.slept, "of the threads' time is sleep outside of locks (conditions, I/O)"),
             (today.slept_held, "of the threads' time is sleep under locks"),
             (today.preempted, "of the threads' time another thread had the CPU"),
-            (shares.read_write, "of the acquisitions are of reader-writer locks"),
             (shares.conditions, "of the acquisitions end a wait for a condition"),
             (shares.other_threads, "of the acquisitions are by threads that are left out"),
             (shares.merged, "of the visits are of rare kinds, replayed as frequent ones"),
@@ -333,14 +328,22 @@ impl Recorded {
             all.push(format!("Changed or left out: {}.", left.join("; ")));
         }
         let slept = today.slept + today.slept_held;
-        if slept + shares.read_write > NAMED {
+        if slept > NAMED {
             all.push(format!(
                 "Sleep is {:.0} %: what it depends on is not in the model, so a prediction holds \
                  only if it stays as it is.",
-                (slept + shares.read_write) * 100.0
+                slept * 100.0
             ));
         }
-        if self.model.groups.iter().any(|group| group.data.is_none()) {
+        let groups = &self.model.groups;
+        if groups.iter().any(|group| group.kind == Kind::RwLock) {
+            all.push(format!(
+                "Reader-writer locks are replayed as a plain pthread_rwlock_t; {:.1} % of all \
+                 acquisitions read.",
+                shares.shared * 100.0
+            ));
+        }
+        if groups.iter().any(|group| group.exclusive.data.is_none() && group.shared < 1.0) {
             all.push(
                 "Of some locks, hand-overs are too few to tell the cost of their data: one line \
                  each is assumed."
@@ -379,40 +382,61 @@ fn with_calls(machine: Machine, costs: Costs) -> Machine {
 }
 
 /// Measures numbers of a machine by simulation.
-fn numbers(host: &Machine, plain: f64) -> Result<HostNumbers, SimulationError> {
-    let time = |lines: usize, threads: usize| -> Result<f64, SimulationError> {
-        let variant = loop_of(lines, threads)?;
-        Ok(threads as f64 / throughput(host, &variant, threads)? * 1e9)
+fn numbers(host: &Machine, plain: f64, model: &Model) -> Result<HostNumbers, SimulationError> {
+    let time = |lines: usize, of: Loop| -> Result<f64, SimulationError> {
+        let variant = loop_of(lines, of)?;
+        Ok(of.threads as f64 / throughput(host, &variant, of.threads)? * 1e9)
     };
-    let call = (plain - time(0, 1)?).max(0.0);
+    let call = (plain - time(0, MUTEX)?).max(0.0);
+    let mut numbers = HostNumbers { call, ..HostNumbers::default() };
+    if model.groups.iter().any(|group| group.kind == Kind::RwLock) {
+        // The costs that are taken off a recorded time are those of a mutex, so that these have
+        // what the plain reader-writer lock needs beyond it.
+        let own = |access| time(0, access).map(|time| plain - time);
+        numbers.read_write_calls = [own(WRITE)?, own(READ)?];
+    }
     if host.hardware_threads() < 2 {
-        return Ok(HostNumbers { call, line: 0.0 });
+        return Ok(numbers);
     }
     // Two threads in turn: the time of both is that of two hand-overs.
-    let line = (time(LINES, 2)? - time(0, 2)?) / (2 * LINES) as f64;
-    Ok(HostNumbers { call, line: line.max(1.0) })
+    let line = (time(LINES, TURNS)? - time(0, TURNS)?) / (2 * LINES) as f64;
+    numbers.line = line.max(1.0);
+    Ok(numbers)
 }
 
-/// Returns a loop that takes a lock, touches lines of data, and releases it. One thread alone uses
-/// a lock of the C library's kind; several threads have a ticket lock, which they take in turn.
-fn loop_of(lines: usize, threads: usize) -> Result<Variant, SimulationError> {
-    let mut text = String::from(
+/// Loops whose time tells a number of a machine: lock, access, threads. One thread alone uses a
+/// lock of the C library's kind; two have a ticket lock, which they take in turn.
+#[derive(Clone, Copy)]
+struct Loop {
+    lock: LockKind,
+    access: Access,
+    threads: usize,
+}
+
+const MUTEX: Loop = Loop { lock: LockKind::PthreadLike, access: Access::Exclusive, threads: 1 };
+const WRITE: Loop = Loop { lock: LockKind::ReadWrite, ..MUTEX };
+const READ: Loop = Loop { access: Access::Shared, ..WRITE };
+const TURNS: Loop = Loop { lock: LockKind::Ticket, threads: 2, ..MUTEX };
+
+/// Returns a loop that takes a lock, touches lines of data, and releases it.
+fn loop_of(lines: usize, of: Loop) -> Result<Variant, SimulationError> {
+    let mut text = format!(
         "name = \"loop\"\nwork_varies = false\n[[objects]]\nname = \"lock\"\nkind = \"lock\"\n\
-         lock = \"pthread-like-mutex\"\n",
+         lock = \"{}\"\n",
+        of.lock.name()
     );
     for line in 0..lines {
         text.push_str(&format!("[[objects]]\nname = \"data-{line}\"\nkind = \"word\"\n"));
     }
-    text.push_str(
-        "[[steps]]\ndo = \"lock\"\nobject = \"lock\"\n[[steps]]\ndo = \"unlock\"\n\
-         object = \"lock\"\n[[variants]]\nname = \"one\"\n[[variants]]\nname = \"turns\"\n\
-         set = [{ object = \"lock\", lock = \"ticket\" }]\n",
-    );
+    let shared = if of.access == Access::Shared { "-shared" } else { "" };
+    for action in ["lock", "unlock"] {
+        text.push_str(&format!("[[steps]]\ndo = \"{action}{shared}\"\nobject = \"lock\"\n"));
+    }
+    text.push_str("[[variants]]\nname = \"one\"\n");
     let fail = |error: &dyn std::fmt::Display| SimulationError::new(error.to_string());
     let script = Script::parse("loop", &text).map_err(|error| fail(&error))?;
-    // One thread has nobody to take turns with.
-    let number = usize::from(threads > 1);
-    let mut variant = script.variants.into_iter().nth(number).ok_or_else(|| fail(&"no variant"))?;
+    let variant = script.variants.into_iter().next();
+    let mut variant = variant.ok_or_else(|| fail(&"no variant"))?;
     if let Some(Step::Locked { steps, .. }) = variant.steps.first_mut() {
         steps.extend((1..=lines).map(|object| Step::Touch { object }));
     }
