@@ -4,6 +4,8 @@
 //! | --- | --- |
 //! | [`recording`] | what a recording has |
 //! | [`mod@file`] | its file: [the format](../../../docs/measure/recordings.md) |
+//! | [`runs`] | recordings of one program with several numbers of threads, and their file |
+//! | [`rates`] | rates of the program without a recorder, as CSV |
 //! | [`outside`] | its rate between windows |
 //! | [`model`] | its statistics: classes of threads, their visits to locks, times |
 //! | [`script`] | the scenario, and its changes |
@@ -11,5 +13,7 @@
 pub mod file;
 pub mod model;
 pub mod outside;
+pub mod rates;
 pub mod recording;
+pub mod runs;
 pub mod script;

@@ -155,6 +155,14 @@ impl Model {
     }
 }
 
+impl Recording {
+    /// Returns the number of threads that take locks at a time, 0 if there is none.
+    pub fn threads_at_a_time(&self) -> usize {
+        let main_threads = phase::main_threads(&Model::acquisitions(self));
+        phase::of(self, &main_threads).threads.round() as usize
+    }
+}
+
 /// Refuses threads that come and go: one that takes a lock a few times shows no interval between
 /// two acquisitions.
 fn too_short(acquired: &HashMap<u32, u64>) -> Result<(), String> {
