@@ -20,6 +20,7 @@ use crate::placement::MachinePlacement;
 use crate::simulate::{CellSpec, Prediction, RunPlan, SimulationEffort, SimulationError, simulate};
 use lockyard_recording::model::Model;
 use lockyard_recording::recording::{Costs, Recording};
+use lockyard_recording::script::what_if::WhatIf;
 use lockyard_recording::script::{self, HostNumbers, RECORDED, Version};
 use lockyard_results::recorded::{RecordedProgram, Sleeps};
 use lockyard_results::row::Row;
@@ -53,6 +54,8 @@ pub struct Recorded {
     pub model: Model,
     /// Its scenario.
     pub script: Script,
+    /// Changes of the program that the scenario has.
+    pub changes: Vec<WhatIf>,
     /// The machine of the host, if it was measured.
     host: Option<Machine>,
     /// Numbers of the host.
@@ -90,7 +93,20 @@ impl Recorded {
             None => HostNumbers::default(),
         };
         let script = script::script(&recording, &model, numbers)?;
-        Ok(Recorded { recording, model, script, host, numbers })
+        let changes = script::changes(&recording, &model);
+        Ok(Recorded { recording, model, script, changes, host, numbers })
+    }
+
+    /// Replaces the changes that the scenario has by those of these groups of locks. Returns the
+    /// names of their variants.
+    ///
+    /// # Errors
+    ///
+    /// The recording has no visits.
+    pub fn change(&mut self, groups: &[usize]) -> Result<Vec<String>, String> {
+        let Recorded { recording, model, script, changes, numbers, .. } = self;
+        *changes = script::change(script, recording, model, *numbers, groups)?;
+        Ok(changes.iter().map(|of| of.name.clone()).collect())
     }
 
     /// Reads a recording from a file, and prepares it as [`with_host`](Self::with_host) does.
@@ -268,10 +284,16 @@ impl Recorded {
         })
     }
 
+    /// Returns the share of the time in which each group of locks is busy on a machine, at the
+    /// largest predicted number of threads: held, or wanted and not held.
+    pub fn uses(&self, rows: &[Row], machine: &str) -> Vec<(usize, f64)> {
+        answers::uses(self, rows, machine)
+    }
+
     /// Returns the answers that the predicted rows give. The rows' variants have the names of the
     /// script.
     pub fn answers(&self, rows: &[Row], gate: &Gate) -> RecordedProgram {
-        let of = answers::of(&self.model, &self.script, rows, gate.refused.is_none());
+        let of = answers::of(self, rows, gate.refused.is_none());
         let (refused, advice) = (gate.refused.clone(), gate.advice.clone());
         RecordedProgram { gate: Some(gate.replay.clone()), refused, advice, ..of }
     }

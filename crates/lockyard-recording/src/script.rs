@@ -5,14 +5,14 @@
 mod layout;
 mod version;
 mod walk;
+pub mod what_if;
 
-pub use version::{Change, HostNumbers, PARTS, Version};
+pub use version::{BATCH, Change, Changed, HostNumbers, PARTS, Version};
 
 use crate::model::{ClassModel, Group, Model};
 use crate::recording::Recording;
 use layout::Layout;
 use lockyard_scenarios::{LockKind, Object, ObjectKind, Script, Step, Variant, Visit};
-use std::collections::HashMap;
 use std::sync::Arc;
 use walk::SharedTimes;
 
@@ -47,8 +47,8 @@ pub fn script(recording: &Recording, model: &Model, host: HostNumbers) -> Result
     let recorded = of(RECORDED, "as recorded".to_owned(), Change::None)?;
     let mut variants = vec![recorded.clone()];
     variants.extend(OTHER_LOCKS.map(|(name, title, lock)| with_lock(&recorded, name, title, lock)));
-    for (name, title, change) in changes(recording, model) {
-        variants.push(of(&name, title, change)?);
+    for what_if in changes(recording, model) {
+        variants.push(of(&what_if.name, what_if.title, what_if.change)?);
     }
     let script = empty()?;
     let program = program(recording);
@@ -96,35 +96,38 @@ fn name(text: &str) -> String {
     if name.is_empty() { "program".to_owned() } else { name }
 }
 
-/// Returns the changes that are asked about: of the lock that is held for the longest time in all.
-fn changes(recording: &Recording, model: &Model) -> Vec<(String, String, Change)> {
-    let mut changes = Vec::new();
-    if let Some(index) = most_held(model) {
-        let name = &model.groups[index].name;
-        changes.push((
-            "hold-halved".to_owned(),
-            format!("half the time under {name}"),
-            Change::HoldHalved(index),
-        ));
-        changes.push((
-            format!("split-{PARTS}"),
-            format!("{name} split in {PARTS}"),
-            Change::Split(index),
-        ));
+/// Returns the changes that a script has: of the most held group of locks.
+pub fn changes(recording: &Recording, model: &Model) -> Vec<what_if::WhatIf> {
+    what_if::of(recording, model, most_held(model).as_slice())
+}
+
+/// Adds the changes of other groups than the most held one to a script of a recording. Variants
+/// that it has already are replaced.
+///
+/// # Errors
+///
+/// The recording has no visits.
+pub fn change(
+    script: &mut Script,
+    recording: &Recording,
+    model: &Model,
+    host: HostNumbers,
+    groups: &[usize],
+) -> Result<Vec<what_if::WhatIf>, String> {
+    let times = SharedTimes::default();
+    let all = what_if::of(recording, model, groups);
+    for of in &all {
+        let version = Version { change: of.change, ..Version::default() };
+        let about = (of.name.as_str(), of.title.clone());
+        let made = variant_with(recording, model, host, about, version, &times)?;
+        script.variants.retain(|variant| variant.name != of.name);
+        script.variants.push(made);
     }
-    let mut lines: HashMap<u64, usize> = HashMap::new();
-    for (lock, _) in model.groups.iter().flat_map(Group::replayed) {
-        *lines.entry(recording.about.locks[lock as usize].line).or_default() += 1;
-    }
-    if lines.values().any(|locks| *locks > 1) {
-        let title = "each lock in a cache line of its own".to_owned();
-        changes.push(("own-lines".to_owned(), title, Change::OwnLines));
-    }
-    changes
+    Ok(all)
 }
 
 /// Returns the group whose busiest lock is held for the longest time in all.
-fn most_held(model: &Model) -> Option<usize> {
+pub fn most_held(model: &Model) -> Option<usize> {
     let mut held = vec![0.0; model.groups.len()];
     for visit in model.classes.iter().flat_map(|class| &class.visits) {
         walk::held_times(visit, &mut held);

@@ -2,6 +2,7 @@
 //! which lock saturates at how many threads, which change gives most.
 
 use crate::details::Range;
+use crate::what_if::{Proof, Scaling, WaitsFor, WhatIf};
 use lockyard_support::{share, threads as in_words};
 use serde::Serialize;
 
@@ -11,6 +12,10 @@ pub const SATURATED_SHARE: f64 = 0.9;
 /// Answers on a recorded program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RecordedProgram {
+    /// Name of the program.
+    pub program: String,
+    /// Unit of its operations a second.
+    pub unit: String,
     /// True if the replay of the recorded run passed the gate.
     pub gated: bool,
     /// The replay of the recorded run beside the run.
@@ -28,6 +33,21 @@ pub struct RecordedProgram {
     pub saturation: Vec<LockSaturation>,
     /// Best change on each machine.
     pub best_changes: Vec<BestChange>,
+    /// Throughput as it is, on each machine.
+    pub scaling: Vec<Scaling>,
+    /// Changes that were predicted, those of the largest machine and number of threads first. JSON
+    /// has them beside the facts.
+    #[serde(skip)]
+    pub what_if: Vec<WhatIf>,
+    /// Threads that wait for others. JSON has them beside the facts.
+    #[serde(skip)]
+    pub waits_for: Vec<WaitsFor>,
+    /// A change that was tried here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Proof>,
+    /// What to do next, in sentences without a full stop.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub next: Vec<String>,
 }
 
 /// The replay of the recorded run beside the run itself. Nothing is fitted to these figures.
@@ -125,6 +145,8 @@ pub struct Today {
 pub struct LockToday {
     /// Name.
     pub lock: String,
+    /// Call site that takes it most often: file and line, if they are known.
+    pub site: String,
     /// Acquisitions a second.
     pub acquisitions_per_s: f64,
     /// Share of the threads' time under the lock.

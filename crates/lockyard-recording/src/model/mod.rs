@@ -24,7 +24,7 @@ mod used;
 mod visits;
 
 pub use chain::{ClassModel, Shape, VisitModel};
-pub use groups::Group;
+pub use groups::{Group, place};
 pub use shares::Shares;
 pub use today::{GroupTime, Today};
 pub use used::Used;

@@ -1,6 +1,6 @@
 //! Objects of a recorded program: its locks, and the data that comes with them.
 
-use super::version::{Change, HostNumbers, PARTS, Version};
+use super::version::{Change, HostNumbers, Version};
 use crate::model::{Group, Model};
 use crate::recording::{Kind, Recording};
 use lockyard_scenarios::{LockKind, Object, ObjectKind};
@@ -41,13 +41,17 @@ impl Layout {
                 Kind::Mutex | Kind::RwLock => LockKind::PthreadLike,
             };
             let kind = ObjectKind::Lock { lock: recorded };
+            if version.change.removes(index) {
+                layout.locks.push(Vec::new());
+                layout.data.push(Vec::new());
+                continue;
+            }
             let mut locks = Vec::new();
             for (lock, acquisitions) in group.replayed() {
-                let parts = if version.change == Change::Split(index) { PARTS } else { 1 };
-                for part in 0..parts {
+                for part in 0..version.change.parts(index) {
                     let shared = recording.about.locks[lock as usize].line;
                     let line = match version.change {
-                        Change::OwnLines | Change::Split(_) if part > 0 => new_line(),
+                        Change::OwnLines | Change::Split(..) if part > 0 => new_line(),
                         Change::OwnLines => new_line(),
                         _ => *lines.entry(shared).or_insert_with(&mut new_line),
                     };

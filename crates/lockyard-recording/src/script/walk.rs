@@ -1,7 +1,7 @@
 //! The random walk of a recording.
 
 use super::layout::Layout;
-use super::version::{Change, HostNumbers, Version};
+use super::version::{BATCH, Change, HostNumbers, Version};
 use crate::model::{ClassModel, Model, Operation, VisitModel};
 use crate::recording::Recording;
 use lockyard_scenarios::{Among, Choice, Region, Step, Times, Visit, Walk};
@@ -48,15 +48,43 @@ pub(super) fn walk(
     let mut walk = Walk { tasks: tasks(&model.classes), ..Walk::default() };
     let all: usize = model.classes.iter().map(|class| class.count).sum();
     for class in &model.classes {
-        let visits: Vec<Visit> =
-            class.visits.iter().map(|visit| builder.visit(class, visit)).collect();
-        for (visit, of) in visits.iter().zip(&class.visits) {
-            let work: f64 = visit.steps.iter().map(Step::mean_work).sum();
-            walk.mean_work += work * of.count() as f64 / all.max(1) as f64;
+        let parts: Vec<&[Part]> = class.visits.iter().map(|visit| builder.parts(visit)).collect();
+        let mut visits = Vec::new();
+        for (of, parts_of) in class.visits.iter().zip(&parts) {
+            let next = builder.next(class, of, &parts);
+            for part in *parts_of {
+                let visit = Visit { next: next.clone(), ..builder.visit(of, *part) };
+                let work: f64 = visit.steps.iter().map(Step::mean_work).sum();
+                walk.mean_work += work * part.share() * of.count() as f64 / all.max(1) as f64;
+                visits.push(visit);
+            }
         }
         walk.classes.push(visits);
     }
     walk
+}
+
+/// Part of a kind of visit. In a batch, most visits leave their work under a lock to a later one,
+/// which does it for all.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Part {
+    /// All that the program does.
+    Whole,
+    /// Without the locks that are batched, and without the work under them.
+    Leaves,
+    /// With the work of [`BATCH`] visits under each lock that is batched.
+    Does,
+}
+
+impl Part {
+    /// Returns the share of the visits of a kind.
+    fn share(self) -> f64 {
+        match self {
+            Part::Whole => 1.0,
+            Part::Leaves => 1.0 - 1.0 / BATCH as f64,
+            Part::Does => 1.0 / BATCH as f64,
+        }
+    }
 }
 
 /// Returns the classes of tasks, in proportion to the classes' threads: any number of tasks from
@@ -89,6 +117,11 @@ pub(super) fn held_times(visit: &VisitModel, held: &mut [f64]) {
     }
 }
 
+/// Returns the steps of a batch under its lock.
+fn repeated(steps: &[Step]) -> Vec<Step> {
+    (0..BATCH).flat_map(|_| steps.iter().cloned()).collect()
+}
+
 struct Builder<'a> {
     recording: &'a Recording,
     model: &'a Model,
@@ -99,12 +132,54 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn visit(&self, class: &ClassModel, visit: &VisitModel) -> Visit {
+    /// Returns true if a group's locks are taken once for several visits.
+    fn is_batched(&self, group: u32) -> bool {
+        matches!(self.version.change, Change::Batched(of) if of.has(group as usize))
+    }
+
+    /// Returns the parts into which a kind of visit is divided.
+    fn parts(&self, visit: &VisitModel) -> &'static [Part] {
+        let is_batched = |operation: &Operation| match operation {
+            Operation::Enter { lock, .. } => self.is_batched(*lock),
+            Operation::Leave => false,
+        };
+        match visit.shape.iter().any(is_batched) {
+            true => &[Part::Leaves, Part::Does],
+            false => &[Part::Whole],
+        }
+    }
+
+    /// Returns the choice of the visit that follows a visit, among all parts of all kinds.
+    fn next(&self, class: &ClassModel, visit: &VisitModel, parts: &[&[Part]]) -> Choice {
+        let mut firsts = Vec::with_capacity(parts.len());
+        let mut count = 0;
+        for of in parts {
+            firsts.push(count);
+            count += of.len();
+        }
+        let each = |(index, weight): (usize, f64)| {
+            let numbered = parts[index].iter().zip(firsts[index]..);
+            numbered.map(move |(part, place)| (place, weight * part.share()))
+        };
+        let seen = visit.next.iter().map(|(index, count)| (*index, *count as f64));
+        let next = Choice::of(seen.flat_map(each));
+        if next != Choice::default() {
+            return next;
+        }
+        // Nothing was seen to follow it.
+        let all = class.visits.iter().enumerate().map(|(index, of)| (index, of.count() as f64));
+        Choice::of(all.flat_map(each))
+    }
+
+    /// Returns a part of a kind of visit, without what follows it.
+    fn visit(&self, visit: &VisitModel, part: Part) -> Visit {
         // The steps of each lock that is open, outside first.
         let mut open: Vec<(u32, Vec<Step>)> = Vec::new();
         let mut steps = Vec::new();
         for (index, operation) in visit.shape.iter().enumerate() {
-            let is_halved = |group: u32| self.version.change == Change::HoldHalved(group as usize);
+            let change = self.version.change;
+            let is_halved =
+                |group: u32| matches!(change, Change::HoldHalved(of) if of.has(group as usize));
             let factor = if open.iter().any(|(group, _)| is_halved(*group)) { 0.5 } else { 1.0 };
             let into = open.last_mut().map_or(&mut steps, |(_, steps)| steps);
             self.pass(visit, index, factor, into);
@@ -116,23 +191,25 @@ impl Builder<'_> {
                 }
                 Operation::Leave => {
                     let Some((group, inner)) = open.pop() else { continue };
+                    // Of several batched locks, the outermost one has the work of all.
+                    let is_inner = open.iter().any(|(outer, _)| self.is_batched(*outer));
+                    let is_batched = self.is_batched(group) && !is_inner;
                     let into = open.last_mut().map_or(&mut steps, |(_, steps)| steps);
-                    into.push(self.locked(group, inner));
+                    match part {
+                        _ if change.removes(group as usize) => into.extend(inner),
+                        Part::Leaves if is_batched => {}
+                        Part::Does if is_batched => {
+                            into.push(self.locked(group, repeated(&inner)));
+                        }
+                        _ => into.push(self.locked(group, inner)),
+                    }
                 }
             }
         }
         let enters = visit.shape.iter();
         let enters =
             enters.filter(|operation| matches!(operation, Operation::Enter { .. })).count();
-        let next = visit.next.iter().map(|(index, count)| (*index, *count as f64));
-        let mut next = Choice::of(next);
-        if next == Choice::default() {
-            // Nothing was seen to follow it.
-            next = Choice::of(
-                class.visits.iter().enumerate().map(|(index, of)| (index, of.count() as f64)),
-            );
-        }
-        Visit { steps, next, operations: enters as u64 }
+        Visit { steps, next: Choice::default(), operations: enters as u64 }
     }
 
     fn locked(&self, group: u32, steps: Vec<Step>) -> Step {
@@ -176,10 +253,12 @@ impl Builder<'_> {
             (None | Some(Operation::Leave), Operation::Enter { .. }) => think,
             (Some(Operation::Enter { lock, .. }), after) => {
                 let group = &self.model.groups[lock as usize];
-                // The replay moves the data itself.
-                let data = match self.layout.data[lock as usize].len() {
-                    0 => 0.0,
-                    _ => group.data.unwrap_or(0.0) * group.handed_over,
+                // The replay moves the data itself. Without the lock, none is moved: that is the
+                // ceiling.
+                let is_moved = !self.layout.data[lock as usize].is_empty();
+                let data = match is_moved || self.version.change.removes(lock as usize) {
+                    false => 0.0,
+                    true => group.data.unwrap_or(0.0) * group.handed_over,
                 };
                 let own = match after {
                     Operation::Leave => hold,

@@ -31,9 +31,11 @@ pub fn json(document: &Document) -> String {
         object.insert("fits".to_owned(), Value::from(fits));
     }
     if let (Some(object), Some(recorded)) = (object.as_object_mut(), &document.recorded) {
-        // Its fields are numbers, texts and lists, so it can always be serialised.
-        let recorded = serde_json::to_value(recorded).unwrap_or_default();
-        object.insert("recorded".to_owned(), recorded);
+        // Their fields are numbers, texts and lists, so they can always be serialised.
+        let value = |of: serde_json::Result<Value>| of.unwrap_or_default();
+        object.insert("recorded".to_owned(), value(serde_json::to_value(recorded)));
+        object.insert("what_if".to_owned(), value(serde_json::to_value(&recorded.what_if)));
+        object.insert("waits_for".to_owned(), value(serde_json::to_value(&recorded.waits_for)));
     }
     if let Some(Partial { why, extent }) = &document.partial {
         mark_partial(&mut object, why, extent.finished, extent.asked);

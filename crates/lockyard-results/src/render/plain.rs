@@ -47,7 +47,18 @@ fn with(document: &Document, rules: &Rules) -> Document {
         [&mut fit.experiment, &mut fit.machine, &mut fit.variant].into_iter().for_each(name);
     }
     if let Some(recorded) = &mut document.recorded {
-        recorded.today.locks.iter_mut().for_each(|lock| name(&mut lock.lock));
+        [&mut recorded.program, &mut recorded.unit].into_iter().for_each(name);
+        for lock in &mut recorded.today.locks {
+            [&mut lock.lock, &mut lock.site].into_iter().for_each(name);
+        }
+        for of in &mut recorded.what_if {
+            [&mut of.machine, &mut of.variant, &mut of.change].into_iter().for_each(name);
+            of.locks.iter_mut().for_each(name);
+        }
+        recorded.scaling.iter_mut().for_each(|of| name(&mut of.machine));
+        for of in &mut recorded.waits_for {
+            [&mut of.lock, &mut of.site].into_iter().for_each(name);
+        }
         for lock in &mut recorded.saturation {
             [&mut lock.machine, &mut lock.lock].into_iter().for_each(name);
         }

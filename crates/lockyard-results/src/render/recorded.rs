@@ -24,6 +24,12 @@ pub(super) fn facts(of: &RecordedProgram, screen: &Screen) -> String {
     format!("{text}{}", screen.wrap(&gate(of)))
 }
 
+/// Returns the table of where the time goes for a screen.
+pub(super) fn today(of: &RecordedProgram, screen: &Screen) -> String {
+    let lay_out = |table: &Table| screen.figures(table, 1);
+    render_facts(of, &|title| screen.heading(title), &short, &lay_out)
+}
+
 /// Returns the answers for a screen.
 pub(super) fn answers(of: &RecordedProgram, screen: &Screen) -> String {
     let lay_out = |table: &Table| screen.figures(table, 1);
@@ -100,10 +106,10 @@ fn render_answers(
     text
 }
 
-/// Returns the sentences on the best changes, or on the refusal.
+/// Returns the sentences on the best changes.
 fn sentences(of: &RecordedProgram) -> String {
     let best = of.best_changes.iter().map(|best| format!("{}{}", best.sentence(), of.mark()));
-    let all = of.several_saturated().into_iter().chain(best).chain(of.refusal());
+    let all = of.several_saturated().into_iter().chain(best);
     let text: String = all.map(|sentence| format!("{sentence}\n")).collect();
     if text.is_empty() { text } else { text + "\n" }
 }
@@ -189,6 +195,7 @@ mod tests {
     fn answers() -> RecordedProgram {
         let lock = |number: usize| LockToday {
             lock: format!("0x55d0c0de{number:04x} of store::Shard::insert(std::string_view)"),
+            site: String::new(),
             acquisitions_per_s: 250_000.0 / (number + 1) as f64,
             share_held: 0.2 / (1 << number) as f64,
             share_waited: 0.1 / (1 << number) as f64,
@@ -222,6 +229,7 @@ mod tests {
         };
         let machines = ["cascade-lake-2s24c2t", "ice-lake-8375c-2s32c2t"];
         RecordedProgram {
+            program: "app".to_owned(),
             gated: false,
             gate: None,
             refused: Some("the replay is off by +30.0 %".to_owned()),
@@ -231,11 +239,13 @@ mod tests {
                 acquisitions_per_s: 386_000.0,
                 share_outside: 0.35,
                 share_asleep: 0.05,
+                share_waited: 0.2,
                 locks: locks.clone(),
                 ..Today::default()
             },
             saturation: machines.into_iter().flat_map(saturation).collect(),
             best_changes: vec![best],
+            ..RecordedProgram::default()
         }
     }
 
@@ -297,11 +307,14 @@ mod tests {
         let said = answers().sentences().join("\n");
         assert!(!said.contains("No prediction"), "{said}");
         let of = RecordedProgram { saturation: Vec::new(), best_changes: Vec::new(), ..answers() };
-        let text = table(&of, &Screen::default());
-        assert!(text.contains("Where the time goes today") && text.contains("3 more"), "{text}");
         let end = "No prediction: the replay is off by +30.0 %. Record it again.";
-        assert_eq!(text.trim_end().lines().last(), Some(end));
         assert!(of.sentences().iter().any(|sentence| sentence == end));
+        let document = Document { recorded: Some(of), ..Document::default() };
+        let text = people(&document, &Screen::default());
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].starts_with("app: 20 % of its threads' time is waiting"), "{text}");
+        assert!(text.contains(&format!("\n{end}\n")), "{text}");
+        assert!(text.contains("Where the time goes today") && text.contains("3 more"), "{text}");
     }
 
     #[test]
