@@ -244,7 +244,7 @@ fn planned(requests: &[PredictRequest], mark: &str) -> Planned {
 }
 
 /// Returns the environment of the figures.
-fn environment(requests: &[PredictRequest]) -> Vec<(String, String)> {
+pub(crate) fn environment(requests: &[PredictRequest]) -> Vec<(String, String)> {
     let of_each = |value: &dyn Fn(&PredictRequest) -> String| match requests {
         [one] => value(one),
         some => {
@@ -272,7 +272,7 @@ fn environment(requests: &[PredictRequest]) -> Vec<(String, String)> {
 }
 
 /// Returns notes on the scenario, its local work and the machines.
-fn notes(script: &Script, machines: &[Machine]) -> Vec<String> {
+pub(crate) fn notes(script: &Script, machines: &[Machine]) -> Vec<String> {
     let work = match &script.calibration {
         Some(calibration) if calibration.gives_local_work() => format!(
             "Local work: calibrated on {}{}, in nanoseconds, and reused here.",
@@ -313,7 +313,7 @@ fn explain_rows(document: &mut Document, found: &Predictions, explain: bool, man
 }
 
 /// Returns notes on the rows' intervals, errors and percentiles.
-fn of_figures(rows: &[Row]) -> Vec<String> {
+pub(crate) fn of_figures(rows: &[Row]) -> Vec<String> {
     let simulated = || rows.iter().filter_map(|row| row.details.simulated.as_ref());
     let mut notes = Vec::new();
     if simulated().any(|detail| detail.interval.is_some()) {

@@ -135,6 +135,13 @@ pub(crate) fn gate(recorded: &Recorded) -> Result<Gated<'_>, Failure> {
     Ok(Gated { recorded, gate })
 }
 
+impl<'r> Gated<'r> {
+    /// Returns the result of a gate that is known.
+    pub(crate) fn of(recorded: &'r Recorded, gate: Gate) -> Gated<'r> {
+        Gated { recorded, gate }
+    }
+}
+
 impl Gated<'_> {
     /// Returns the error of a command whose predictions the gate refuses. The facts of the recorded
     /// run are printed before; `is_said` is true if they have the reason for people.

@@ -212,8 +212,8 @@ impl Reports {
 
 /// Returns the sentences that sum up a document, the most important first.
 fn sentences(document: &Document) -> Vec<String> {
-    let mut all: Vec<String> =
-        document.recorded.iter().flat_map(RecordedProgram::sentences).collect();
+    let mut all: Vec<String> = document.recorded.iter().flat_map(RecordedProgram::lines).collect();
+    all.extend(document.recorded.iter().flat_map(RecordedProgram::several_saturated));
     all.extend(verdicts(&document.rows));
     all
 }
