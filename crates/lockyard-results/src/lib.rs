@@ -7,6 +7,7 @@
 //! | [`published`] | published tables |
 //! | [`outcome`] | figures of a run, computed by rules |
 //! | [`recorded`] | answers on a recorded program |
+//! | [`growth`] | what grows with threads, from several recordings |
 //! | [`variant_ratios`] | predicted and published change from one variant to another |
 //! | [`fairness`] | fairness among threads, and their waits |
 //! | [`histogram`] | waits as buckets and as a picture |
@@ -20,6 +21,7 @@ pub mod cell_key;
 pub mod compare;
 pub mod details;
 pub mod fairness;
+pub mod growth;
 pub mod histogram;
 pub mod listing;
 pub mod outcome;

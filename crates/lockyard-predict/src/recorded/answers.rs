@@ -27,6 +27,7 @@ pub(super) fn of(model: &Model, script: &Script, rows: &[Row], gated: bool) -> R
     RecordedProgram {
         gated,
         gate: None,
+        growth: None,
         refused: None,
         advice: Vec::new(),
         today: today(model, &groups),

@@ -1,6 +1,6 @@
 //! JSON output: one object with `schema`, `environment`, `rows` and `summary`. The object also has
-//! `fits` if laws were fitted, `recorded` if the rows are of a recorded program, and `partial` if
-//! rows are missing.
+//! `fits` if laws were fitted, `recorded` if the rows are of a recorded program, `growth` and `gate`
+//! if that was recorded with several numbers of threads, and `partial` if rows are missing.
 
 use super::document::{Document, Partial, mark_partial};
 use super::fits;
@@ -33,6 +33,10 @@ pub fn json(document: &Document) -> String {
     if let (Some(object), Some(recorded)) = (object.as_object_mut(), &document.recorded) {
         // Its fields are numbers, texts and lists, so it can always be serialised.
         let recorded = serde_json::to_value(recorded).unwrap_or_default();
+        if let Some(growth) = recorded.get("growth") {
+            object.insert("gate".to_owned(), growth["gate"].clone());
+            object.insert("growth".to_owned(), growth.clone());
+        }
         object.insert("recorded".to_owned(), recorded);
     }
     if let Some(Partial { why, extent }) = &document.partial {

@@ -47,6 +47,9 @@ fn with(document: &Document, rules: &Rules) -> Document {
         [&mut fit.experiment, &mut fit.machine, &mut fit.variant].into_iter().for_each(name);
     }
     if let Some(recorded) = &mut document.recorded {
+        for part in recorded.growth.iter_mut().flat_map(|growth| &mut growth.parts) {
+            part.lock.iter_mut().chain(&mut part.sites).for_each(name);
+        }
         recorded.today.locks.iter_mut().for_each(|lock| name(&mut lock.lock));
         for lock in &mut recorded.saturation {
             [&mut lock.machine, &mut lock.lock].into_iter().for_each(name);
