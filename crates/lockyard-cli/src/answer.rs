@@ -10,7 +10,7 @@ use crate::values::thread_list;
 use lockyard_lab::predict::{self, PredictRequest, Predictions};
 use lockyard_measure::measure_tables::usual_threads;
 use lockyard_predict::names;
-use lockyard_predict::recorded::Recorded;
+use lockyard_predict::recorded::{Gate, Recorded};
 use lockyard_predict::simulate::Runs;
 use lockyard_recording::script::{OTHER_LOCKS, RECORDED, most_held};
 use lockyard_results::published;
@@ -104,6 +104,8 @@ fn server() -> Option<Machine> {
 /// Predictions, with the machines for which they are.
 pub(crate) struct Found {
     pub(crate) document: Document,
+    /// Largest recorded number of threads.
+    pub(crate) threads: usize,
     pub(crate) machines: Vec<Machine>,
 }
 
@@ -164,7 +166,7 @@ pub(crate) fn predict(recorded: &mut Recorded, wanted: &Wanted) -> Result<Found,
         ));
     }
     if !is_refused {
-        rows = simulate(&requests, "cells simulated")?;
+        rows = simulate(&requests, "cells simulated", &gate, recorded)?;
         let groups = saturated(recorded, &rows, machines.last());
         let mut variants = recorded.change(&groups).map_err(|why| fail(&why))?;
         variants.push(MUTEX.to_owned());
@@ -174,7 +176,7 @@ pub(crate) fn predict(recorded: &mut Recorded, wanted: &Wanted) -> Result<Found,
             changed.push(request(recorded, machine, &[threads], &variants));
         }
         // The gain of the mutex on the recorded run itself, which can be measured here.
-        let own = recorded.model.whole_threads();
+        let own = recorded.threads();
         if let Ok(host) = recorded.host() {
             let both = [RECORDED.to_owned(), MUTEX.to_owned()];
             let is_there = machines.iter().any(|machine| machine.name() == host.name());
@@ -182,7 +184,7 @@ pub(crate) fn predict(recorded: &mut Recorded, wanted: &Wanted) -> Result<Found,
             let which = if known { &both[1..] } else { &both[..] };
             changed.push(request(recorded, host, &[own], which));
         }
-        rows.extend(simulate(&changed, "changes simulated")?);
+        rows.extend(simulate(&changed, "changes simulated", &gate, recorded)?);
     }
     let mut document = Document {
         rows,
@@ -190,18 +192,24 @@ pub(crate) fn predict(recorded: &mut Recorded, wanted: &Wanted) -> Result<Found,
         notes: command::notes(&recorded.script, &machines),
         ..Document::default()
     };
-    document.notes.extend(command::of_figures(&document.rows));
+    document.notes.extend(command::of_figures(&document.rows, true));
     Gated::of(recorded, gate).add_to(&mut document);
-    Ok(Found { document, machines })
+    Ok(Found { document, threads: recorded.threads(), machines })
 }
 
 /// Simulates requests.
-fn simulate(requests: &[PredictRequest], what: &'static str) -> Result<Vec<Row>, Failure> {
+fn simulate(
+    requests: &[PredictRequest],
+    what: &'static str,
+    gate: &Gate,
+    recorded: &Recorded,
+) -> Result<Vec<Row>, Failure> {
     let cells = requests.iter().map(|request| request.threads.len() * request.variants.len());
     let bar = progress::bar(cells.sum(), what);
     let tables = published::shipped()?;
-    let mut found = Predictions::default();
+    let mut rows = Vec::new();
     for request in requests {
+        let mut found = Predictions::default();
         for part in apart(request) {
             let done = predict::run(&part, &tables, &|| bar.inc(1));
             if done.is_err() {
@@ -209,9 +217,14 @@ fn simulate(requests: &[PredictRequest], what: &'static str) -> Result<Vec<Row>,
             }
             found.append(done?);
         }
+        // Several recordings say what the replay lacks.
+        if let Some(fitted) = &gate.fitted {
+            fitted.correct(&mut found.rows, &recorded.script, &request.machine);
+        }
+        rows.extend(found.rows);
     }
     bar.finish_and_clear();
-    Ok(found.rows)
+    Ok(rows)
 }
 
 /// Returns the groups of locks to change: those that are saturated at the machine's largest number

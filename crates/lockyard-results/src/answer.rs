@@ -10,6 +10,9 @@ use lockyard_support::threads as in_words;
 /// Share of the threads' time from which waits for locks are the verdict.
 const MATTERS: f64 = 0.1;
 
+/// Share of the time without a CPU from which it is a part of the verdict.
+const BUSY: f64 = 0.2;
+
 /// Share of a whole from which a part is nearly all of it, and from which it is most of it.
 const NEARLY_ALL: f64 = 0.9;
 const MOST: f64 = 0.5;
@@ -55,8 +58,17 @@ impl WaitsFor {
 }
 
 impl RecordedProgram {
-    /// Returns the verdict: where the threads' time goes, in one sentence.
+    /// Returns the verdict: where the threads' time goes.
     pub fn verdict(&self) -> String {
+        let without = self.today.share_without_cpu;
+        let busy = match without >= BUSY {
+            true => format!(" For {} of the time they had no CPU.", share(without)),
+            false => String::new(),
+        };
+        self.sentence() + &busy
+    }
+
+    fn sentence(&self) -> String {
         let today = &self.today;
         let program = &self.program;
         let mut locks: Vec<&LockToday> = today.locks.iter().collect();
@@ -131,9 +143,9 @@ impl RecordedProgram {
         lines
     }
 
-    /// Returns the predicted gain of a change of the recorded run itself, on its own host.
-    pub fn own_gain(&self, variant: &str) -> Option<f64> {
-        let threads = self.gate.as_ref()?.threads;
+    /// Returns the predicted gain of a change with a number of threads, on the host if it was
+    /// predicted there.
+    pub fn gain_of(&self, variant: &str, threads: usize) -> Option<f64> {
         // The largest machine comes first, and the host last.
         let mut all = self.what_if.iter().rev();
         all.find(|of| of.variant == variant && of.threads == threads)?.gain_share
@@ -207,10 +219,13 @@ impl RecordedProgram {
         if let Some(refusal) = self.refusal() {
             return Some(refusal);
         }
-        let gate = self.gate.as_ref()?;
         if let Some(why) = &self.refused {
             return Some(format!("Do not believe it: {why}."));
         }
+        if let Some(gate) = self.growth.as_ref().and_then(|growth| growth.gate.as_ref()) {
+            return Some(format!("How far to believe it: {}.", gate.words()));
+        }
+        let gate = self.gate.as_ref()?;
         let error = gate.error_share?;
         Some(format!(
             "How far to believe it: {} again, as recorded: {:+.0} %; what grows with threads was \

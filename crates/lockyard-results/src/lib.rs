@@ -8,6 +8,7 @@
 //! | [`outcome`] | figures of a run, computed by rules |
 //! | [`recorded`], [`what_if`] | answers on a recorded program |
 //! | [`answer`] | the same in a few lines |
+//! | [`growth`] | what grows with threads, from several recordings |
 //! | [`variant_ratios`] | predicted and published change from one variant to another |
 //! | [`fairness`] | fairness among threads, and their waits |
 //! | [`histogram`] | waits as buckets and as a picture |
@@ -22,6 +23,7 @@ pub mod cell_key;
 pub mod compare;
 pub mod details;
 pub mod fairness;
+pub mod growth;
 pub mod histogram;
 pub mod listing;
 pub mod outcome;

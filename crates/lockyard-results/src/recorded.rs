@@ -2,6 +2,7 @@
 //! which lock saturates at how many threads, which change gives most.
 
 use crate::details::Range;
+use crate::growth::Growth;
 use crate::what_if::{Proof, Scaling, WaitsFor, WhatIf};
 use lockyard_support::{share, threads as in_words};
 use serde::Serialize;
@@ -21,6 +22,9 @@ pub struct RecordedProgram {
     /// The replay of the recorded run beside the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<Replay>,
+    /// What grows with the number of threads; `None` with one recording.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub growth: Option<Growth>,
     /// Reason for which predictions are refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,

@@ -91,24 +91,23 @@ pub(crate) fn why(options: &Options) -> Result<ExitCode, Failure> {
         file.write(bytes.unwrap_or_else(|| runs::write(&made)))?;
     }
     let chains = waits_for(&profile);
-    let last = made.runs.pop().map(|run| run.recording).unwrap_or_default();
-    let (mut document, machines) = match Recorded::new(last) {
+    let (mut document, machines, threads) = match Recorded::of_runs(made, None) {
         Ok(mut recorded) => {
             let found = answer::predict(&mut recorded, &wanted)?;
-            (found.document, found.machines)
+            (found.document, found.machines, found.threads)
         }
         // The facts of the run need no recording that can be replayed.
         Err(why) => {
             let recorded = Some(today::of_profile(&profile, why));
             let environment = output::environment::<String>([]);
-            (Document { recorded, environment, ..Document::default() }, Vec::new())
+            (Document { recorded, environment, ..Document::default() }, Vec::new(), 0)
         }
     };
     if let Some(answers) = &mut document.recorded {
         answers.waits_for = chains;
         if let Some(mutex) = mutex {
             step("runs the program with lockyard's mutex and without, in turn");
-            let predicted = answers.own_gain(answer::MUTEX);
+            let predicted = answers.gain_of(answer::MUTEX, threads);
             answers.proof = prove::prove(asked, &mutex, plan.pattern.as_ref(), predicted)?;
         }
         answers.next = answer::next(options, answers);

@@ -1,7 +1,7 @@
 //! Answers on a recorded program: where its time goes today, from the recording; which lock
 //! saturates, and which change gives most, from the predicted rows.
 
-use super::Recorded;
+use super::{Recorded, Several};
 use lockyard_recording::model::{GroupTime, place};
 use lockyard_recording::script::what_if::WITHOUT;
 use lockyard_recording::script::{self, RECORDED};
@@ -34,6 +34,7 @@ pub(super) fn of(recorded: &Recorded, rows: &[Row], gated: bool) -> RecordedProg
         unit: unit.to_owned(),
         gated,
         gate: None,
+        growth: None,
         refused: None,
         advice: Vec::new(),
         today: today(recorded, &groups),
@@ -64,9 +65,14 @@ fn name(groups: &Groups, index: usize) -> String {
 }
 
 fn today(recorded: &Recorded, groups: &Groups) -> Today {
-    let model = &recorded.model;
+    let last = recorded.several.as_ref().and_then(Several::last);
+    let own = (&recorded.model, recorded.recording.about.sites.as_slice());
+    let (model, sites) = last.unwrap_or(own);
     let of = &model.today;
-    let sites = &recorded.recording.about.sites;
+    let name = |index: usize| match last {
+        Some(_) => model.groups.get(index).map(|group| group.name.clone()).unwrap_or_default(),
+        None => name(groups, index),
+    };
     let site = |index: usize| {
         let group = model.groups.get(index)?;
         Some(place(sites.get(group.site? as usize)?).to_owned())
@@ -76,7 +82,7 @@ fn today(recorded: &Recorded, groups: &Groups) -> Today {
         // Share of the time of all threads, by the acquisitions in that time.
         let each = |share: f64| share * model.threads * 1e9 / acquisitions_per_s.max(1e-9);
         LockToday {
-            lock: name(groups, index),
+            lock: name(index),
             site: site(index).unwrap_or_default(),
             acquisitions_per_s,
             share_held: time.held,

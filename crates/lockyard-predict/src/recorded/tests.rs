@@ -1,3 +1,4 @@
+use super::replay::{on, throughput};
 use super::*;
 use crate::request::{self, PredictRequest};
 use lockyard_recording::recording::{

@@ -19,7 +19,10 @@ pub(super) type Section = (String, String, String);
 pub(super) fn sections(of: &RecordedProgram, id: &mut usize) -> Vec<Section> {
     let mark = of.mark();
     let section = |name: &str, title: String, content: String| (name.to_owned(), title, content);
-    let gate: Vec<String> = of.gate.iter().map(Replay::sentence).collect();
+    let gate: Vec<String> = match &of.growth {
+        Some(growth) => growth.sentences(),
+        None => of.gate.iter().map(Replay::sentence).collect(),
+    };
     let today = today(&of.today).html() + &charts(&[recorded::today(&of.today)], id);
     let today = today + &sentences(&gate);
     let mut all = Vec::new();

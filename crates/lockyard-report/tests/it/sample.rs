@@ -178,6 +178,7 @@ pub(crate) fn recorded() -> Document {
             sleeps: None,
             passed: true,
         }),
+        growth: None,
         refused: None,
         advice: Vec::new(),
         today,

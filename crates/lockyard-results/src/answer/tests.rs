@@ -51,6 +51,8 @@ fn the_verdict_names_the_locks_that_threads_wait_for() {
     let mut asleep = program(vec![lock("a", 0.01)]);
     asleep.today.share_asleep = 0.7;
     assert!(asleep.verdict().contains("70 % of its threads' time is sleep"));
+    asleep.today.share_without_cpu = 0.25;
+    assert!(asleep.verdict().ends_with(" For 25 % of the time they had no CPU."));
 }
 
 #[test]

@@ -47,6 +47,9 @@ fn with(document: &Document, rules: &Rules) -> Document {
         [&mut fit.experiment, &mut fit.machine, &mut fit.variant].into_iter().for_each(name);
     }
     if let Some(recorded) = &mut document.recorded {
+        for part in recorded.growth.iter_mut().flat_map(|growth| &mut growth.parts) {
+            part.lock.iter_mut().chain(&mut part.sites).for_each(name);
+        }
         [&mut recorded.program, &mut recorded.unit].into_iter().for_each(name);
         for lock in &mut recorded.today.locks {
             [&mut lock.lock, &mut lock.site].into_iter().for_each(name);

@@ -4,7 +4,7 @@
 use super::cells::{new_table, per_cent};
 use super::screen::Screen;
 use super::si::si;
-use crate::recorded::{LockSaturation, LockToday, RecordedProgram, SATURATED_SHARE, Today};
+use crate::recorded::{LockSaturation, LockToday, RecordedProgram, Replay, SATURATED_SHARE, Today};
 use comfy_table::{Table, presets};
 use lockyard_support::threads;
 
@@ -17,11 +17,13 @@ const OF_MACHINE: usize = 4;
 /// Number of characters of a lock's name on a screen.
 const LONGEST: usize = 24;
 
-/// Returns the facts for a screen: where the time goes today, and the result of the gate.
+/// Returns the facts for a screen: where the time goes today, and the result of the gate. What
+/// grows with threads comes first.
 pub(super) fn facts(of: &RecordedProgram, screen: &Screen) -> String {
     let lay_out = |table: &Table| screen.figures(table, 1);
     let text = render_facts(of, &|title| screen.heading(title), &short, &lay_out);
-    format!("{text}{}", screen.wrap(&gate(of)))
+    let gate = screen.wrap(&gate(of));
+    if of.growth.is_some() { gate + &text } else { text + &gate }
 }
 
 /// Returns the table of where the time goes for a screen.
@@ -40,7 +42,8 @@ pub(super) fn answers(of: &RecordedProgram, screen: &Screen) -> String {
 /// Returns the facts in Markdown.
 pub(super) fn facts_in_markdown(of: &RecordedProgram, heading: &str) -> String {
     let heading = |title: &str| format!("{heading}{title}");
-    format!("{}{}", render_facts(of, &heading, &str::to_owned, &lay_out_in_markdown), gate(of))
+    let text = render_facts(of, &heading, &str::to_owned, &lay_out_in_markdown);
+    if of.growth.is_some() { gate(of) + &text } else { text + &gate(of) }
 }
 
 /// Returns the answers in Markdown.
@@ -56,7 +59,14 @@ fn lay_out_in_markdown(table: &Table) -> String {
 
 /// Returns the sentence on the gate, as a paragraph.
 fn gate(of: &RecordedProgram) -> String {
-    of.gate.as_ref().map_or_else(String::new, |gate| format!("{}\n\n", gate.sentence()))
+    let sentences = match &of.growth {
+        Some(growth) => growth.sentences(),
+        None => of.gate.iter().map(Replay::sentence).collect(),
+    };
+    match sentences.is_empty() {
+        true => String::new(),
+        false => sentences.join("\n") + "\n\n",
+    }
 }
 
 /// Returns the beginning of a long name.
@@ -180,7 +190,7 @@ mod tests {
     use super::*;
     use crate::cell_key::CellKey;
     use crate::details::Range;
-    use crate::recorded::{BestChange, LockUse, Replay, Sleeps};
+    use crate::recorded::{BestChange, LockUse, Sleeps};
     use crate::render::people::table as people;
     use crate::render::table::markdown as in_markdown;
     use crate::render::{Document, json};
@@ -232,6 +242,7 @@ mod tests {
             program: "app".to_owned(),
             gated: false,
             gate: None,
+            growth: None,
             refused: Some("the replay is off by +30.0 %".to_owned()),
             advice: vec!["Record it again.".to_owned()],
             today: Today {
