@@ -7,9 +7,9 @@ use lockyard_predict::limit::Limit;
 use lockyard_predict::names;
 use lockyard_predict::recorded::{Gate, Recorded, on, widen};
 use lockyard_recording::file::is_recording;
-use lockyard_recording::runs::{Runs, are_recordings};
+use lockyard_recording::runs::{Run, Runs, are_recordings};
 use lockyard_recording::script::{OTHER_LOCKS, RECORDED};
-use lockyard_recording::{file, rates, runs};
+use lockyard_recording::{rates, runs};
 use lockyard_results::render::Document;
 use lockyard_results::row::Row;
 use lockyard_scenarios::{LockKinds, Script};
@@ -78,8 +78,15 @@ pub(crate) fn of(options: &Predict, locks: &LockKinds) -> Result<Given, Failure>
 fn joined(options: &Predict) -> Result<Runs, Failure> {
     let first = PathBuf::from(&options.scenario);
     let read = |path: &PathBuf| {
-        let recording = file::load(path).map_err(|error| Failure::Input(error.to_string()))?;
-        Ok((lockyard_support::shown(path), recording))
+        let shown = lockyard_support::shown(path);
+        let runs = runs::load(path).map_err(|error| Failure::Input(error.to_string()))?;
+        match <[Run; 1]>::try_from(runs.runs) {
+            Ok([run]) => Ok((shown, run.recording)),
+            Err(several) => Err(Failure::Input(format!(
+                "{shown}: has {} recordings; allowed: alone, or beside others a file of one",
+                several.len()
+            ))),
+        }
     };
     let all: Result<Vec<_>, Failure> =
         std::iter::once(&first).chain(&options.recordings).map(read).collect();

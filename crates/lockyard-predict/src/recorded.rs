@@ -17,11 +17,11 @@ mod tests;
 use gate::LEAST_REPLAYED;
 pub use gate::{GATE, Gate, LEAST_CPU, too_little};
 pub use replay::on;
-use replay::{numbers, replay, with_calls};
+use replay::{numbers, replay, replay_as_row, with_calls};
 use several::OPERATIONS;
 pub use several::{Fitted, Several, widen};
 
-use crate::growth::FITTED;
+use crate::growth::{FITTED, Replayed};
 use crate::limit::Limit;
 use crate::simulate::SimulationError;
 use lockyard_recording::model::Model;
@@ -149,6 +149,16 @@ impl Recorded {
                 why.unwrap_or("the recording has no machine file of its host"),
             )
         })
+    }
+
+    /// Returns the simulated rate of the recorded program with this many threads of a machine.
+    ///
+    /// # Errors
+    ///
+    /// The simulation fails.
+    pub fn replayed(&self, machine: &Machine, threads: usize) -> Result<Replayed, SimulationError> {
+        let found = replay_as_row(machine, &self.script, threads)?;
+        Ok(Replayed::of(found.throughput, &found.costs.detail()))
     }
 
     /// Predicts the recorded run, and compares.

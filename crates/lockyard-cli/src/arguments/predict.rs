@@ -9,8 +9,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  \
                   lockyard predict fstat2 -m cascade-lake-2s24c2t -t 1,24,96\n  \
-                  lockyard predict fstat2 -m zen4-7840u,cascade-lake-2s24c2t -t 1,8\n  \
-                  lockyard predict app-1.rec app-2.rec -m cascade-lake-2s24c2t -t 8,48")]
+                  lockyard predict fstat2 -m zen4-7840u,cascade-lake-2s24c2t -t 1,8")]
 pub(crate) struct Predict {
     /// Scenario name (open3, fstat2, page-ref, ...), path of a script or of a recording; - reads a
     /// script from standard input

@@ -1,5 +1,8 @@
-use super::replay::{on, throughput};
+mod several;
+
+use super::replay::throughput;
 use super::*;
+use crate::growth::Law;
 use crate::request::{self, PredictRequest};
 use lockyard_recording::recording::{
     About, Costs, CpuTime, Event, How, LockAbout, Switches, ThreadAbout, ThreadUse, Window,
