@@ -15,6 +15,8 @@
 //! have their program's. After a signal the code is 128 plus the signal's number (`signals.rs`).
 
 mod ab;
+#[cfg(target_os = "linux")]
+mod answer;
 mod arguments;
 mod baselines;
 mod calibrate;
@@ -90,7 +92,8 @@ pub fn main_with(own: &[OwnLock]) -> ExitCode {
     }
     let done = LockKinds::with_own(own).map_err(Failure::from).and_then(|locks| {
         let arguments = usage::parse(&locks)?;
-        screen::detect(arguments.display.colour, arguments.display.quiet);
+        let arguments::Display { colour, quiet, waits } = arguments.display;
+        screen::detect(colour, quiet, waits);
         perform(&arguments, &locks)
     });
     let interrupted = signals::caught();
@@ -144,6 +147,7 @@ fn perform(arguments: &Arguments, locks: &LockKinds) -> Result<ExitCode, Failure
         Some(Command::LockCallPath(options)) => call_path::run(options),
         Some(Command::Profile(options)) => return profile::run(options),
         Some(Command::Record(options)) => return profile::record(options),
+        Some(Command::Why(options)) => return profile::why(options),
         Some(Command::Compare(options)) => compare::run(options),
         Some(Command::Machines(options)) => machines::run(options),
         Some(Command::Scenarios(options)) => scenarios::run(options, locks),

@@ -86,7 +86,7 @@ pub(crate) fn run(options: &Predict, locks: &LockKinds) -> Result<(), Failure> {
     }
     let mark = gated.as_ref().map_or("", Gated::mark);
     baselines.check(|| Ok::<_, Failure>(planned(&requests, mark)))?;
-    let Found { mut predictions, fits } = simulate(&runs, options)?;
+    let Found { mut predictions, fits } = simulate(&runs, options, gated.as_ref())?;
     let mut document = Document {
         rows: std::mem::take(&mut predictions.rows),
         fits,
@@ -94,7 +94,7 @@ pub(crate) fn run(options: &Predict, locks: &LockKinds) -> Result<(), Failure> {
         notes: notes(&script, &machines),
         ..Document::default()
     };
-    document.notes.extend(of_figures(&document.rows));
+    document.notes.extend(of_figures(&document.rows, recorded.is_some()));
     let extent = Extent::rows(document.rows.len(), predictions.asked);
     document.rows.extend(std::mem::take(&mut predictions.figures));
     document.rows.extend(std::mem::take(&mut predictions.listings));
@@ -142,6 +142,13 @@ fn machines(names: &[String], recorded: Option<&Recorded>) -> Result<Vec<Machine
                 Failure::Input(format!("there is no machine `{name}`; did you mean `{host}`?"))
             })?,
         };
+        // The measured rates are compared with replays on the host: both need the same numbers.
+        let of_rates = recorded.filter(|recorded| recorded.several.is_some());
+        let host = of_rates.and_then(|recorded| recorded.host().ok());
+        let machine = match host.filter(|host| host.name() == machine.name()) {
+            Some(host) => host.clone(),
+            None => machine,
+        };
         if found.iter().any(|other| other.name() == machine.name()) {
             return Err(Failure::Input(format!(
                 "--machine: `{}` is given twice; allowed: each machine once",
@@ -188,7 +195,11 @@ struct Found {
 }
 
 /// Simulates the cells of all machines, each in one run or more.
-fn simulate(runs: &[Vec<PredictRequest>], options: &Predict) -> Result<Found, Failure> {
+fn simulate(
+    runs: &[Vec<PredictRequest>],
+    options: &Predict,
+    gated: Option<&Gated>,
+) -> Result<Found, Failure> {
     let each = |request: &PredictRequest| {
         let variants = match request.variants.len() {
             0 => request.script.variants.len(),
@@ -208,6 +219,9 @@ fn simulate(runs: &[Vec<PredictRequest>], options: &Predict) -> Result<Found, Fa
                 bar.finish_and_clear();
             }
             found.append(part?);
+        }
+        if let (Some(gated), Some(request)) = (gated, of_machine.first()) {
+            gated.correct(&mut found.rows, &request.machine);
         }
         if options.fit {
             all.fits.extend(scaling::of_rows(&mut found.rows));
@@ -244,7 +258,7 @@ fn planned(requests: &[PredictRequest], mark: &str) -> Planned {
 }
 
 /// Returns the environment of the figures.
-fn environment(requests: &[PredictRequest]) -> Vec<(String, String)> {
+pub(crate) fn environment(requests: &[PredictRequest]) -> Vec<(String, String)> {
     let of_each = |value: &dyn Fn(&PredictRequest) -> String| match requests {
         [one] => value(one),
         some => {
@@ -272,7 +286,7 @@ fn environment(requests: &[PredictRequest]) -> Vec<(String, String)> {
 }
 
 /// Returns notes on the scenario, its local work and the machines.
-fn notes(script: &Script, machines: &[Machine]) -> Vec<String> {
+pub(crate) fn notes(script: &Script, machines: &[Machine]) -> Vec<String> {
     let work = match &script.calibration {
         Some(calibration) if calibration.gives_local_work() => format!(
             "Local work: calibrated on {}{}, in nanoseconds, and reused here.",
@@ -313,11 +327,11 @@ fn explain_rows(document: &mut Document, found: &Predictions, explain: bool, man
 }
 
 /// Returns notes on the rows' intervals, errors and percentiles.
-fn of_figures(rows: &[Row]) -> Vec<String> {
+pub(crate) fn of_figures(rows: &[Row], recorded: bool) -> Vec<String> {
     let simulated = || rows.iter().filter_map(|row| row.details.simulated.as_ref());
     let mut notes = Vec::new();
     if simulated().any(|detail| detail.interval.is_some()) {
-        notes.push(INTERVAL.to_owned());
+        notes.push(if recorded { OF_RECORDED } else { INTERVAL }.to_owned());
     }
     notes.extend(evidence::sentences(simulated()));
     if simulated().any(|detail| detail.waits.is_some_and(|waits| waits.lacks_percentiles())) {
@@ -330,3 +344,7 @@ fn of_figures(rows: &[Row]) -> Vec<String> {
 const INTERVAL: &str = "Intervals cover the spread over seeds, errors of 20 % in the clock, in the \
                         latencies between cores and in the local work, and numbers that one host \
                         decides. They do not bound the error.";
+
+/// The same for recorded programs.
+const OF_RECORDED: &str = "Intervals hold eight of ten measured rates of twelve other programs, as \
+                           many times the recorded number of threads away.";

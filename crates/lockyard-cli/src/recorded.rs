@@ -5,14 +5,18 @@ use crate::errors::Failure;
 use lockyard_lab::predict::PredictRequest;
 use lockyard_predict::limit::Limit;
 use lockyard_predict::names;
-use lockyard_predict::recorded::{Gate, Recorded, on};
+use lockyard_predict::recorded::{Gate, Recorded, on, widen};
 use lockyard_recording::file::is_recording;
+use lockyard_recording::runs::{Run, Runs, are_recordings};
 use lockyard_recording::script::{OTHER_LOCKS, OTHER_READ_WRITE_LOCKS, RECORDED};
+use lockyard_recording::{rates, runs};
 use lockyard_results::render::Document;
+use lockyard_results::row::Row;
 use lockyard_scenarios::{LockKind, LockKinds, Script};
+use lockyard_sim::Machine;
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Name of the recording's host as a machine.
 pub(crate) const HOST: &str = "host";
@@ -43,23 +47,65 @@ pub(crate) fn of(options: &Predict, locks: &LockKinds) -> Result<Given, Failure>
     };
     let name = options.scenario.as_str();
     let given = |recorded: Recorded| Given::Recording(Box::new(recorded));
+    if !options.recordings.is_empty() {
+        let runs = rated(options, joined(options)?, name)?;
+        return Recorded::of_runs(runs, host()?).map(given).map_err(Failure::Input);
+    }
     if let Some(bytes) = names::piped(name) {
         let bytes = bytes?;
-        if !is_recording(&bytes) {
+        if !is_one_or_more(&bytes) {
             no_recording(options)?;
             return Ok(Given::Scenario(Box::new(names::scenario_of(name, bytes, locks)?)));
         }
         let refuse = |what| Failure::Input(format!("{}: {what}", names::pipe_name(name)));
-        let recording = lockyard_recording::file::read(&bytes).map_err(refuse)?;
-        return Recorded::with_host(recording, host()?).map(given).map_err(refuse);
+        let runs = rated(options, runs::read(&bytes).map_err(refuse)?, name)?;
+        return Recorded::of_runs(runs, host()?).map(given).map_err(refuse);
     }
     let path = Path::new(name);
     let is_named = path.extension().is_some_and(|extension| extension == "recording");
     if is_named || begins_as_one(path) {
-        return Recorded::load(path, host()?).map(given).map_err(Failure::Input);
+        let runs = runs::load(path).map_err(|error| Failure::Input(error.to_string()))?;
+        let runs = rated(options, runs, name)?;
+        let shown = lockyard_support::shown(path);
+        let refuse = |why| Failure::Input(format!("{shown}: {why}"));
+        return Recorded::of_runs(runs, host()?).map(given).map_err(refuse);
     }
     no_recording(options)?;
     Ok(Given::Scenario(Box::new(names::scenario(name, locks)?)))
+}
+
+/// Returns several recordings as one.
+fn joined(options: &Predict) -> Result<Runs, Failure> {
+    let first = PathBuf::from(&options.scenario);
+    let read = |path: &PathBuf| {
+        let shown = lockyard_support::shown(path);
+        let runs = runs::load(path).map_err(|error| Failure::Input(error.to_string()))?;
+        match <[Run; 1]>::try_from(runs.runs) {
+            Ok([run]) => Ok((shown, run.recording)),
+            Err(several) => Err(Failure::Input(format!(
+                "{shown}: has {} recordings; allowed: alone, or beside others a file of one",
+                several.len()
+            ))),
+        }
+    };
+    let all: Result<Vec<_>, Failure> =
+        std::iter::once(&first).chain(&options.recordings).map(read).collect();
+    Runs::join(all?).map_err(Failure::Input)
+}
+
+/// Adds the rates that the user has measured without the recorder.
+fn rated(options: &Predict, mut runs: Runs, name: &str) -> Result<Runs, Failure> {
+    let Some(path) = &options.rates else { return Ok(runs) };
+    if let [_] = runs.runs.as_slice() {
+        return Err(Failure::Input(format!(
+            "--rates: `{}` is one recording; allowed: with recordings of several numbers of threads",
+            lockyard_support::printable(name)
+        )));
+    }
+    let rates = rates::load(path).map_err(|error| Failure::Input(error.to_string()))?;
+    let shown = lockyard_support::shown(path);
+    runs.take_rates(&rates).map_err(|what| Failure::Input(format!("{shown}: {what}")))?;
+    Ok(runs)
 }
 
 /// Refuses options that are for recordings only.
@@ -69,6 +115,7 @@ fn no_recording(options: &Predict) -> Result<(), Failure> {
         (options.ungated, "--ungated"),
         (options.locks, "--locks"),
         (options.what_if, "--what-if"),
+        (options.rates.is_some(), "--rates"),
     ];
     match flags.into_iter().find(|(given, _)| *given) {
         Some((_, flag)) => Err(Failure::Input(format!(
@@ -79,13 +126,18 @@ fn no_recording(options: &Predict) -> Result<(), Failure> {
     }
 }
 
+/// Returns true if these bytes are the beginning of a recording, or of several.
+fn is_one_or_more(bytes: &[u8]) -> bool {
+    is_recording(bytes) || are_recordings(bytes)
+}
+
 fn begins_as_one(path: &Path) -> bool {
     let mut bytes = Vec::new();
     // A pipe must not lose its beginning.
     let is_file = path.is_file();
     let read = is_file.then(|| File::open(path)).and_then(Result::ok);
     let read = read.map(|file| file.take(BEGINNING as u64).read_to_end(&mut bytes));
-    read.is_some_and(|read| read.is_ok()) && is_recording(&bytes)
+    read.is_some_and(|read| read.is_ok()) && is_one_or_more(&bytes)
 }
 
 /// Returns the variants that the user asks for, without naming one.
@@ -138,6 +190,13 @@ pub(crate) fn gate(recorded: &Recorded) -> Result<Gated<'_>, Failure> {
     Ok(Gated { recorded, gate })
 }
 
+impl<'r> Gated<'r> {
+    /// Returns the result of a gate that is known.
+    pub(crate) fn of(recorded: &'r Recorded, gate: Gate) -> Gated<'r> {
+        Gated { recorded, gate }
+    }
+}
+
 impl Gated<'_> {
     /// Returns the error of a command whose predictions the gate refuses. The facts of the recorded
     /// run are printed before; `is_said` is true if they have the reason for people.
@@ -153,6 +212,13 @@ impl Gated<'_> {
         self.recorded.limit(&self.gate)
     }
 
+    /// Turns replays on a machine into predictions, if several recordings say how.
+    pub(crate) fn correct(&self, rows: &mut [Row], machine: &Machine) {
+        if let Some(fitted) = &self.gate.fitted {
+            fitted.correct(rows, &self.recorded.script, machine);
+        }
+    }
+
     /// Returns the end of the names of the predicted variants.
     pub(crate) fn mark(&self) -> &'static str {
         if self.gate.refused.is_some() { NOT_GATED } else { "" }
@@ -166,11 +232,17 @@ impl Gated<'_> {
             document.notes.push(format!("Not gated: {why}."));
         }
         let mut answers = self.recorded.answers(&document.rows, &self.gate);
-        let said = self.gate.replay.sentence();
+        let said = match &answers.growth {
+            Some(growth) => growth.sentences().into_iter().next().unwrap_or_default(),
+            None => self.gate.replay.sentence(),
+        };
         if is_ungated {
             answers.advice.clear();
         }
         document.recorded = Some(answers);
+        let several = self.recorded.several.as_ref();
+        let most = several.map_or(self.recorded.model.whole_threads(), |of| of.most_threads());
+        widen(&mut document.rows, several.is_some(), most);
         for row in &mut document.rows {
             row.key.variant.push_str(self.mark());
         }

@@ -9,7 +9,6 @@ use crate::errors::{Failure, complain, first};
 use crate::new_file::NewFile;
 use lockyard_report::{page, picture};
 use lockyard_results::compare::Comparison;
-use lockyard_results::recorded::RecordedProgram;
 use lockyard_results::render::{Document, verdicts};
 use lockyard_results::row::Row;
 use lockyard_sim::Machine;
@@ -210,12 +209,11 @@ impl Reports {
     }
 }
 
-/// Returns the sentences that sum up a document, the most important first.
+/// Returns the sentences that sum up a document, the most important first. Those of a recorded
+/// program say all that its curves do.
 fn sentences(document: &Document) -> Vec<String> {
-    let mut all: Vec<String> =
-        document.recorded.iter().flat_map(RecordedProgram::sentences).collect();
-    all.extend(verdicts(&document.rows));
-    all
+    let Some(recorded) = &document.recorded else { return verdicts(&document.rows) };
+    [recorded.lines(), recorded.several_saturated()].concat()
 }
 
 /// Returns the shipped machines that the rows of a document name, without duplicates.

@@ -16,9 +16,9 @@ pub(crate) fn screen() -> Screen {
 }
 
 /// Detects the screen of this process.
-pub(crate) fn detect(colour: ColourChoice, quiet: bool) {
+pub(crate) fn detect(colour: ColourChoice, quiet: bool, waits: bool) {
     // Ignore the error of a second call, which would detect the same screen.
-    let _ = SCREEN.set(look(colour, quiet));
+    let _ = SCREEN.set(Screen { waits, ..look(colour, quiet) });
 }
 
 /// Returns the width of this process's screen. It does not depend on options.
@@ -74,7 +74,7 @@ impl Surroundings<'_> {
         };
         let width = self.width.filter(|width| *width > 0).or_else(|| self.columns());
         let width = width.unwrap_or(USUAL_WIDTH).max(LEAST_WIDTH);
-        Screen { width, unicode: self.is_utf8() && !dumb, colour, quiet }
+        Screen { width, unicode: self.is_utf8() && !dumb, colour, quiet, waits: false }
     }
 
     /// Returns the value of a variable that is set and not empty.

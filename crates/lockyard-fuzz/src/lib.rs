@@ -9,7 +9,7 @@
 //! | `scripts`, `machines`, `plans` | TOML: scenarios, machine files, plans of sweeps |
 //! | `figures` | CSV and JSON: published tables, data of `fit`, result files |
 //! | `hosts` | measurements of a host, latencies between cores, topologies |
-//! | `recordings` | binary files of `record` and `profile` |
+//! | `recordings` | binary files of `record` and `profile`; rates beside them |
 //! | `arguments` | command lines |
 //! | `control` | a reader that is wrong, which a search must find |
 
@@ -42,7 +42,9 @@ pub const TARGETS: &[Target] = &[
     Target { name: "measurements", run: hosts::measurements },
     Target { name: "plan", run: plans::plan },
     Target { name: "published", run: figures::published },
+    Target { name: "rates", run: recordings::rates },
     Target { name: "recording", run: recordings::recording },
+    Target { name: "recordings", run: recordings::recordings },
     Target { name: "records", run: recordings::records },
     Target { name: "results", run: figures::results },
     Target { name: "script", run: scripts::script },

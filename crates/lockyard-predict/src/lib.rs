@@ -13,6 +13,7 @@
 //! | [`sensitivity`] | inputs that move a prediction most |
 //! | [`limit`] | upper bound of a recorded program's figures |
 //! | [`recorded`] | recorded programs: the gate, and what their predictions assume |
+//! | [`growth`] | what grows with threads beyond the replay, from measured rates |
 //! | [`trace`] | traces of cells, for viewers |
 //! | [`machine`] | machines: pictures, caches, known figures that are not inputs of their files |
 //! | [`names`] | finding machines and scenarios, by name or path |
@@ -22,6 +23,7 @@ pub mod detail;
 pub mod evidence;
 pub mod explain;
 pub mod failure;
+pub mod growth;
 mod interruptible;
 pub mod interval;
 pub mod limit;

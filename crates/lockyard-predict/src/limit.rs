@@ -13,7 +13,7 @@ use lockyard_results::render::si;
 pub struct Limit {
     /// Least time of an operation, for its thread, in nanoseconds.
     pub nanoseconds: f64,
-    /// The same for variants with less work: their names.
+    /// The same for variants with less work: beginnings of their names.
     pub of_variants: Vec<(String, f64)>,
     /// Factor by which a figure may be above the bound, because of its own errors.
     pub slack: f64,
@@ -22,7 +22,7 @@ pub struct Limit {
 impl Limit {
     /// Returns the reason for which a figure in operations a second cannot be, if it cannot.
     pub fn refuse(&self, variant: &str, threads: usize, figure: f64) -> Option<String> {
-        let own = self.of_variants.iter().find(|(name, _)| name == variant);
+        let own = self.of_variants.iter().find(|(name, _)| variant.starts_with(name));
         let nanoseconds = own.map_or(self.nanoseconds, |(_, nanoseconds)| *nanoseconds);
         let of_thread = 1e9 / nanoseconds.max(f64::MIN_POSITIVE);
         (nanoseconds > 0.0 && figure > of_thread * threads as f64 * self.slack).then(|| {

@@ -1,6 +1,7 @@
 //! Look-up of machines and scenarios: shipped ones by name, others by the path of a file.
 
 use lockyard_recording::file::{self, is_recording};
+use lockyard_recording::runs::are_recordings;
 use lockyard_scenarios::{LockKinds, Script};
 use lockyard_sim::Machine;
 use lockyard_sim::machine::{Rented, rented};
@@ -101,7 +102,10 @@ const MOST_BYTES: u64 = 1 << 20;
 ///
 /// The pipe cannot be read, or has too much. It may be slow, but must have a writer.
 pub fn piped(name: &str) -> Option<Result<Vec<u8>, InputError>> {
-    let most = |bytes: &[u8]| if is_recording(bytes) { file::MOST_BYTES } else { MOST_BYTES };
+    let most = |bytes: &[u8]| match is_recording(bytes) || are_recordings(bytes) {
+        true => file::MOST_BYTES,
+        false => MOST_BYTES,
+    };
     if name == "-" {
         return Some(standard_input(most));
     }

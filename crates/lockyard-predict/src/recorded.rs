@@ -9,23 +9,30 @@
 mod answers;
 mod bound;
 mod gate;
+mod replay;
+mod several;
 #[cfg(test)]
 mod tests;
 
 use gate::LEAST_REPLAYED;
 pub use gate::{GATE, Gate, LEAST_CPU, too_little};
+pub use replay::on;
+use replay::{numbers, replay, replay_as_row, with_calls};
+use several::OPERATIONS;
+pub use several::{Fitted, Several, widen};
 
+use crate::growth::{FITTED, Replayed};
 use crate::limit::Limit;
-use crate::placement::MachinePlacement;
-use crate::simulate::{CellSpec, Prediction, RunPlan, SimulationEffort, SimulationError, simulate};
+use crate::simulate::SimulationError;
 use lockyard_recording::model::Model;
-use lockyard_recording::recording::{Costs, Kind, Recording};
+use lockyard_recording::recording::{Kind, Recording};
+use lockyard_recording::runs::Runs;
+use lockyard_recording::script::what_if::WhatIf;
 use lockyard_recording::script::{self, HostNumbers, RECORDED, Version};
 use lockyard_results::recorded::{RecordedProgram, Sleeps};
 use lockyard_results::row::Row;
-use lockyard_scenarios::{Access, LockKind, Order, Script, Step, Variant};
+use lockyard_scenarios::Script;
 use lockyard_sim::Machine;
-use std::path::Path;
 
 /// Share of threads' time, or of acquisitions, from which something is named as left out.
 const NAMED: f64 = 0.2;
@@ -41,8 +48,12 @@ const LONGER: &str = "Record for longer (some seconds), and with other numbers o
 const HOST_FILE: &str = "Give a machine file of that host with --host-machine; `lockyard machines \
                          calibrate` makes one there.";
 
-/// Number of lines by which the cost of a line is found.
-const LINES: usize = 4;
+/// What to do when the largest number of threads is not predicted.
+const MORE_NUMBERS: &str = "Record more numbers of threads, up to as many as this host has CPUs.";
+
+/// What one recording does not say.
+const NOT_MEASURED: &str = "What grows with threads was not measured: one recording shows one \
+                            number of threads. Record several (docs/use/predict-your-program.md).";
 
 /// A recording that is ready for predictions.
 #[derive(Debug)]
@@ -53,10 +64,14 @@ pub struct Recorded {
     pub model: Model,
     /// Its scenario.
     pub script: Script,
+    /// Changes of the program that the scenario has.
+    pub changes: Vec<WhatIf>,
     /// The machine of the host, if it was measured.
     host: Option<Machine>,
     /// Numbers of the host.
     pub numbers: HostNumbers,
+    /// Recordings with other numbers of threads. Then `recording` is that with the fewest.
+    pub several: Option<Several>,
 }
 
 impl Recorded {
@@ -90,18 +105,36 @@ impl Recorded {
             None => HostNumbers::default(),
         };
         let script = script::script(&recording, &model, numbers)?;
-        Ok(Recorded { recording, model, script, host, numbers })
+        let changes = script::changes(&recording, &model, numbers);
+        Ok(Recorded { recording, model, script, changes, host, numbers, several: None })
     }
 
-    /// Reads a recording from a file, and prepares it as [`with_host`](Self::with_host) does.
+    /// Replaces the changes that the scenario has by those of these groups of locks. Returns the
+    /// names of their variants.
     ///
     /// # Errors
     ///
-    /// The recording is broken, or cannot be replayed: one line.
-    pub fn load(path: &Path, host: Option<Machine>) -> Result<Recorded, String> {
-        let recording = lockyard_recording::file::load(path).map_err(|error| error.to_string())?;
-        let shown = lockyard_support::shown(path);
-        Recorded::with_host(recording, host).map_err(|why| format!("{shown}: {why}"))
+    /// The recording has no visits.
+    pub fn change(&mut self, groups: &[usize]) -> Result<Vec<String>, String> {
+        let Recorded { recording, model, script, changes, numbers, .. } = self;
+        *changes = script::change(script, recording, model, *numbers, groups)?;
+        Ok(changes.iter().map(|of| of.name.clone()).collect())
+    }
+
+    /// Prepares recordings of one program. That with the fewest threads is replayed.
+    ///
+    /// # Errors
+    ///
+    /// As [`new`](Self::new).
+    pub fn of_runs(runs: Runs, host: Option<Machine>) -> Result<Recorded, String> {
+        let (recording, several) = Several::of(runs)?;
+        let mut recorded = Recorded::with_host(recording, host)?;
+        if let Some(several) = &several
+            && several.unit() == OPERATIONS
+        {
+            recorded.script.operation = "an operation is what the given rates count".to_owned();
+        }
+        Ok(Recorded { several, ..recorded })
     }
 
     /// Returns the machine of the host.
@@ -118,12 +151,25 @@ impl Recorded {
         })
     }
 
+    /// Returns the simulated rate of the recorded program with this many threads of a machine.
+    ///
+    /// # Errors
+    ///
+    /// The simulation fails.
+    pub fn replayed(&self, machine: &Machine, threads: usize) -> Result<Replayed, SimulationError> {
+        let found = replay_as_row(machine, &self.script, threads)?;
+        Ok(Replayed::of(found.throughput, &found.costs.detail()))
+    }
+
     /// Predicts the recorded run, and compares.
     ///
     /// # Errors
     ///
     /// The simulation fails.
     pub fn gate(&self) -> Result<Gate, SimulationError> {
+        if let Some(several) = &self.several {
+            return self.gate_of(several);
+        }
         let threads = self.model.whole_threads();
         let recorded = self.model.undisturbed_rate() / self.model.threads * threads as f64;
         let mut gate = Gate::of(threads, recorded, self.model.rate_outside.is_some());
@@ -178,6 +224,32 @@ impl Recorded {
             gate.replay.sleeps.and_then(|sleeps| self.sleeps_apart(sleeps, host))
         {
             gate.refuse(why, &[LONGER]);
+        }
+        Ok(gate)
+    }
+
+    /// Predicts the largest recorded number of threads from the smaller ones.
+    fn gate_of(&self, several: &Several) -> Result<Gate, SimulationError> {
+        let mut gate = Gate::of(self.model.whole_threads(), 0.0, false);
+        if let Some((threads, share)) = several.busiest(LEAST_CPU) {
+            let why = format!(
+                "the run with {} had {:.0} % of the CPUs that it could use (at least {:.0} % is \
+                 needed)",
+                lockyard_support::threads(threads),
+                too_little(share),
+                LEAST_CPU * 100.0
+            );
+            gate.refuse(why, &[QUIETER]);
+        }
+        match self.host() {
+            Ok(host) => {
+                let fitted = several.fitted(&self.script, host)?;
+                if let Some(why) = fitted.refusal().filter(|_| gate.refused.is_none()) {
+                    gate.refuse(why, &[MORE_NUMBERS]);
+                }
+                gate.fitted = Some(Box::new(fitted));
+            }
+            Err(why) => gate.refuse(why, &[HOST_FILE]),
         }
         Ok(gate)
     }
@@ -268,13 +340,26 @@ impl Recorded {
         })
     }
 
+    /// Returns the number of threads of the recorded run, or the largest of several.
+    pub fn threads(&self) -> usize {
+        let several = self.several.as_ref();
+        several.map_or_else(|| self.model.whole_threads(), Several::most_threads)
+    }
+
+    /// Returns the share of the time in which each group of locks is busy on a machine, at the
+    /// largest predicted number of threads: held, or wanted and not held.
+    pub fn uses(&self, rows: &[Row], machine: &str) -> Vec<(usize, f64)> {
+        answers::uses(self, rows, machine)
+    }
+
     /// Returns the answers that the predicted rows give. The rows' variants have the names of the
     /// script.
     pub fn answers(&self, rows: &[Row], gate: &Gate) -> RecordedProgram {
-        let of =
-            answers::of(&self.recording, &self.model, &self.script, rows, gate.refused.is_none());
+        let of = answers::of(self, rows, gate.refused.is_none());
         let (refused, advice) = (gate.refused.clone(), gate.advice.clone());
-        RecordedProgram { gate: Some(gate.replay.clone()), refused, advice, ..of }
+        let replay = self.several.is_none().then(|| gate.replay.clone());
+        let growth = gate.fitted.as_ref().map(|fitted| fitted.growth.clone());
+        RecordedProgram { gate: replay, growth, refused, advice, ..of }
     }
 
     /// Returns what predictions assume and leave out, in sentences.
@@ -295,6 +380,17 @@ impl Recorded {
              threads; each thread goes on when its lock is free (closed load)."
                 .to_owned(),
         ];
+        all.push(match &self.several {
+            None => NOT_MEASURED.to_owned(),
+            Some(several) => format!(
+                "Figures are {}: the replay of the smallest recording, in proportion to the \
+                 measured rates. With few waiters a hand-over takes up to {:.0} ns less than in \
+                 the replay, with many {:.0} ns more, as on one host of 16 cores.",
+                several.unit(),
+                FITTED.few_ns,
+                FITTED.full_ns
+            ),
+        });
         let times = script::class_times(&self.model, &self.script.variants[0]);
         for (times, number) in times.iter().zip(1..) {
             let sleep = match times.slept {
@@ -353,114 +449,4 @@ impl Recorded {
         all.extend(self.recording.about.notes.iter().map(|note| format!("Recording: {note}.")));
         all
     }
-}
-
-/// Returns a variant for this many threads of a machine: under its scheduler, if there are more
-/// than it has hardware threads.
-pub fn on(machine: &Machine, variant: Variant, threads: usize) -> Variant {
-    let guests = if threads > machine.hardware_threads() { Some(1) } else { variant.guests };
-    Variant { guests, ..variant }
-}
-
-/// Returns a recording's host with the times of the kernel's calls that were measured for the
-/// recording, in place of those that the machine's file assumes.
-fn with_calls(machine: Machine, costs: Costs) -> Machine {
-    let deep = machine.number("kernel.deep_wakeup");
-    let numbers = [
-        ("kernel.wait_changed", costs.park),
-        ("kernel.wake_nobody", costs.wake_nobody),
-        ("kernel.wake", costs.wake),
-        ("kernel.wakeup", costs.wakeup),
-        ("kernel.deep_wakeup", deep.unwrap_or(0.0).max(costs.wakeup)),
-    ];
-    let is_assumed =
-        |name: &str| machine.parameter(name).is_none_or(|parameter| parameter.assumed.is_some());
-    let measured = numbers.into_iter().filter(|(name, time)| *time > 0.0 && is_assumed(name));
-    measured.fold(machine.clone(), |machine, (name, time)| {
-        machine.clone().with(name, time).unwrap_or(machine)
-    })
-}
-
-/// Measures numbers of a machine by simulation.
-fn numbers(host: &Machine, plain: f64, model: &Model) -> Result<HostNumbers, SimulationError> {
-    let time = |lines: usize, of: Loop| -> Result<f64, SimulationError> {
-        let variant = loop_of(lines, of)?;
-        Ok(of.threads as f64 / throughput(host, &variant, of.threads)? * 1e9)
-    };
-    let call = (plain - time(0, MUTEX)?).max(0.0);
-    let mut numbers = HostNumbers { call, ..HostNumbers::default() };
-    if model.groups.iter().any(|group| group.kind == Kind::RwLock) {
-        // The costs that are taken off a recorded time are those of a mutex, so that these have
-        // what the plain reader-writer lock needs beyond it.
-        let own = |access| time(0, access).map(|time| plain - time);
-        numbers.read_write_calls = [own(WRITE)?, own(READ)?];
-    }
-    if host.hardware_threads() < 2 {
-        return Ok(numbers);
-    }
-    // Two threads in turn: the time of both is that of two hand-overs.
-    let line = (time(LINES, TURNS)? - time(0, TURNS)?) / (2 * LINES) as f64;
-    numbers.line = line.max(1.0);
-    Ok(numbers)
-}
-
-/// Loops whose time tells a number of a machine: lock, access, threads. One thread alone uses a
-/// lock of the C library's kind; two have a ticket lock, which they take in turn.
-#[derive(Clone, Copy)]
-struct Loop {
-    lock: LockKind,
-    access: Access,
-    threads: usize,
-}
-
-const MUTEX: Loop = Loop { lock: LockKind::PthreadLike, access: Access::Exclusive, threads: 1 };
-const WRITE: Loop = Loop { lock: LockKind::ReadWrite, ..MUTEX };
-const READ: Loop = Loop { access: Access::Shared, ..WRITE };
-const TURNS: Loop = Loop { lock: LockKind::Ticket, threads: 2, ..MUTEX };
-
-/// Returns a loop that takes a lock, touches lines of data, and releases it.
-fn loop_of(lines: usize, of: Loop) -> Result<Variant, SimulationError> {
-    let mut text = format!(
-        "name = \"loop\"\nwork_varies = false\n[[objects]]\nname = \"lock\"\nkind = \"lock\"\n\
-         lock = \"{}\"\n",
-        of.lock.name()
-    );
-    for line in 0..lines {
-        text.push_str(&format!("[[objects]]\nname = \"data-{line}\"\nkind = \"word\"\n"));
-    }
-    let shared = if of.access == Access::Shared { "-shared" } else { "" };
-    for action in ["lock", "unlock"] {
-        text.push_str(&format!("[[steps]]\ndo = \"{action}{shared}\"\nobject = \"lock\"\n"));
-    }
-    text.push_str("[[variants]]\nname = \"one\"\n");
-    let fail = |error: &dyn std::fmt::Display| SimulationError::new(error.to_string());
-    let script = Script::parse("loop", &text).map_err(|error| fail(&error))?;
-    let variant = script.variants.into_iter().next();
-    let mut variant = variant.ok_or_else(|| fail(&"no variant"))?;
-    if let Some(Step::Locked { steps, .. }) = variant.steps.first_mut() {
-        steps.extend((1..=lines).map(|object| Step::Touch { object }));
-    }
-    Ok(variant)
-}
-
-/// Returns the simulated operations a second.
-fn throughput(
-    machine: &Machine,
-    variant: &Variant,
-    threads: usize,
-) -> Result<f64, SimulationError> {
-    Ok(replay(machine, variant, threads)?.throughput)
-}
-
-/// Simulates a variant.
-fn replay(
-    machine: &Machine,
-    variant: &Variant,
-    threads: usize,
-) -> Result<Prediction, SimulationError> {
-    let placement = MachinePlacement::Order(Order::default());
-    let cell =
-        CellSpec { machine, variant, placement: &placement, home: 0, threads, local_work: 0.0 };
-    let effort = SimulationEffort::usual(machine, &placement, threads);
-    simulate(&cell, &RunPlan::of_windows(effort))
 }

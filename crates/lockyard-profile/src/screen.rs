@@ -50,6 +50,12 @@ impl Layout {
 pub fn text(profile: &Profile, layout: Layout) -> String {
     let mut text = String::new();
     let mut processes = profile.processes.iter();
+    // The verdict first.
+    if let Some(first) = profile.processes.first() {
+        for sentence in verdict(profile, first, &Groups::of(first)) {
+            push(&mut text, "", &sentence, layout.width);
+        }
+    }
     let line = format!(
         "{}: {} after {}",
         printable(&profile.command.join(" ")),
@@ -155,9 +161,6 @@ fn process(text: &mut String, profile: &Profile, process: &Process, layout: Layo
     );
     push(text, "", &line, layout.width);
     let groups = Groups::of(process);
-    for sentence in verdict(profile, process, &groups) {
-        push(text, "", &sentence, layout.width);
-    }
     text.push('\n');
     let (shown, rest) = groups.list.split_at(layout.top.min(groups.list.len()));
     text.push_str(&table(profile, process, shown, layout.width));

@@ -136,13 +136,7 @@ pub fn read(bytes: &[u8]) -> Result<Recording, String> {
     let Some((second, body)) = line(rest) else {
         return Err("truncated in line 2, which describes the recording".to_owned());
     };
-    let mut about: About = serde_json::from_slice(second).map_err(|error| {
-        let column = error.column();
-        let what = error.to_string();
-        // The place at the end counts lines within the second one.
-        let what = what.rsplit_once(" at line ").map_or(what.as_str(), |(what, _)| what);
-        format!("line 2, column {column}: {}", escaped(what))
-    })?;
+    let mut about: About = serde_json::from_slice(second).map_err(|error| of_line_2(&error))?;
     check_about(&about)?;
     plain(&mut about);
     let offset = bytes.len() - body.len();
@@ -152,8 +146,16 @@ pub fn read(bytes: &[u8]) -> Result<Recording, String> {
     Ok(Recording { about, windows })
 }
 
+/// Returns an error in line 2 of a file, which is JSON.
+pub(crate) fn of_line_2(error: &serde_json::Error) -> String {
+    let what = error.to_string();
+    // The place at the end counts lines within the second one.
+    let what = what.rsplit_once(" at line ").map_or(what.as_str(), |(what, _)| what);
+    format!("line 2, column {}: {}", error.column(), escaped(what))
+}
+
 /// Splits the first line off.
-fn line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+pub(crate) fn line(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = bytes.iter().position(|&byte| byte == b'\n')?;
     Some((&bytes[..end], &bytes[end + 1..]))
 }

@@ -4,6 +4,8 @@
 //! | --- | --- |
 //! | [`recording`] | what a recording has |
 //! | [`mod@file`] | its file: [the format](../../../docs/measure/recordings.md) |
+//! | [`runs`] | recordings of one program with several numbers of threads, and their file |
+//! | [`rates`] | rates of the program without a recorder, as CSV |
 //! | [`outside`] | its rate between windows |
 //! | [`waiting`] | threads that wait for a condition, and after whose sections their waits end |
 //! | [`model`] | its statistics: classes of threads, their visits to locks, times |
@@ -12,6 +14,8 @@
 pub mod file;
 pub mod model;
 pub mod outside;
+pub mod rates;
 pub mod recording;
+pub mod runs;
 pub mod script;
 pub mod waiting;

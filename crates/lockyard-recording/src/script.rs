@@ -5,14 +5,14 @@
 mod layout;
 mod version;
 mod walk;
+pub mod what_if;
 
-pub use version::{Change, HostNumbers, PARTS, READS, Version};
+pub use version::{BATCH, Change, Changed, HostNumbers, PARTS, READS, Version};
 
 use crate::model::{ClassModel, Group, Model};
 use crate::recording::{Kind, Recording};
 use layout::Layout;
 use lockyard_scenarios::{LockKind, Object, ObjectKind, Script, Step, Variant, Visit};
-use std::collections::HashMap;
 use std::sync::Arc;
 use walk::SharedTimes;
 
@@ -40,9 +40,6 @@ pub const OTHER_READ_WRITE_LOCKS: [(&str, &str, LockKind); 4] = [
     ("rwlock-as-mutex", "reader-writer locks as a pthread_mutex_t", LockKind::PthreadLike),
 ];
 
-/// Number of characters of a lock's name in the name of a variant.
-const LONGEST_NAME: usize = 40;
-
 /// Returns the script of a recording, with all variants.
 ///
 /// # Errors
@@ -64,8 +61,8 @@ pub fn script(recording: &Recording, model: &Model, host: HostNumbers) -> Result
         let each = locks.iter().filter(|_| has(read_write));
         variants.extend(each.map(|lock| with_lock(&recorded, lock, read_write)));
     }
-    for (name, title, change) in changes(recording, model, host) {
-        variants.push(of(&name, title, change)?);
+    for what_if in changes(recording, model, host) {
+        variants.push(of(&what_if.name, what_if.title, what_if.change)?);
     }
     let script = empty()?;
     let program = program(recording);
@@ -119,51 +116,39 @@ fn name(text: &str) -> String {
     if name.is_empty() { "program".to_owned() } else { name }
 }
 
-/// Returns the changes that are asked about: of the lock that others wait for longest in all.
-fn changes(
+/// Returns the changes that a script has: of the group of locks that keeps others out for longest.
+pub fn changes(recording: &Recording, model: &Model, host: HostNumbers) -> Vec<what_if::WhatIf> {
+    what_if::of(recording, model, most_serial(model, host).as_slice())
+}
+
+/// Adds the changes of other groups than the most serial one to a script of a recording. Variants
+/// that it has already are replaced.
+///
+/// # Errors
+///
+/// The recording has no visits.
+pub fn change(
+    script: &mut Script,
     recording: &Recording,
     model: &Model,
     host: HostNumbers,
-) -> Vec<(String, String, Change)> {
-    let mut changes = Vec::new();
-    if let Some(index) = most_serial(model, host) {
-        let Group { name, kind, .. } = &model.groups[index];
-        changes.push((
-            "hold-halved".to_owned(),
-            format!("half the time under {name}"),
-            Change::HoldHalved(index),
-        ));
-        changes.push((
-            format!("split-{PARTS}"),
-            format!("{name} split in {PARTS}"),
-            Change::Split(index),
-        ));
-        if *kind != Kind::RwLock {
-            let short: String = name.chars().take(LONGEST_NAME).collect();
-            changes.push((
-                self::name(&format!("{short}-read-mostly")),
-                format!(
-                    "{name} as a pthread_rwlock_t, {:.0} % of its sections read",
-                    READS * 100.0
-                ),
-                Change::ReadMostly(index),
-            ));
-        }
+    groups: &[usize],
+) -> Result<Vec<what_if::WhatIf>, String> {
+    let times = SharedTimes::default();
+    let all = what_if::of(recording, model, groups);
+    for of in &all {
+        let version = Version { change: of.change, ..Version::default() };
+        let about = (of.name.as_str(), of.title.clone());
+        let made = variant_with(recording, model, host, about, version, &times)?;
+        script.variants.retain(|variant| variant.name != of.name);
+        script.variants.push(made);
     }
-    let mut lines: HashMap<u64, usize> = HashMap::new();
-    for (lock, _) in model.groups.iter().flat_map(Group::replayed) {
-        *lines.entry(recording.about.locks[lock as usize].line).or_default() += 1;
-    }
-    if lines.values().any(|locks| *locks > 1) {
-        let title = "each lock in a cache line of its own".to_owned();
-        changes.push(("own-lines".to_owned(), title, Change::OwnLines));
-    }
-    changes
+    Ok(all)
 }
 
 /// Returns the group whose busiest lock keeps others out for the longest time in all. A shared
 /// section keeps nobody out, but the word of its lock moves to its core and away again.
-fn most_serial(model: &Model, host: HostNumbers) -> Option<usize> {
+pub fn most_serial(model: &Model, host: HostNumbers) -> Option<usize> {
     let mut held = vec![0.0; model.groups.len()];
     for visit in model.classes.iter().flat_map(|class| &class.visits) {
         walk::serial_times(visit, &model.groups, 2.0 * host.line, &mut held);

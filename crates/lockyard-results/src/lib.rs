@@ -6,7 +6,9 @@
 //! | [`cell_key`] | keys of cells, which join figures |
 //! | [`published`] | published tables |
 //! | [`outcome`] | figures of a run, computed by rules |
-//! | [`recorded`] | answers on a recorded program |
+//! | [`recorded`], [`what_if`] | answers on a recorded program |
+//! | [`answer`] | the same in a few lines |
+//! | [`growth`] | what grows with threads, from several recordings |
 //! | [`variant_ratios`] | predicted and published change from one variant to another |
 //! | [`fairness`] | fairness among threads, and their waits |
 //! | [`histogram`] | waits as buckets and as a picture |
@@ -16,10 +18,12 @@
 //! | [`compare`] | result files, read and compared |
 //! | [`render`] | tables, JSON, CSV, Markdown |
 
+pub mod answer;
 pub mod cell_key;
 pub mod compare;
 pub mod details;
 pub mod fairness;
+pub mod growth;
 pub mod histogram;
 pub mod listing;
 pub mod outcome;
@@ -32,3 +36,4 @@ pub mod scaling;
 pub mod statistics;
 pub mod summary;
 pub mod variant_ratios;
+pub mod what_if;

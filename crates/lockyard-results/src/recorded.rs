@@ -2,6 +2,8 @@
 //! which lock saturates at how many threads, which change gives most.
 
 use crate::details::Range;
+use crate::growth::Growth;
+use crate::what_if::{Proof, Scaling, WaitsFor, WhatIf};
 use lockyard_support::{share, threads as in_words};
 use serde::Serialize;
 
@@ -11,11 +13,18 @@ pub const SATURATED_SHARE: f64 = 0.9;
 /// Answers on a recorded program.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RecordedProgram {
+    /// Name of the program.
+    pub program: String,
+    /// Unit of its operations a second.
+    pub unit: String,
     /// True if the replay of the recorded run passed the gate.
     pub gated: bool,
     /// The replay of the recorded run beside the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<Replay>,
+    /// What grows with the number of threads; `None` with one recording.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub growth: Option<Growth>,
     /// Reason for which predictions are refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
@@ -24,12 +33,25 @@ pub struct RecordedProgram {
     pub advice: Vec<String>,
     /// Where the threads' time goes, as recorded.
     pub today: Today,
-    /// Who waits for whom: threads in waits for conditions, those of most threads first.
-    pub waits_for: Vec<WaitsFor>,
     /// Use of each lock on each machine, in the simulation of the recorded program.
     pub saturation: Vec<LockSaturation>,
     /// Best change on each machine.
     pub best_changes: Vec<BestChange>,
+    /// Throughput as it is, on each machine.
+    pub scaling: Vec<Scaling>,
+    /// Changes that were predicted, those of the largest machine and number of threads first. JSON
+    /// has them beside the facts.
+    #[serde(skip)]
+    pub what_if: Vec<WhatIf>,
+    /// Threads that wait for others. JSON has them beside the facts.
+    #[serde(skip)]
+    pub waits_for: Vec<WaitsFor>,
+    /// A change that was tried here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Proof>,
+    /// What to do next, in sentences without a full stop.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub next: Vec<String>,
 }
 
 /// The replay of the recorded run beside the run itself. Nothing is fitted to these figures.
@@ -127,6 +149,8 @@ pub struct Today {
 pub struct LockToday {
     /// Name.
     pub lock: String,
+    /// Call site that takes it most often: file and line, if they are known.
+    pub site: String,
     /// Acquisitions a second.
     pub acquisitions_per_s: f64,
     /// Share of the threads' time under the lock.
@@ -171,34 +195,6 @@ impl Accesses {
     pub fn each(self) -> [(&'static str, AccessToday); 2] {
         [("reads", self.reads), ("writes", self.writes)]
     }
-}
-
-/// Threads in a wait for a condition at a call site.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct WaitsFor {
-    /// Name of the condition's mutex.
-    pub lock: String,
-    /// Call site of the wait.
-    pub site: String,
-    /// Mean number of threads that wait there at a time.
-    pub threads: f64,
-    /// Number of waits a second.
-    pub waits_per_s: f64,
-    /// Mean duration of a wait in nanoseconds.
-    pub wait_ns_each_time: f64,
-    /// Call sites of the sections of the mutex after which the waits end, the most frequent first.
-    pub ended_by: Vec<EndedBy>,
-    /// Share of the waits of which no such section is recorded.
-    pub share_unknown: f64,
-}
-
-/// Sections of a mutex after which waits end.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct EndedBy {
-    /// Call site at which the sections begin.
-    pub site: String,
-    /// Share of the waits.
-    pub share: f64,
 }
 
 /// Use of a lock on a machine. Of a group of locks, it is that of the busiest one.
@@ -268,8 +264,7 @@ impl RecordedProgram {
     /// lock that saturates first, and the best change.
     pub fn sentences(&self) -> Vec<String> {
         let mut all = vec![self.today.sentence()];
-        let waits = self.waits_for.iter().map(|waits| waits.sentence(self.today.threads));
-        all.extend(waits);
+        all.extend(self.waits_for.iter().map(WaitsFor::sentence));
         let facts = all.len();
         all.extend(self.machines().into_iter().map(|machine| self.saturated(machine)));
         all.extend(self.several_saturated());
@@ -359,23 +354,6 @@ impl Today {
             format!(" The costliest lock is {}: {share} held or waited for.", lock.lock)
         });
         format!("Today, the threads' time: {}.{}", parts.join(", "), most.unwrap_or_default())
-    }
-}
-
-impl WaitsFor {
-    /// Returns the wait in a sentence. `all` is the mean number of the program's threads.
-    pub fn sentence(&self, all: f64) -> String {
-        let WaitsFor { site, threads, waits_per_s, ended_by, .. } = self;
-        let rate = lockyard_support::grouped(waits_per_s.round() as u64);
-        let end = match ended_by.first() {
-            Some(most) => format!(
-                "{} of these {rate} waits a second end after {}",
-                share(most.share),
-                most.site
-            ),
-            None => format!("what ends these {rate} waits a second is not recorded"),
-        };
-        format!("{threads:.1} of {all:.1} threads wait for a condition in {site}: {end}.")
     }
 }
 

@@ -98,9 +98,12 @@ pub fn text(origin: &str, bytes: Vec<u8>, what: &str) -> Result<String, String> 
 /// Beginning of a recording's file.
 pub const RECORDING: &str = "lockyard-recording ";
 
+/// Beginning of the file of several recordings.
+pub const RECORDINGS: &str = "lockyard-recordings ";
+
 /// Refuses a recording, which only one command takes.
 fn no_recording(origin: &str, bytes: &[u8]) -> Result<(), String> {
-    if bytes.starts_with(RECORDING.as_bytes()) {
+    if [RECORDING, RECORDINGS].iter().any(|name| bytes.starts_with(name.as_bytes())) {
         let allowed = "allowed: with lockyard predict";
         return Err(format!("{origin}: is a recording of `lockyard record`; {allowed}"));
     }
@@ -128,8 +131,8 @@ mod tests {
     #[test]
     fn a_recording_in_place_of_text_is_named_whatever_its_size() {
         let path = std::env::temp_dir().join(format!("lockyard-recorded-{}", std::process::id()));
-        for size in [0, 1_000] {
-            let bytes = [RECORDING.as_bytes(), b"1\n", vec![0xff; size].as_slice()].concat();
+        for (name, size) in [(RECORDING, 0), (RECORDING, 1_000), (RECORDINGS, 1_000)] {
+            let bytes = [name.as_bytes(), b"1\n", vec![0xff; size].as_slice()].concat();
             std::fs::write(&path, bytes).expect("there is room");
             let said = read_text(&path, 100, "a plan is TOML").expect_err("it is none");
             let right = ": is a recording of `lockyard record`; allowed: with lockyard predict";

@@ -12,7 +12,7 @@ mod text;
 pub use escape::{
     escaped, escaped_json, escaped_lines, markdown_name, markdown_text, printable, shown,
 };
-pub use files::{RECORDING, open_regular, read_file, read_text};
+pub use files::{RECORDING, RECORDINGS, open_regular, read_file, read_text};
 pub use numbers::{count, grouped, share};
 pub use pipe::read_pipe;
 pub use range::Range;

@@ -19,6 +19,9 @@ pub(crate) struct Display {
     /// Print only figures and errors: no progress, curves, notes
     #[arg(short, long, global = true, display_order = 101)]
     pub(crate) quiet: bool,
+    /// Also print tables of fairness and waits, where there are some
+    #[arg(long, global = true, display_order = 102)]
+    pub(crate) waits: bool,
 }
 
 /// Choice of colours.

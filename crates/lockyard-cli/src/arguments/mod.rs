@@ -19,6 +19,7 @@ mod scenarios;
 mod shell;
 mod sweep;
 mod syscalls;
+mod why;
 
 pub(crate) use baselines::{BaselineDirectory, BaselineOptions};
 pub(crate) use call_path::CallPath;
@@ -31,13 +32,14 @@ pub(crate) use measure::Measure;
 pub(crate) use measure_tables::MeasureTables;
 pub(crate) use predict::Predict;
 pub(crate) use profile::{Profile, ProfileFormat};
-pub(crate) use record::Record;
+pub(crate) use record::{HostOptions, Record, Several};
 pub(crate) use report::{Pages, ReportFile};
 pub(crate) use reproduce::Reproduce;
 pub(crate) use scenarios::{NewScenario, Scenarios, ScenariosCommand};
 pub(crate) use shell::{Completions, Man};
 pub(crate) use sweep::{Merge, MergeFormat, Sweep};
 pub(crate) use syscalls::{Kinds, SyscallsFormat, SyscallsOptions};
+pub(crate) use why::Why;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use lockyard_scenarios::LockKinds;
@@ -83,6 +85,8 @@ pub(crate) enum Command {
     Syscalls(SyscallsOptions),
     /// Measure the cost of calling an uncontended lock
     LockCallPath(CallPath),
+    /// Run a program; say where its time goes, what a server would do, what helps
+    Why(Why),
     /// Run a program, and report which of its locks are hot, where, and why
     Profile(Profile),
     /// Run a program, and record its locks for a prediction on other machines

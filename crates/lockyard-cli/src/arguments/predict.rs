@@ -14,6 +14,9 @@ pub(crate) struct Predict {
     /// Scenario name (open3, fstat2, page-ref, ...), path of a script or of a recording; - reads a
     /// script from standard input
     pub(crate) scenario: String,
+    /// More recordings of the same program, with other numbers of threads
+    #[arg(value_name = "RECORDING")]
+    pub(crate) recordings: Vec<PathBuf>,
     /// Machine names or paths of machine files; host is that of a recording
     #[arg(
         short,
@@ -55,6 +58,10 @@ pub(crate) struct Predict {
     /// Machine of a recording's host, in place of the one that was measured with it
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) host_machine: Option<String>,
+    /// Rates of the recorded program without the recorder: CSV with the columns
+    /// threads,operations_per_second
+    #[arg(long, value_name = "FILE")]
+    pub(crate) rates: Option<PathBuf>,
     /// Predict a recorded program even if the replay of its recorded run is wrong, or is not
     /// possible
     #[arg(long)]

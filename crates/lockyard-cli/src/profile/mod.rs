@@ -2,6 +2,8 @@
 //! record its locks.
 
 #[cfg(target_os = "linux")]
+mod chains;
+#[cfg(target_os = "linux")]
 mod cpu_time;
 #[cfg(target_os = "linux")]
 mod directories;
@@ -14,9 +16,15 @@ mod host_cache;
 #[cfg(target_os = "linux")]
 mod noticed;
 #[cfg(target_os = "linux")]
+mod plan;
+#[cfg(target_os = "linux")]
 mod preloaded;
 #[cfg(target_os = "linux")]
+mod printed;
+#[cfg(target_os = "linux")]
 mod program;
+#[cfg(target_os = "linux")]
+mod prove;
 #[cfg(target_os = "linux")]
 mod record;
 #[cfg(target_os = "linux")]
@@ -31,6 +39,10 @@ mod running;
 mod sleeps;
 #[cfg(target_os = "linux")]
 mod threads;
+#[cfg(target_os = "linux")]
+mod today;
+#[cfg(target_os = "linux")]
+mod why;
 
 #[cfg(target_os = "linux")]
 pub(crate) use directories::{remove_all, try_remove_all};
@@ -40,6 +52,8 @@ pub(crate) use record::record;
 pub(crate) use run::run;
 #[cfg(target_os = "linux")]
 pub(crate) use running::kill_program;
+#[cfg(target_os = "linux")]
+pub(crate) use why::why;
 
 /// Reports that this system is not supported.
 #[cfg(not(target_os = "linux"))]
@@ -48,6 +62,16 @@ pub(crate) fn record(
 ) -> Result<std::process::ExitCode, crate::errors::Failure> {
     Err(crate::errors::Failure::Run(
         "record: only programs for Linux on x86-64 with the GNU C library can be recorded".into(),
+    ))
+}
+
+/// Reports that this system is not supported.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn why(
+    _: &crate::arguments::Why,
+) -> Result<std::process::ExitCode, crate::errors::Failure> {
+    Err(crate::errors::Failure::Run(
+        "why: only programs for Linux on x86-64 with the GNU C library can be recorded".into(),
     ))
 }
 

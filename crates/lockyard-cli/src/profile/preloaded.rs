@@ -10,7 +10,7 @@ use lockyard_profile::records::Records;
 use lockyard_profile::{preload, program as check};
 use lockyard_records::{DIRECTORY, FULL_DISK, FULL_LIMIT, MAX_BYTES, MEASURE_COST};
 use lockyard_support::printable;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
@@ -40,27 +40,56 @@ pub(super) struct Ran {
     pub(super) ticks_per_ns: f64,
 }
 
+/// A program to run.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asked<'p> {
+    /// Command that runs it, for errors.
+    pub(super) who: &'p str,
+    /// Name and arguments.
+    pub(super) words: &'p [OsString],
+    /// Variables of its environment.
+    pub(super) set: &'p [(OsString, OsString)],
+    /// True if standard output is the command's own, so that the program's goes to standard error.
+    pub(super) is_apart: bool,
+}
+
 /// Runs a program with its arguments and the library, which records into a directory as the
-/// variables say. `who` is the command that does so.
+/// variables say.
 ///
 /// # Errors
 ///
 /// The program cannot be started, or a signal has come before.
 pub(super) fn run(
-    who: &str,
-    words: &[OsString],
+    asked: Asked,
     library: &Library,
     directory: &Private,
     variables: &[(&str, u64)],
 ) -> Result<Ran, Failure> {
+    run_command(asked, |command| preload(command, library, directory, variables))
+}
+
+/// Runs a program by a command that is prepared in some way.
+///
+/// # Errors
+///
+/// As [`run`].
+pub(super) fn run_command(
+    asked: Asked,
+    prepare: impl FnOnce(&mut Command),
+) -> Result<Ran, Failure> {
+    let Asked { who, words, set, is_apart } = asked;
     if signals::number().is_some() {
         return Err(Failure::Interrupted("the program was not started".to_owned()));
     }
     let [name, arguments @ ..] = words else {
         return Err(Failure::Input(format!("{who}: no program is named")));
     };
-    let mut command = preloaded(name, library, directory, variables);
-    command.args(arguments);
+    let mut command = Command::new(name);
+    if is_apart {
+        command.stdout(std::io::stderr());
+    }
+    prepare(&mut command);
+    command.args(arguments).envs(set.iter().map(|(name, value)| (name, value)));
     let (clock, begin) = (Clock::start(), Instant::now());
     let ended = program::run(command).map_err(|error| {
         let shown = printable(&name.to_string_lossy()).to_string();
@@ -79,24 +108,22 @@ pub(super) fn run(
     Ok(Ran { ended, seconds, end_ticks, ticks_per_ns: clock.ticks_per_ns() })
 }
 
-/// Returns the command that runs a program with the library.
-fn preloaded(
-    name: &OsStr,
+/// Makes a command run its program with the library.
+fn preload(
+    command: &mut Command,
     library: &Library,
     directory: &Private,
     variables: &[(&str, u64)],
-) -> Command {
-    let mut command = Command::new(name);
+) {
     command.env("LD_PRELOAD", library.preload()).env(DIRECTORY, directory.path());
     command.envs(variables.iter().map(|(name, value)| (name, value.to_string())));
-    command
 }
 
 /// Returns the records of a process that measures the library's cost, with these variables.
 pub(super) fn measured(library: &Library, variables: &[(&str, u64)]) -> Option<Records> {
     let directory = directories::records().ok()?;
-    let mut command =
-        preloaded(&std::env::current_exe().ok()?.into_os_string(), library, &directory, variables);
+    let mut command = Command::new(std::env::current_exe().ok()?);
+    preload(&mut command, library, &directory, variables);
     command.env(MEASURE_COST, "1").arg0("lockyard").arg("--version");
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
     let Ended { .. } = program::run(command).ok()?;

@@ -5,10 +5,12 @@ use super::directories::{self, Library};
 use super::events;
 use super::files::{Files, files};
 use super::noticed::{self, Noticed};
+use super::plan::Plan;
 use super::preloaded::{
-    self, DISPLACED, Ran, begun_line, check_program, code, end, full_line, measured, not_loaded,
+    self, Asked, DISPLACED, Ran, begun_line, check_program, code, end, full_line, measured,
+    not_loaded,
 };
-use super::recorded_host::{self, Host};
+use super::recorded_host::{self, Host, kept};
 use super::sleeps::sleeps;
 use super::threads;
 use crate::arguments::Record as Options;
@@ -17,9 +19,9 @@ use crate::new_file::NewFile;
 use lockyard_predict::recorded::{LEAST_CPU, too_little};
 use lockyard_profile::clock::{self, Clock};
 use lockyard_profile::records::Records;
-use lockyard_recording::file;
 use lockyard_recording::model::Model;
 use lockyard_recording::recording::{About, Costs, Recording};
+use lockyard_recording::{file, runs};
 use lockyard_records::{EVENTS, EVERY, WINDOW_EVENTS, Window, event};
 use lockyard_results::statistics::median;
 use lockyard_support::{count, jobs};
@@ -32,19 +34,91 @@ const BETWEEN: u64 = 128;
 const WRITER: &str = concat!("lockyard ", env!("CARGO_PKG_VERSION"));
 
 pub(crate) fn record(options: &Options) -> Result<ExitCode, Failure> {
-    let input = |message: String| Failure::Input(format!("record: {message}"));
-    let failed = |message: String| Failure::Run(format!("record: {message}"));
-    check_program(&options.command).map_err(input)?;
+    check_program(&options.command).map_err(|why| Failure::Input(format!("record: {why}")))?;
+    let plan = Plan::of(&options.several, &options.command)?;
     let out = NewFile::at("--out", &options.out, options.force)?;
-    let given = recorded_host::given(options)?;
-    let library = Library::prepare().map_err(failed)?;
+    let given = recorded_host::given(&options.host)?;
+    let library =
+        Library::prepare().map_err(|message| Failure::Run(format!("record: {message}")))?;
+    if let Some(plan) = plan {
+        return several(options, &plan, &out, given, &library);
+    }
+    let asked = Asked { who: "record", words: &options.command, set: &[], is_apart: false };
+    let Taken { mut recording, code } = match taken(asked, &library)? {
+        Ok(taken) => taken,
+        Err(code) => return Ok(code),
+    };
+    drop(library);
+    let bytes = match given.or_else(|| useless(&recording)).or_else(|| kept(&options.host)) {
+        Some(host) => {
+            let bytes = with_host(&mut recording, host);
+            out.write(&bytes)?;
+            bytes
+        }
+        None => {
+            // A second signal ends the command while it measures. The recording is there then.
+            let why = "the measurement of the host was not completed";
+            out.write(with_host(&mut recording.clone(), Host::without_file(why.to_owned())))?;
+            let bytes = with_host(&mut recording, recorded_host::measured(&options.host));
+            NewFile::at("--out", &options.out, true)?.write(&bytes)?;
+            bytes
+        }
+    };
+    describe(&recording, bytes.len());
+    Ok(code)
+}
+
+/// Records runs with several numbers of threads.
+fn several(
+    options: &Options,
+    plan: &Plan,
+    out: &NewFile,
+    given: Option<Host>,
+    library: &Library,
+) -> Result<ExitCode, Failure> {
+    let mut made = match plan.record("record", library)? {
+        Ok(made) => made,
+        Err(code) => return Ok(code),
+    };
+    let first = made.runs.first().map(|run| &run.recording);
+    let host = given.or_else(|| useless(first?)).or_else(|| kept(&options.host));
+    let host = host.unwrap_or_else(|| recorded_host::measured(&options.host));
+    for run in &mut made.runs {
+        with_host(&mut run.recording, host.clone());
+    }
+    let bytes = runs::write(&made);
+    out.write(&bytes)?;
+    for run in &made.runs {
+        let rate = run.rate().map_or_else(String::new, |rate| format!(", {rate:.0} operations/s"));
+        complain(&format!("lockyard record: {}{rate}", lockyard_support::threads(run.threads)));
+        describe(&run.recording, file::write(&run.recording).len());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A recording that was made now.
+pub(super) struct Taken {
+    pub(super) recording: Recording,
+    /// Exit code of the program.
+    pub(super) code: ExitCode,
+}
+
+/// Records a run of a program, without its host. Returns the program's exit code if nothing was
+/// recorded because the program failed.
+///
+/// # Errors
+///
+/// The program cannot be started, or nothing was recorded: the reason.
+pub(super) fn taken(asked: Asked, library: &Library) -> Result<Result<Taken, ExitCode>, Failure> {
+    let who = asked.who;
+    let failed = |message: String| Failure::Run(format!("{who}: {message}"));
     let directory = directories::records().map_err(failed)?;
     let clock = Clock::start();
     let per_us = (clock.ticks_per_ns() * 1000.0).round().max(1.0) as u64;
     let variables = [(EVERY, BETWEEN), (EVENTS, per_us)];
     let watch = Watch::begin();
     let Ran { ended, seconds, ticks_per_ns, .. } =
-        preloaded::run("record", &options.command, &library, &directory, &variables)?;
+        preloaded::run(asked, library, &directory, &variables)?;
     let running = noticed::running(directory.path());
     let Files { found, wrong, begun } = files(&directory);
     let noticed = Noticed::of(&found, &running);
@@ -61,19 +135,19 @@ pub(crate) fn record(options: &Options) -> Result<ExitCode, Failure> {
             return Err(failed(why));
         }
         // The program's end matters more than that nothing was recorded.
-        complain(&format!("lockyard: record: {why}; the program's end: {}", end(ended.status)));
-        return Ok(ExitCode::from(code(ended.status)));
+        complain(&format!("lockyard: {who}: {why}; the program's end: {}", end(ended.status)));
+        return Ok(Err(ExitCode::from(code(ended.status))));
     };
     // The program has ended, and with it a signal that was its own.
     jobs::clear_interrupt();
-    let shown = options.command.iter().map(|word| word.to_string_lossy().into_owned());
+    let shown = asked.words.iter().map(|word| word.to_string_lossy().into_owned());
     let seen = watch.end(records.header.pid);
     let mut about = About {
         writer: WRITER.to_owned(),
         command: shown.collect(),
         seconds,
         cpus: std::thread::available_parallelism().map_or(1, usize::from),
-        costs: in_ns(&costs(&library, per_us), ticks_per_ns),
+        costs: in_ns(&costs(library, per_us), ticks_per_ns),
         cpu_time: seen.cpu_time,
         switches: seen.switches,
         ..About::default()
@@ -99,32 +173,17 @@ pub(crate) fn record(options: &Options) -> Result<ExitCode, Failure> {
     }
     let mut recording = events::recording(&records, about, ticks_per_ns);
     recording.about.threads = threads::of(&records.threads, &seen.threads, ticks_per_ns);
-    drop((library, directory));
-    let useless = || {
-        let why = Model::of(&recording).err()?;
-        Some(Host::without_file(format!("the host was not measured: {why}")))
-    };
-    let bytes = match given.or_else(useless).or_else(|| recorded_host::kept(options)) {
-        Some(host) => {
-            let bytes = with_host(&mut recording, host);
-            out.write(&bytes)?;
-            bytes
-        }
-        None => {
-            // A second signal ends the command while it measures. The recording is there then.
-            let why = "the measurement of the host was not completed";
-            out.write(with_host(&mut recording.clone(), Host::without_file(why.to_owned())))?;
-            let bytes = with_host(&mut recording, recorded_host::measured(options));
-            NewFile::at("--out", &options.out, true)?.write(&bytes)?;
-            bytes
-        }
-    };
-    describe(&recording, bytes.len());
-    Ok(ExitCode::from(code(ended.status)))
+    Ok(Ok(Taken { recording, code: ExitCode::from(code(ended.status)) }))
+}
+
+/// Returns no host for a recording that cannot be predicted.
+pub(super) fn useless(recording: &Recording) -> Option<Host> {
+    let why = Model::of(recording).err()?;
+    Some(Host::without_file(format!("the host was not measured: {why}")))
 }
 
 /// Adds the host to a recording. Returns the bytes of its file.
-fn with_host(recording: &mut Recording, host: Host) -> Vec<u8> {
+pub(super) fn with_host(recording: &mut Recording, host: Host) -> Vec<u8> {
     let about = &mut recording.about;
     (about.host, about.no_host) = (host.file, host.none);
     about.notes.splice(0..0, host.notes);

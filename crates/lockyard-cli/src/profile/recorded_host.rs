@@ -5,7 +5,7 @@
 //! program does not wait for it.
 
 use super::host_cache::{Kept, Place};
-use crate::arguments::Record as Options;
+use crate::arguments::HostOptions as Options;
 use crate::errors::{Failure, complain};
 use crate::progress;
 use lockyard_lab::calibrate_host;
@@ -19,7 +19,7 @@ use std::time::Duration;
 const USUAL: Duration = Duration::from_secs(10);
 
 /// The host of a recording.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Host {
     /// Text of its machine file.
     pub(super) file: Option<String>,

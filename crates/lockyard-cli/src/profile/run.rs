@@ -4,7 +4,8 @@ use super::directories::{self, Library, Private};
 use super::files::{Files, files};
 use super::noticed::{self, Noticed};
 use super::preloaded::{
-    self, DISPLACED, Ran, begun_line, check_program, code, end, full_line, measured, not_loaded,
+    self, Asked, DISPLACED, Ran, begun_line, check_program, code, end, full_line, measured,
+    not_loaded,
 };
 use crate::arguments::{Profile as Options, ProfileFormat};
 use crate::errors::{Failure, first};
@@ -38,12 +39,25 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
     }
     let failed = |message: String| Failure::Run(format!("profile: {message}"));
     let library = Library::prepare().map_err(failed)?;
+    let asked = Asked { who: "profile", words: &options.command, set: &[], is_apart: false };
+    let profile = taken(asked, &library, options.every)?;
+    let code = profile.code;
+    let done = write(&profile, options, out.as_ref(), &reports);
+    done.map(|()| ExitCode::from(code))
+}
+
+/// Runs a program, and returns what its processes recorded.
+///
+/// # Errors
+///
+/// The program cannot be started.
+pub(super) fn taken(asked: Asked, library: &Library, every: u64) -> Result<Profile, Failure> {
+    let failed = |message: String| Failure::Run(format!("{}: {message}", asked.who));
     let records = directories::records().map_err(failed)?;
-    let cost = cost(&library, options.every);
-    let variables = [(EVERY, options.every)];
+    let cost = cost(library, every);
     let Ran { ended, seconds, end_ticks, ticks_per_ns } =
-        preloaded::run("profile", &options.command, &library, &records, &variables)?;
-    let shown = options.command.iter().map(|word| word.to_string_lossy().into_owned());
+        preloaded::run(asked, library, &records, &[(EVERY, every)])?;
+    let shown = asked.words.iter().map(|word| word.to_string_lossy().into_owned());
     let mut profile = Profile {
         command: shown.collect(),
         end: end(ended.status),
@@ -52,16 +66,14 @@ pub(crate) fn run(options: &Options) -> Result<ExitCode, Failure> {
         cpu_seconds: ended.cpu_seconds,
         ticks_per_ns,
         end_ticks,
-        every: options.every,
+        every,
         cost_ns: cost.map(|costs| costs.map(|ticks| ticks / ticks_per_ns)),
         processes: Vec::new(),
         saw_all: true,
         warnings: Vec::new(),
     };
     read(&mut profile, &records);
-    drop((library, records));
-    let done = write(&profile, options, out.as_ref(), &reports);
-    done.map(|()| ExitCode::from(code(ended.status)))
+    Ok(profile)
 }
 
 /// Returns the cost of a recorded pair in ticks, for a near and for a far lock, measured now in the

@@ -258,8 +258,8 @@ fn a_script_with_a_lock_runs_to_its_end() {
 #[test]
 fn bad_usage_is_refused_in_one_line_that_says_where_and_what_is_allowed() {
     let commands = "reproduce, predict, sweep, merge, measure, fit, measure-tables, syscalls, \
-                    lock-call-path, profile, record, compare, machines, scenarios, completions, \
-                    man, help";
+                    lock-call-path, why, profile, record, compare, machines, scenarios, \
+                    completions, man, help";
     let machine = "<NAME|FILE>: machine name or path of a machine file";
     for (arguments, answer) in [
         (&["zzz"][..], format!("`lockyard` has no command `zzz`; there are: {commands}")),
@@ -267,12 +267,12 @@ fn bad_usage_is_refused_in_one_line_that_says_where_and_what_is_allowed() {
         (&["machines", "shw"], "`machines` has no command `shw`; did you mean `show`?".to_owned()),
         (
             &["-x"],
-            "`lockyard` has no option `-x`; there are: --color, --quiet, --help, --version"
+            "`lockyard` has no option `-x`; there are: --color, --quiet, --waits, --help, --version"
                 .to_owned(),
         ),
         (
             &["--format", "json", "reproduce"],
-            "`lockyard` has no option `--format`; there are: --color, --quiet, --help, --version"
+            "`lockyard` has no option `--format`; there are: --color, --quiet, --waits, --help, --version"
                 .to_owned(),
         ),
         (
@@ -301,7 +301,7 @@ fn bad_usage_is_refused_in_one_line_that_says_where_and_what_is_allowed() {
         ),
         (
             &["machines", "check", "--all"],
-            "`machines check` has no option `--all`; there are: --format, --color, --quiet, --help"
+            "`machines check` has no option `--all`; there are: --format, --color, --quiet, --waits, --help"
                 .to_owned(),
         ),
         (

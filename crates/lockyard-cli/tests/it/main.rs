@@ -29,6 +29,7 @@ mod results;
 mod schema;
 mod screens;
 mod sent;
+mod several;
 mod shell;
 mod support;
 mod surroundings;

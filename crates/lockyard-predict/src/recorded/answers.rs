@@ -1,27 +1,25 @@
 //! Answers on a recorded program: where its time goes today, from the recording; which lock
 //! saturates, and which change gives most, from the predicted rows.
 
-use lockyard_recording::model::{GroupTime, Model};
-use lockyard_recording::recording::{Kind, Recording};
+use super::{Recorded, Several};
+use lockyard_recording::model::{GroupTime, place};
+use lockyard_recording::recording::Kind;
+use lockyard_recording::script::what_if::WITHOUT;
 use lockyard_recording::script::{self, RECORDED};
 use lockyard_recording::waiting::{self, Waiting};
 use lockyard_results::details::{CostsDetail, Range};
 use lockyard_results::recorded::{
-    AccessToday, Accesses, BestChange, EndedBy, LockSaturation, LockToday, LockUse,
-    RecordedProgram, SATURATED_SHARE, Today, WaitsFor,
+    AccessToday, Accesses, BestChange, LockSaturation, LockToday, LockUse, RecordedProgram,
+    SATURATED_SHARE, Today,
 };
 use lockyard_results::row::Row;
+use lockyard_results::what_if::{EndedBy, Scaling, WaitsFor, WhatIf};
 use lockyard_scenarios::Script;
 use std::collections::BTreeMap;
 
 /// Returns the answers. The rows' variants have the names of the script.
-pub(super) fn of(
-    recording: &Recording,
-    model: &Model,
-    script: &Script,
-    rows: &[Row],
-    gated: bool,
-) -> RecordedProgram {
+pub(super) fn of(recorded: &Recorded, rows: &[Row], gated: bool) -> RecordedProgram {
+    let Recorded { model, script, .. } = recorded;
     let mut machines: Vec<&str> = Vec::new();
     // Runs may have figures in addition to the script's metric.
     let metric = rows.first().map(|row| row.key.metric.as_str()).unwrap_or_default();
@@ -33,16 +31,34 @@ pub(super) fn of(
     }
     let groups = script::lock_groups(model, &script.variants[0]);
     let on = || machines.iter().copied();
+    let unit = rows.first().map_or("acquisitions/s", |row| row.key.unit.as_str());
     RecordedProgram {
+        program: script.name.clone(),
+        unit: unit.to_owned(),
         gated,
         gate: None,
+        growth: None,
         refused: None,
         advice: Vec::new(),
-        today: today(model, &groups),
-        waits_for: waits_for(recording),
+        today: today(recorded, &groups),
+        waits_for: waits_for(recorded),
         saturation: on().flat_map(|machine| saturation(machine, &rows, &groups)).collect(),
         best_changes: on().filter_map(|machine| best_change(script, machine, &rows)).collect(),
+        scaling: on().filter_map(|machine| scaling(machine, &rows)).collect(),
+        what_if: what_ifs(recorded, &rows, &groups),
+        ..RecordedProgram::default()
     }
+}
+
+/// Returns the share of the time in which each group of locks is busy on a machine.
+pub(super) fn uses(recorded: &Recorded, rows: &[Row], machine: &str) -> Vec<(usize, f64)> {
+    let groups = script::lock_groups(&recorded.model, &recorded.script.variants[0]);
+    let rows: Vec<&Row> = rows.iter().collect();
+    let place = |of: &LockSaturation| {
+        groups.iter().position(|locks| locks.first().copied() == Some(of.lock.as_str()))
+    };
+    let found = saturation(machine, &rows, &groups);
+    found.iter().filter_map(|of| Some((place(of)?, of.at_most.share_busy))).collect()
 }
 
 /// Names of each group's simulated locks.
@@ -53,28 +69,39 @@ fn name(groups: &Groups, index: usize) -> String {
 }
 
 /// Returns who waits for whom.
-fn waits_for(recording: &Recording) -> Vec<WaitsFor> {
-    let about = &recording.about;
-    let site = |index: u32| about.sites.get(index as usize).cloned().unwrap_or_default();
+fn waits_for(recorded: &Recorded) -> Vec<WaitsFor> {
+    let about = &recorded.recording.about;
+    let site = |index: u32| {
+        about.sites.get(index as usize).map(|site| place(site).to_owned()).unwrap_or_default()
+    };
+    let lock = |index: u32| about.locks.get(index as usize).map(|lock| lock.name.clone());
     let ended = |by: &waiting::EndedBy| EndedBy { site: site(by.site), share: by.share };
     let one = |waits: Waiting| WaitsFor {
-        lock: about
-            .locks
-            .get(waits.lock as usize)
-            .map(|lock| lock.name.clone())
-            .unwrap_or_default(),
+        lock: lock(waits.lock).unwrap_or_default(),
         site: site(waits.site),
         threads: waits.threads,
+        of_threads: recorded.model.whole_threads(),
         waits_per_s: waits.waits_per_s,
-        wait_ns_each_time: waits.wait_ns,
+        waited_ns_each_time: waits.wait_ns,
         ended_by: waits.ended_by.iter().map(ended).collect(),
         share_unknown: waits.share_unknown,
     };
-    recording.waiting().into_iter().map(one).collect()
+    recorded.recording.waiting().into_iter().map(one).collect()
 }
 
-fn today(model: &Model, groups: &Groups) -> Today {
+fn today(recorded: &Recorded, groups: &Groups) -> Today {
+    let last = recorded.several.as_ref().and_then(Several::last);
+    let own = (&recorded.model, recorded.recording.about.sites.as_slice());
+    let (model, sites) = last.unwrap_or(own);
     let of = &model.today;
+    let name = |index: usize| match last {
+        Some(_) => model.groups.get(index).map(|group| group.name.clone()).unwrap_or_default(),
+        None => name(groups, index),
+    };
+    let site = |index: usize| {
+        let group = model.groups.get(index)?;
+        Some(place(sites.get(group.site? as usize)?).to_owned())
+    };
     let lock = |(index, time): (usize, &GroupTime)| {
         let access = |held: f64, waited: f64, acquired: f64| {
             let acquisitions_per_s = model.undisturbed_rate() * acquired;
@@ -103,7 +130,8 @@ fn today(model: &Model, groups: &Groups) -> Today {
             ),
         });
         LockToday {
-            lock: name(groups, index),
+            lock: name(index),
+            site: site(index).unwrap_or_default(),
             acquisitions_per_s: all.acquisitions_per_s,
             share_held: time.held,
             share_waited: time.waited,
@@ -191,7 +219,9 @@ fn best_change(script: &Script, machine: &str, rows: &[&Row]) -> Option<BestChan
     let interval = |row: &Row| row.details.simulated.as_ref().and_then(|detail| detail.interval);
     let figure = |row: &Row| row.predicted.unwrap_or_default();
     let now = at_most().find(|row| row.key.variant == RECORDED && figure(row) > 0.0)?;
-    let changes = || at_most().filter(|row| row.key.variant != RECORDED);
+    let is_change =
+        |row: &&Row| row.key.variant != RECORDED && !row.key.variant.starts_with(WITHOUT);
+    let changes = || at_most().filter(is_change);
     let best = changes().max_by(|a, b| figure(a).total_cmp(&figure(b)))?;
     let overlap = |a: Range, b: Range| a.low <= b.high && b.low <= a.high;
     let title = script.variant(&best.key.variant).map(|variant| variant.title.clone());
@@ -208,4 +238,88 @@ fn best_change(script: &Script, machine: &str, rows: &[&Row]) -> Option<BestChan
         gain_share: figure(best) / figure(now) - 1.0,
         within_intervals: interval(now).zip(interval(best)).is_some_and(|(a, b)| overlap(a, b)),
     })
+}
+
+/// Gain of a doubling of the threads below which a curve is saturated.
+const LITTLE_GAIN: f64 = 0.05;
+
+/// Returns the throughput of the program as it is on a machine.
+fn scaling(machine: &str, rows: &[&Row]) -> Option<Scaling> {
+    let is_one = |row: &&&Row| row.key.machine == machine && row.key.variant == RECORDED;
+    let cell = |row: &&Row| {
+        let figure = row.predicted.filter(|figure| *figure > 0.0)?;
+        let interval = row.details.simulated.as_ref().and_then(|detail| detail.interval);
+        Some((row.key.threads?, figure, interval.unwrap_or(Range { low: figure, high: figure })))
+    };
+    let mut curve: Vec<(usize, f64, Range)> = rows.iter().filter(is_one).filter_map(cell).collect();
+    curve.sort_by_key(|(threads, ..)| *threads);
+    let (first, last) = (*curve.first()?, *curve.last()?);
+    let best = curve.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1))?;
+    let doublings = (last.0 as f64 / first.0 as f64).log2();
+    let before = curve.iter().rev().find(|(threads, ..)| *threads * 2 <= last.0);
+    let gains = before.is_none_or(|before| {
+        let doublings = (last.0 as f64 / before.0 as f64).log2();
+        last.1 >= before.1 * (1.0 + LITTLE_GAIN).powf(doublings)
+    });
+    // The line of the rate of few threads meets the most that there is.
+    let meets = |most: f64, few: f64| most / few * first.0 as f64;
+    let ends =
+        [meets(best.1, first.1), meets(best.2.low, first.2.low), meets(best.2.high, first.2.high)];
+    let is_saturated = doublings > 0.0 && !gains;
+    Some(Scaling {
+        machine: machine.to_owned(),
+        saturates_at_threads: is_saturated.then(|| Range {
+            low: ends.into_iter().fold(f64::INFINITY, f64::min),
+            high: ends.into_iter().fold(0.0, f64::max),
+        }),
+        best_threads: best.0,
+        best_operations_per_s: best.1,
+        most_threads: last.0,
+        most_operations_per_s: last.1,
+    })
+}
+
+/// Returns the changes that were predicted, on the last machine at its largest number of threads
+/// first.
+fn what_ifs(recorded: &Recorded, rows: &[&Row], groups: &Groups) -> Vec<WhatIf> {
+    let detail = |row: &Row| row.details.simulated.as_ref().and_then(|detail| detail.interval);
+    let of_row = |row: &&Row| {
+        let variant = row.key.variant.as_str();
+        let title = recorded.script.variant(variant).map(|variant| variant.title.clone());
+        let (machine, threads) = (row.key.machine.as_str(), row.key.threads?);
+        let now = rows.iter().find(|now| {
+            let key = &now.key;
+            key.variant == RECORDED && key.machine == machine && key.threads == Some(threads)
+        })?;
+        let today = now.predicted.filter(|today| *today > 0.0);
+        let gain = |with: f64, without: f64| with / without - 1.0;
+        let gain_share = row.predicted.zip(today).map(|(with, today)| gain(with, today));
+        let of_interval = |share: f64| {
+            let (with, without) = (detail(row)?, detail(now)?);
+            let ends = [share, gain(with.low, without.low), gain(with.high, without.high)];
+            let (low, high) =
+                (ends.into_iter().fold(share, f64::min), ends.into_iter().fold(share, f64::max));
+            Some(Range { low, high })
+        };
+        let of_change = recorded.changes.iter().find(|of| of.name == variant);
+        let places = of_change.map(|of| of.groups.as_slice()).unwrap_or_default();
+        Some(WhatIf {
+            machine: machine.to_owned(),
+            threads,
+            variant: variant.to_owned(),
+            change: title.unwrap_or_default(),
+            locks: places.iter().map(|group| name(groups, *group)).collect(),
+            operations_per_s: row.predicted,
+            gain_share,
+            gain_interval: gain_share.and_then(of_interval),
+            is_ceiling: variant.starts_with(WITHOUT),
+            reason: row.reason.clone(),
+        })
+    };
+    let is_change = |row: &&&Row| row.key.variant != RECORDED;
+    let mut all: Vec<WhatIf> = rows.iter().filter(is_change).filter_map(of_row).collect();
+    let places: Vec<&str> = rows.iter().map(|row| row.key.machine.as_str()).collect();
+    let place = |of: &WhatIf| places.iter().position(|machine| *machine == of.machine);
+    all.sort_by_key(|of| std::cmp::Reverse((place(of), of.threads)));
+    all
 }

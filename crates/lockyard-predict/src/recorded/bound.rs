@@ -4,14 +4,17 @@ use super::gate::GATE;
 use crate::limit::Limit;
 use lockyard_recording::model::{Model, Moved};
 use lockyard_recording::recording::Recording;
+use lockyard_recording::script::what_if::WITHOUT;
 
 /// Factor by which figures may be above the bound where the gate does not vouch for them. The
 /// replay of a recorded run is off by more than the gate allows there, in most cases by less than
 /// this.
 const NOT_GATED: f64 = 1.5;
 
-/// Name of the variant whose most held locks are held half as long.
+/// Beginnings of the names of variants whose locks are held half as long, and of those that take
+/// them less often, or not at all.
 const HOLD_HALVED: &str = "hold-halved";
+const LESS_OFTEN: [&str; 2] = ["batch", WITHOUT];
 
 /// Returns the bound of a recording's predictions.
 pub(super) fn of(recording: &Recording, model: &Model, is_gated: bool) -> Limit {
@@ -30,10 +33,14 @@ pub(super) fn of(recording: &Recording, model: &Model, is_gated: bool) -> Limit 
     // Another machine may need less for the lock's own instructions.
     let calls = recording.about.costs.plain / 2.0;
     let own = time * (1.0 - waited - today.preempted) - data - calls - recorder(recording, model);
-    let most_held = today.groups.iter().map(|group| group.held).fold(0.0, f64::max);
+    // Several locks may be changed together.
+    let held: f64 = today.groups.iter().map(|group| group.held).sum();
+    let halved = (HOLD_HALVED, own - time * held / 2.0);
+    let less_often = LESS_OFTEN.map(|name| (name, own - calls));
+    let of_variants = [halved].into_iter().chain(less_often);
     Limit {
         nanoseconds: own.max(0.0),
-        of_variants: vec![(HOLD_HALVED.to_owned(), (own - time * most_held / 2.0).max(0.0))],
+        of_variants: of_variants.map(|(name, time)| (name.to_owned(), time.max(0.0))).collect(),
         slack: if is_gated { 1.0 + GATE } else { NOT_GATED },
     }
 }

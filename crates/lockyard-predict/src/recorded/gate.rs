@@ -1,5 +1,6 @@
 //! Result of the gate, and what it allows.
 
+use super::several::Fitted;
 use lockyard_results::recorded::Replay;
 
 /// Largest difference between the predicted and the recorded rate, relative to the recorded one.
@@ -23,6 +24,8 @@ pub(super) const LEAST_REPLAYED: f64 = 0.2;
 pub struct Gate {
     /// The replay beside the recorded run.
     pub replay: Replay,
+    /// The recorded numbers of threads beside their replays, with several recordings.
+    pub fitted: Option<Box<Fitted>>,
     /// Reason for which predictions are refused.
     pub refused: Option<String>,
     /// What to do then, in sentences.
@@ -40,7 +43,7 @@ impl Gate {
             passed: true,
             ..Replay::default()
         };
-        Gate { replay, refused: None, advice: Vec::new() }
+        Gate { replay, fitted: None, refused: None, advice: Vec::new() }
     }
 
     /// Refuses predictions.

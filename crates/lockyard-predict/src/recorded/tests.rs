@@ -1,4 +1,8 @@
+mod several;
+
+use super::replay::throughput;
 use super::*;
+use crate::growth::Law;
 use crate::request::{self, PredictRequest};
 use lockyard_recording::recording::{
     About, Costs, CpuTime, Event, How, LockAbout, Switches, ThreadAbout, ThreadUse, Window,

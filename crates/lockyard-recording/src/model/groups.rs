@@ -22,6 +22,8 @@ pub struct Group {
     /// Locks, as places in the recording's list, with their numbers of acquisitions; the most
     /// frequent first.
     pub locks: Vec<(u32, u64)>,
+    /// Call site that takes them most often, as a place in the recording's list.
+    pub site: Option<u32>,
     /// Share of acquisitions that are shared with others: reads of a reader-writer lock.
     pub shared: f64,
     /// Data that comes with the lock to an exclusive section.
@@ -51,10 +53,12 @@ impl Group {
 pub(super) fn of(about: &About, runs: &[Run]) -> Vec<Group> {
     let mut sites: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
     let mut counts: BTreeMap<u32, [u64; 2]> = BTreeMap::new();
+    let mut of_sites: BTreeMap<(u32, u32), u64> = BTreeMap::new();
     for operation in runs.iter().flat_map(|run| &run.visits).flat_map(|visit| &visit.operations) {
         if let Operation::Enter { lock, site, shared } = *operation {
             sites.entry(site).or_default().insert(lock);
             counts.entry(lock).or_default()[usize::from(shared)] += 1;
+            *of_sites.entry((lock, site)).or_default() += 1;
         }
     }
     // Whatever a file says of it, a lock that is shared is a reader-writer lock.
@@ -80,20 +84,40 @@ pub(super) fn of(about: &About, runs: &[Run]) -> Vec<Group> {
     let group = |mut locks: Vec<(u32, u64)>| {
         locks.sort_by_key(|(lock, count)| (std::cmp::Reverse(*count), *lock));
         let first = locks.first().map_or(0, |first| first.0);
-        let name = &about.locks[first as usize].name;
-        let name = match locks.len() {
-            1 => name.clone(),
-            many => format!("{name} and {} more", many - 1),
+        let of_first = &about.locks[first as usize];
+        let site = busiest_site(&of_sites, &locks);
+        let place = site.and_then(|site| about.sites.get(site as usize)).map(|site| place(site));
+        let name = match (locks.len(), place) {
+            (1, _) => of_first.name.clone(),
+            (many, Some(place)) => format!("{many} locks at {place}"),
+            (many, None) => format!("{} and {} more", of_first.name, many - 1),
         };
         let of = |mode: usize| locks.iter().map(|(lock, _)| counts[lock][mode]).sum::<u64>() as f64;
         let shared = of(1) / (of(0) + of(1)).max(1.0);
         let (exclusive, reads) = (Moved::default(), Moved::default());
-        Group { name, kind: kind(first), locks, shared, exclusive, reads }
+        Group { name, kind: kind(first), locks, site, shared, exclusive, reads }
     };
     let mut groups: Vec<Group> = groups.into_values().map(group).collect();
     let count = |group: &Group| group.locks.iter().map(|(_, count)| count).sum::<u64>();
     groups.sort_by_key(|group| std::cmp::Reverse(count(group)));
     groups
+}
+
+/// Returns the call site with the most acquisitions of some locks.
+fn busiest_site(of_sites: &BTreeMap<(u32, u32), u64>, locks: &[(u32, u64)]) -> Option<u32> {
+    let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
+    for (lock, _) in locks {
+        for ((_, site), count) in of_sites.range((*lock, 0)..=(*lock, u32::MAX)) {
+            *counts.entry(*site).or_default() += count;
+        }
+    }
+    counts.into_iter().max_by_key(|(site, count)| (*count, std::cmp::Reverse(*site))).map(|of| of.0)
+}
+
+/// Returns the place of a call site: file and line, without the function's name.
+pub fn place(site: &str) -> &str {
+    let inner = site.strip_suffix(')').and_then(|site| site.rsplit_once(" (")).map(|both| both.1);
+    inner.unwrap_or(site)
 }
 
 fn root(parents: &BTreeMap<u32, u32>, mut lock: u32) -> u32 {

@@ -24,7 +24,7 @@ mod used;
 mod visits;
 
 pub use chain::{ClassModel, Shape, VisitModel};
-pub use groups::{Group, Moved};
+pub use groups::{Group, Moved, place};
 pub use shares::Shares;
 pub use today::{GroupTime, SharedTime, Today};
 pub use used::Used;
@@ -151,6 +151,14 @@ impl Model {
             *entry = (entry.0.min(window.acquisitions), entry.1.max(end));
         }
         ends.into_iter().map(|(thread, (first, last))| (thread, last - first)).collect()
+    }
+}
+
+impl Recording {
+    /// Returns the number of threads that take locks at a time, 0 if there is none.
+    pub fn threads_at_a_time(&self) -> usize {
+        let main_threads = phase::main_threads(&Model::acquisitions(self));
+        phase::of(self, &main_threads).threads.round() as usize
     }
 }
 

@@ -2,7 +2,7 @@ use super::*;
 use crate::recording::{
     About, Costs, CpuTime, Event, How, Kind, LockAbout, Switches, ThreadAbout, ThreadUse, Window,
 };
-use crate::script::{self, Change, HostNumbers, Version};
+use crate::script::{self, Change, Changed, HostNumbers, Version};
 use lockyard_scenarios::{LockKind, ObjectKind, Step};
 
 mod reads;
@@ -107,12 +107,20 @@ fn the_replay_has_the_times_without_the_cost_of_events() {
     };
     assert_eq!(lines(&plain), 3);
     assert_eq!(lines(&variant(Version { change: Change::OwnLines, ..Version::default() })), 4);
-    let split = variant(Version { change: Change::Split(0), ..Version::default() });
-    assert_eq!(kinds(&split).len(), script::PARTS + 1);
-    let halved = variant(Version { change: Change::HoldHalved(0), ..Version::default() });
+    let first = Changed::of(&[0]);
+    let split = variant(Version { change: Change::Split(first, 4), ..Version::default() });
+    assert_eq!(kinds(&split).len(), 4 + 1);
+    let halved = variant(Version { change: Change::HoldHalved(first), ..Version::default() });
     let outside = (2.0 * 505.0 + 1_005.0) / 3.0;
     let half = (mean - outside) / 2.0;
     assert!((mean - halved.work_of_operation(0.0) - half).abs() < 0.5);
+    // A batch has the work of all its visits, and the locks that nobody changed.
+    let batched = variant(Version { change: Change::Batched(first), ..Version::default() });
+    assert!((mean / batched.work_of_operation(0.0) - 1.0).abs() < 1e-3);
+    assert_eq!(kinds(&batched).len(), 2);
+    let without = variant(Version { change: Change::Without(first), ..Version::default() });
+    assert_eq!(kinds(&without), [LockKind::TestAndSet]);
+    assert!((mean / without.work_of_operation(0.0) - 1.0).abs() < 1e-3);
 }
 
 #[test]

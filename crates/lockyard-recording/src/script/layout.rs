@@ -1,6 +1,6 @@
 //! Objects of a recorded program: its locks, and the data that comes with them.
 
-use super::version::{Change, HostNumbers, PARTS, Version};
+use super::version::{Change, HostNumbers, Version};
 use crate::model::{Model, Moved};
 use crate::recording::{Kind, Recording};
 use lockyard_scenarios::{LockKind, Object, ObjectKind};
@@ -43,16 +43,20 @@ impl Layout {
                 Kind::Mutex => LockKind::PthreadLike,
                 Kind::RwLock => LockKind::ReadWrite,
             };
-            let is_changed = version.change == Change::ReadMostly(index);
+            let is_changed = version.change.reads_mostly(index);
             let lock = if is_changed { LockKind::ReadWrite } else { recorded };
             let kind = ObjectKind::Lock { lock };
+            if version.change.removes(index) {
+                layout.locks.push(Vec::new());
+                layout.data.push(Vec::new());
+                continue;
+            }
             let mut locks = Vec::new();
             for (lock, acquisitions) in group.replayed() {
-                let parts = if version.change == Change::Split(index) { PARTS } else { 1 };
-                for part in 0..parts {
+                for part in 0..version.change.parts(index) {
                     let shared = recording.about.locks[lock as usize].line;
                     let line = match version.change {
-                        Change::OwnLines | Change::Split(_) if part > 0 => new_line(),
+                        Change::OwnLines | Change::Split(..) if part > 0 => new_line(),
                         Change::OwnLines => new_line(),
                         _ => *lines.entry(shared).or_insert_with(&mut new_line),
                     };

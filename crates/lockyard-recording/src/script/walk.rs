@@ -1,7 +1,7 @@
 //! The random walk of a recording.
 
 use super::layout::Layout;
-use super::version::{Change, HostNumbers, READS, Version};
+use super::version::{BATCH, Change, HostNumbers, READS, Version};
 use crate::model::{ClassModel, Group, Model, Operation, VisitModel};
 use crate::recording::{Kind, Recording};
 use lockyard_scenarios::{Access, Among, Choice, Region, Step, Times, Visit, Walk};
@@ -48,20 +48,49 @@ pub(super) fn walk(
     let mut walk = Walk { tasks: tasks(&model.classes), ..Walk::default() };
     let all: usize = model.classes.iter().map(|class| class.count).sum();
     for class in &model.classes {
-        let of_class = |write: bool| -> Vec<Visit> {
-            class.visits.iter().map(|visit| builder.visit(class, visit, write)).collect()
-        };
-        let visits = of_class(true);
-        for (visit, of) in visits.iter().zip(&class.visits) {
-            let work: f64 = visit.steps.iter().map(Step::mean_work).sum();
-            walk.mean_work += work * of.count() as f64 / all.max(1) as f64;
+        let parts: Vec<&[Part]> = class.visits.iter().map(|visit| builder.parts(visit)).collect();
+        let mut visits = Vec::new();
+        for (of, parts_of) in class.visits.iter().zip(&parts) {
+            let next = builder.next(class, of, &parts);
+            for part in *parts_of {
+                let visit = Visit { next: next.clone(), ..builder.visit(of, *part) };
+                let work: f64 = visit.steps.iter().map(Step::mean_work).sum();
+                walk.mean_work += work * part.share() * of.count() as f64 / all.max(1) as f64;
+                visits.push(visit);
+            }
         }
-        walk.classes.push(match version.change {
-            Change::ReadMostly(_) => read_mostly(visits, of_class(false)),
-            _ => visits,
-        });
+        walk.classes.push(visits);
     }
     walk
+}
+
+/// Part of a kind of visit. In a batch, most visits leave their work under a lock to a later one,
+/// which does it for all. Of a mutex that becomes a reader-writer lock, most sections read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Part {
+    /// All that the program does.
+    Whole,
+    /// Without the locks that are batched, and without the work under them.
+    Leaves,
+    /// With the work of [`BATCH`] visits under each lock that is batched.
+    Does,
+    /// With exclusive sections of the locks that are now reader-writer locks.
+    Writes,
+    /// With shared ones.
+    Reads,
+}
+
+impl Part {
+    /// Returns the share of the visits of a kind.
+    fn share(self) -> f64 {
+        match self {
+            Part::Whole => 1.0,
+            Part::Leaves => 1.0 - 1.0 / BATCH as f64,
+            Part::Does => 1.0 / BATCH as f64,
+            Part::Writes => 1.0 - READS,
+            Part::Reads => READS,
+        }
+    }
 }
 
 /// Returns the classes of tasks, in proportion to the classes' threads: any number of tasks from
@@ -79,21 +108,6 @@ fn tasks(classes: &[ClassModel]) -> Vec<usize> {
         tasks.push(next);
     }
     tasks
-}
-
-/// Returns visits of which each is one that writes, or with the probability [`READS`] the same one
-/// that reads.
-fn read_mostly(mut write: Vec<Visit>, mut read: Vec<Visit>) -> Vec<Visit> {
-    let writing = write.len();
-    for visit in write.iter_mut().chain(&mut read) {
-        let next: Vec<(usize, f64)> = visit.next.probabilities().collect();
-        let both = next.into_iter().flat_map(|(index, share)| {
-            [(index, share * (1.0 - READS)), (index + writing, share * READS)]
-        });
-        visit.next = Choice::of(both);
-    }
-    write.append(&mut read);
-    write
 }
 
 /// Adds the time of a visit in which nobody else can have each group's locks: under an exclusive
@@ -116,6 +130,11 @@ pub(super) fn serial_times(visit: &VisitModel, groups: &[Group], word: f64, seri
     }
 }
 
+/// Returns the steps of a batch under its lock.
+fn repeated(steps: &[Step]) -> Vec<Step> {
+    (0..BATCH).flat_map(|_| steps.iter().cloned()).collect()
+}
+
 struct Builder<'a> {
     recording: &'a Recording,
     model: &'a Model,
@@ -126,22 +145,67 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    /// Returns a visit. Without `write`, the sections of a lock that is now a reader-writer lock are
-    /// shared.
-    fn visit(&self, class: &ClassModel, visit: &VisitModel, write: bool) -> Visit {
+    /// Returns true if a group's locks are taken once for several visits.
+    fn is_batched(&self, group: u32) -> bool {
+        matches!(self.version.change, Change::Batched(of) if of.has(group as usize))
+    }
+
+    /// Returns the parts into which a kind of visit is divided.
+    fn parts(&self, visit: &VisitModel) -> &'static [Part] {
+        let any = |is_one: &dyn Fn(u32) -> bool| {
+            visit.shape.iter().any(|operation| match operation {
+                Operation::Enter { lock, .. } => is_one(*lock),
+                Operation::Leave => false,
+            })
+        };
+        if any(&|lock| self.is_batched(lock)) {
+            &[Part::Leaves, Part::Does]
+        } else if any(&|lock| self.version.change.reads_mostly(lock as usize)) {
+            &[Part::Writes, Part::Reads]
+        } else {
+            &[Part::Whole]
+        }
+    }
+
+    /// Returns the choice of the visit that follows a visit, among all parts of all kinds.
+    fn next(&self, class: &ClassModel, visit: &VisitModel, parts: &[&[Part]]) -> Choice {
+        let mut firsts = Vec::with_capacity(parts.len());
+        let mut count = 0;
+        for of in parts {
+            firsts.push(count);
+            count += of.len();
+        }
+        let each = |(index, weight): (usize, f64)| {
+            let numbered = parts[index].iter().zip(firsts[index]..);
+            numbered.map(move |(part, place)| (place, weight * part.share()))
+        };
+        let seen = visit.next.iter().map(|(index, count)| (*index, *count as f64));
+        let next = Choice::of(seen.flat_map(each));
+        if next != Choice::default() {
+            return next;
+        }
+        // Nothing was seen to follow it.
+        let all = class.visits.iter().enumerate().map(|(index, of)| (index, of.count() as f64));
+        Choice::of(all.flat_map(each))
+    }
+
+    /// Returns a part of a kind of visit, without what follows it.
+    fn visit(&self, visit: &VisitModel, part: Part) -> Visit {
         // The steps of each lock that is open, outside first.
         let mut open: Vec<((u32, Access), Vec<Step>)> = Vec::new();
         let mut steps = Vec::new();
         for (index, operation) in visit.shape.iter().enumerate() {
-            let is_halved = |group: u32| self.version.change == Change::HoldHalved(group as usize);
+            let change = self.version.change;
+            let is_halved =
+                |group: u32| matches!(change, Change::HoldHalved(of) if of.has(group as usize));
             let is_halved = open.iter().any(|((group, _), _)| is_halved(*group));
             let factor = if is_halved { 0.5 } else { 1.0 };
             let into = open.last_mut().map_or(&mut steps, |(_, steps)| steps);
             self.pass(visit, index, factor, into);
             match *operation {
                 Operation::Enter { lock, shared, .. } => {
-                    let is_changed = self.version.change == Change::ReadMostly(lock as usize);
-                    let shared = shared || is_changed && !write;
+                    let is_changed = change.reads_mostly(lock as usize);
+                    let shared = shared || is_changed && part == Part::Reads;
                     let access = if shared { Access::Shared } else { Access::Exclusive };
                     let data = self.layout.data(lock, shared).iter();
                     let data = data.map(|&object| match access {
@@ -152,23 +216,26 @@ impl Builder<'_> {
                 }
                 Operation::Leave => {
                     let Some((section, inner)) = open.pop() else { continue };
+                    let (group, _) = section;
+                    // Of several batched locks, the outermost one has the work of all.
+                    let is_inner = open.iter().any(|((outer, _), _)| self.is_batched(*outer));
+                    let is_batched = self.is_batched(group) && !is_inner;
                     let into = open.last_mut().map_or(&mut steps, |(_, steps)| steps);
-                    into.push(self.locked(section, inner));
+                    match part {
+                        _ if change.removes(group as usize) => into.extend(inner),
+                        Part::Leaves if is_batched => {}
+                        Part::Does if is_batched => {
+                            into.push(self.locked(section, repeated(&inner)));
+                        }
+                        _ => into.push(self.locked(section, inner)),
+                    }
                 }
             }
         }
         let enters = visit.shape.iter();
         let enters =
             enters.filter(|operation| matches!(operation, Operation::Enter { .. })).count();
-        let next = visit.next.iter().map(|(index, count)| (*index, *count as f64));
-        let mut next = Choice::of(next);
-        if next == Choice::default() {
-            // Nothing was seen to follow it.
-            next = Choice::of(
-                class.visits.iter().enumerate().map(|(index, of)| (index, of.count() as f64)),
-            );
-        }
-        Visit { steps, next, operations: enters as u64 }
+        Visit { steps, next: Choice::default(), operations: enters as u64 }
     }
 
     fn locked(&self, (group, access): (u32, Access), steps: Vec<Step>) -> Step {
@@ -216,10 +283,12 @@ impl Builder<'_> {
             (None | Some(Operation::Leave), Operation::Enter { .. }) => think,
             (Some(Operation::Enter { lock, shared, .. }), after) => {
                 let moved = self.model.groups[lock as usize].moved(shared);
-                // The replay moves the data itself.
-                let data = match self.layout.data(lock, shared).len() {
-                    0 => 0.0,
-                    _ => moved.data.unwrap_or(0.0) * moved.share,
+                // The replay moves the data itself. Without the lock, none is moved: that is the
+                // ceiling.
+                let is_moved = !self.layout.data(lock, shared).is_empty();
+                let data = match is_moved || self.version.change.removes(lock as usize) {
+                    false => 0.0,
+                    true => moved.data.unwrap_or(0.0) * moved.share,
                 };
                 let own = match after {
                     Operation::Leave => hold,

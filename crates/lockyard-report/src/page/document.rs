@@ -138,6 +138,11 @@ fn summary(report: &Report, id: &mut usize) -> String {
     let document = report.document;
     let mut text = String::from("<h2 id=\"summary\">Summary</h2>\n");
     text.push_str(&sentences(report.verdicts));
+    if document.recorded.is_some() {
+        let groups = Group::all(&document.rows);
+        let curve = groups.iter().rev().find_map(curves::chart);
+        text.push_str(&charts(&Vec::from_iter(curve), id));
+    }
     let count = |name: &str, of: fn(&Row) -> bool| {
         let count = document.rows.iter().filter(|row| of(row)).count();
         let facts = attributes(&[Fact { at: format!("/report/{name}"), value: count as f64 }]);

@@ -9,6 +9,7 @@ use lockyard_results::recorded::{
     Accesses, BestChange, RecordedProgram, Replay, SATURATED_SHARE, Today,
 };
 use lockyard_results::render::figure;
+use lockyard_results::what_if::WhatIf;
 
 /// Maximum number of locks in a table.
 const MOST: usize = 40;
@@ -20,10 +21,18 @@ pub(super) type Section = (String, String, String);
 pub(super) fn sections(of: &RecordedProgram, id: &mut usize) -> Vec<Section> {
     let mark = of.mark();
     let section = |name: &str, title: String, content: String| (name.to_owned(), title, content);
-    let gate: Vec<String> = of.gate.iter().map(Replay::sentence).collect();
+    let gate: Vec<String> = match &of.growth {
+        Some(growth) => growth.sentences(),
+        None => of.gate.iter().map(Replay::sentence).collect(),
+    };
     let today = today(&of.today).html() + &charts(&[recorded::today(&of.today)], id);
     let today = today + &sentences(&gate);
-    let mut all = vec![section("today", "Where the time goes today".to_owned(), today)];
+    let mut all = Vec::new();
+    if !of.what_if.is_empty() {
+        let content = what_ifs(&of.what_if).html();
+        all.push(section("what-helps", format!("What helps{mark}"), content));
+    }
+    all.push(section("today", "Where the time goes today".to_owned(), today));
     if let Some(chart) = recorded::saturation(of) {
         let title = format!("Which lock saturates{mark}");
         let content = saturation(of).html() + &charts(&[chart], id);
@@ -164,6 +173,50 @@ fn changes(of: &[BestChange]) -> Table {
             Cell::Text(if best.within_intervals { "no" } else { "yes" }.to_owned()),
         ];
         table.lines.push((format!("/recorded/best_changes/{index}"), cells));
+    }
+    table
+}
+
+fn what_ifs(of: &[WhatIf]) -> Table {
+    let mut table = Table {
+        caption: "Changes, and what they give beside the program as it is, in operations/s. A \
+                  ceiling is no change: nothing can give more there"
+            .to_owned(),
+        columns: vec![
+            ("change", false),
+            ("gain", true),
+            ("interval", true),
+            ("changed", true),
+            ("machine", false),
+            ("threads", true),
+            ("notes", false),
+        ],
+        fits: true,
+        lines: Vec::new(),
+    };
+    let mut numbered: Vec<(usize, &WhatIf)> = of.iter().enumerate().collect();
+    let numbered_first = numbered.clone();
+    let gain = |of: &WhatIf| of.gain_share.unwrap_or(f64::NEG_INFINITY);
+    let place = |of: &WhatIf| {
+        let is_there = |(_, first): &(usize, &WhatIf)| {
+            (&first.machine, first.threads) == (&of.machine, of.threads)
+        };
+        numbered_first.iter().position(is_there)
+    };
+    numbered.sort_by(|(_, a), (_, b)| place(a).cmp(&place(b)).then(gain(b).total_cmp(&gain(a))));
+    let ends = |range: Range| format!("{} .. {}", percent(range.low), percent(range.high));
+    for (index, of) in numbered {
+        let note = if of.is_ceiling { "ceiling".to_owned() } else { String::new() };
+        let cells = vec![
+            Cell::Text(of.change.clone()),
+            Cell::of(of.gain_share.map(percent), "gain_share"),
+            Cell::of(of.gain_interval.map(ends), "gain_interval/low gain_interval/high"),
+            Cell::of(of.operations_per_s.map(figure), "operations_per_s"),
+            Cell::Text(of.machine.clone()),
+            Cell::Figure(of.threads.to_string(), "threads"),
+            Cell::Text(of.reason.clone().unwrap_or(note)),
+        ];
+        table.lines.push((format!("/what_if/{index}"), cells));
     }
     table
 }

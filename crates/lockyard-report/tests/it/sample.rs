@@ -125,6 +125,7 @@ pub(crate) fn document() -> Document {
 pub(crate) fn recorded() -> Document {
     let lock = |number: usize| LockToday {
         lock: format!("{HOSTILE} {number}"),
+        site: HOSTILE.to_owned(),
         acquisitions_per_s: 1234.5,
         share_held: 0.2,
         share_waited: 0.1,
@@ -183,11 +184,10 @@ pub(crate) fn recorded() -> Document {
             sleeps: None,
             passed: true,
         }),
-        refused: None,
-        advice: Vec::new(),
         today,
         saturation: vec![saturation(0), saturation(1)],
         best_changes: vec![best],
+        ..RecordedProgram::default()
     };
     Document { recorded: Some(recorded), ..document() }
 }

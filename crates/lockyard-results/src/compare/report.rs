@@ -46,7 +46,8 @@ pub fn render_on(comparison: &Comparison, format: Format, screen: &Screen) -> St
 
 fn text(comparison: &Comparison, heading: &str, lay_out: &dyn Fn(&Table) -> String) -> String {
     let [(a, _), (b, _)] = &comparison.files;
-    let mut text = format!("A: {a}\nB: {b}\n\n");
+    let in_lines = |all: Vec<String>| all.into_iter().map(|line| line + "\n").collect::<String>();
+    let mut text = format!("{}\nA: {a}\nB: {b}\n\n", in_lines(verdict(comparison)));
     let mut groups: Vec<(String, Vec<&Compared>)> = Vec::new();
     let mut places: HashMap<String, usize> = HashMap::new();
     for row in &comparison.rows {
@@ -64,10 +65,7 @@ fn text(comparison: &Comparison, heading: &str, lay_out: &dyn Fn(&Table) -> Stri
     for (key, reason) in &comparison.left_out {
         text.push_str(&format!("Not compared: {}, {}: {reason}.\n", key.cell, key.cell.metric));
     }
-    for line in summary(comparison) {
-        text.push_str(&line);
-        text.push('\n');
-    }
+    text.push_str(&in_lines(limits(comparison)));
     text
 }
 
@@ -110,8 +108,7 @@ fn table(rows: &[&Compared]) -> Table {
 }
 
 /// Returns sentences that summarise the rows.
-fn summary(comparison: &Comparison) -> Vec<String> {
-    let mut lines: Vec<String> = comparison.means.iter().map(mean).collect();
+fn verdict(comparison: &Comparison) -> Vec<String> {
     let count = |verdict| comparison.count(verdict);
     let same = match count(Verdict::Same) {
         0 => String::new(),
@@ -120,7 +117,7 @@ fn summary(comparison: &Comparison) -> Vec<String> {
     // Threshold in per cent. Most decimal shares have no exact binary form, so round off the last
     // digits.
     let threshold = (comparison.options.threshold * 1e8).round() / 1e6;
-    lines.push(format!(
+    let counts = format!(
         "{} compared: {} faster, {} slower ({} of them by more than the threshold of {threshold} \
          %), {} without evidence{same}.",
         rows(comparison.rows.len()),
@@ -128,7 +125,13 @@ fn summary(comparison: &Comparison) -> Vec<String> {
         count(Verdict::Slower),
         comparison.slower_beyond_threshold(),
         count(Verdict::NoEvidence),
-    ));
+    );
+    std::iter::once(counts).chain(comparison.means.iter().map(mean)).collect()
+}
+
+/// Returns sentences on what the rows leave out, and how the verdicts were reached.
+fn limits(comparison: &Comparison) -> Vec<String> {
+    let mut lines = Vec::new();
     let (only_a, only_b) = comparison.only;
     if only_a + only_b > 0 {
         lines.push(format!("Not in both: figures only in A: {only_a}; only in B: {only_b}."));

@@ -1,6 +1,6 @@
 //! JSON output: one object with `schema`, `environment`, `rows` and `summary`. The object also has
-//! `fits` if laws were fitted, `recorded` if the rows are of a recorded program, and `partial` if
-//! rows are missing.
+//! `fits` if laws were fitted, `recorded` if the rows are of a recorded program, `growth` and `gate`
+//! if that was recorded with several numbers of threads, and `partial` if rows are missing.
 
 use super::document::{Document, Partial, mark_partial};
 use super::fits;
@@ -31,9 +31,16 @@ pub fn json(document: &Document) -> String {
         object.insert("fits".to_owned(), Value::from(fits));
     }
     if let (Some(object), Some(recorded)) = (object.as_object_mut(), &document.recorded) {
-        // Its fields are numbers, texts and lists, so it can always be serialised.
-        let recorded = serde_json::to_value(recorded).unwrap_or_default();
-        object.insert("recorded".to_owned(), recorded);
+        // Their fields are numbers, texts and lists, so they can always be serialised.
+        let value = |of: serde_json::Result<Value>| of.unwrap_or_default();
+        let facts = value(serde_json::to_value(recorded));
+        if let Some(growth) = facts.get("growth") {
+            object.insert("gate".to_owned(), growth["gate"].clone());
+            object.insert("growth".to_owned(), growth.clone());
+        }
+        object.insert("recorded".to_owned(), facts);
+        object.insert("what_if".to_owned(), value(serde_json::to_value(&recorded.what_if)));
+        object.insert("waits_for".to_owned(), value(serde_json::to_value(&recorded.waits_for)));
     }
     if let Some(Partial { why, extent }) = &document.partial {
         mark_partial(&mut object, why, extent.finished, extent.asked);

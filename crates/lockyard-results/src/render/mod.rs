@@ -3,6 +3,7 @@
 pub mod boxes;
 mod cells;
 mod chart;
+mod compact;
 mod csv;
 mod document;
 mod figures;
@@ -29,7 +30,7 @@ pub use cells::{figure, new_table};
 pub use document::{Document, Extent, Format, Partial, is_partial, mark_partial};
 pub use json::{SCHEMA, json, pretty};
 pub(crate) use layout::in_markdown;
-pub use people::{table, verdicts};
+pub use people::{short_answer, table, verdicts};
 pub use screen::{LEAST_WIDTH, Screen, USUAL_WIDTH};
 pub use si::si;
 pub use table::markdown;

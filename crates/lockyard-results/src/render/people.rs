@@ -9,7 +9,7 @@ use super::of_row::{fairness, measured};
 use super::screen::Screen;
 use super::table::{Block, blocks, family, operations, threads_table};
 use super::verdict::{IdealGain, verdict};
-use super::{fits, phases, plain, probes_table, recorded, summary_tables};
+use super::{compact, fits, phases, plain, probes_table, recorded, summary_tables};
 use crate::compare::direction::Direction;
 use crate::row::{Row, Status};
 use comfy_table::presets;
@@ -24,16 +24,28 @@ pub fn table(document: &Document, screen: &Screen) -> String {
     if let Some(Partial { why, extent }) = &document.partial {
         text.push_str(&format!("Partial: {why}, with {extent}.\n\n"));
     }
-    if let Some(of) = &document.recorded {
-        text.push_str(&recorded::facts(of, screen));
-    }
     let blocks = blocks(&document.rows);
-    let shown: Vec<&Row> = blocks.iter().flat_map(Block::rows).copied().collect();
+    // A small table refers to no note.
+    let is_small = |rows: &[&Row]| !screen.quiet && compact::table(rows, screen).is_some();
+    let full = blocks.iter().map(Block::rows).filter(|rows| !is_small(rows));
+    let shown: Vec<&Row> = full.flatten().copied().collect();
     let notes = Notes::of(&shown);
+    if let Some(of) = &document.recorded {
+        let lines = of.lines().into_iter().map(|line| screen.wrap(&format!("{line}\n")));
+        text.push_str(&format!("{}\n", lines.collect::<String>()));
+        text.push_str(&recorded::facts(of, screen));
+    } else if let [Block::Rows(rows)] = blocks.as_slice()
+        && !screen.quiet
+    {
+        text.push_str(&said(rows, screen));
+    }
     let explained = !document.explanations.is_empty();
     for block in &blocks {
         match block {
-            Block::Rows(rows) => group(&mut text, rows, &notes, explained, screen),
+            Block::Rows(rows) => {
+                let is_said = document.recorded.is_some() || blocks.len() == 1;
+                group(&mut text, rows, &notes, (explained, is_said), screen);
+            }
             Block::Missing(sentence) => text.push_str(&format!("{}\n\n", screen.wrap(sentence))),
         }
     }
@@ -62,6 +74,21 @@ pub fn table(document: &Document, screen: &Screen) -> String {
     text
 }
 
+/// Renders the answer on a recorded program for a screen: its lines, where the time goes, and the
+/// throughput of the program as it is. All else is in the page and in JSON.
+pub fn short_answer(document: &Document, screen: &Screen) -> String {
+    let document = &plain::shown(document);
+    let Some(of) = &document.recorded else { return table(document, screen) };
+    let lines = of.lines().into_iter().map(|line| screen.wrap(&format!("{line}\n")));
+    let mut text: String = lines.collect();
+    if !of.today.locks.is_empty() {
+        text.push_str(&format!("\n{}", recorded::today(of, screen)));
+    }
+    text.truncate(text.trim_end().len());
+    text.push('\n');
+    text
+}
+
 /// Returns the legend of the tables, and the numbered notes.
 fn paragraphs(rows: &[&Row], notes: &Notes) -> Vec<String> {
     let inputs = rows.iter().any(|row| row.status == Status::Calibration);
@@ -72,11 +99,21 @@ fn paragraphs(rows: &[&Row], notes: &Notes) -> Vec<String> {
 }
 
 /// Adds the tables of rows that share an experiment, a machine and a family of metrics.
-fn group(text: &mut String, rows: &[&Row], notes: &Notes, explained: bool, screen: &Screen) {
+/// With the verdict, unless it is said already; of many variants in a small table.
+fn group(
+    text: &mut String,
+    rows: &[&Row],
+    notes: &Notes,
+    (explained, is_said): (bool, bool),
+    screen: &Screen,
+) {
     let Some(first) = rows.first() else { return };
     let key = &first.key;
     let unit = if key.unit.is_empty() { String::new() } else { format!(", {}", key.unit) };
-    let table = Figures::of(rows, (!screen.quiet).then_some(notes)).render(screen);
+    let small = compact::table(rows, screen).filter(|_| !screen.quiet);
+    let full = || Figures::of(rows, (!screen.quiet).then_some(notes)).render(screen);
+    let is_small = small.is_some();
+    let table = small.unwrap_or_else(full);
     let heading = format!(
         "{} on {}: {}{unit}{}",
         key.experiment,
@@ -84,23 +121,39 @@ fn group(text: &mut String, rows: &[&Row], notes: &Notes, explained: bool, scree
         family(first),
         prefixes(&table)
     );
-    text.push_str(&format!("{}\n\n{table}\n\n", screen.heading(&heading)));
-    if !screen.quiet {
+    text.push_str(&format!("{}\n\n", screen.heading(&heading)));
+    if !screen.quiet && !is_said {
+        text.push_str(&said(rows, screen));
+    }
+    text.push_str(&format!("{table}\n\n"));
+    if is_small {
+        text.push_str(&screen.wrap(REST));
+    } else if !screen.quiet {
         text.push_str(&curves(rows, screen));
     }
     details(text, rows, explained, screen);
 }
 
-/// Returns the chart of a group, and the verdict on its curves. Returns empty text if there are no
-/// curves.
-fn curves(rows: &[&Row], screen: &Screen) -> String {
+/// Sentence below a small table.
+const REST: &str = "All numbers of threads with intervals: --format markdown (or csv, json). \
+                    Fairness and waits: --waits. Curves: --report FILE.html.\n\n";
+
+/// Returns the verdict on the curves of a group. Returns empty text if there are none.
+fn said(rows: &[&Row], screen: &Screen) -> String {
     let Some((series, direction)) = judged(rows) else { return String::new() };
+    let unit = rows.first().map_or("", |row| row.key.unit.as_str());
+    let verdict = verdict(&series, direction, unit, ideal(rows, &series, direction));
+    format!("{}\n\n", screen.wrap(&verdict))
+}
+
+/// Returns the chart of a group. Returns empty text if there are no curves.
+fn curves(rows: &[&Row], screen: &Screen) -> String {
+    let Some((series, _)) = judged(rows) else { return String::new() };
     let Some(first) = rows.first() else { return String::new() };
     let (metric, unit) = (&first.key.metric, first.key.unit.as_str());
     let heading = format!("{metric}, {unit},");
     let Some(chart) = chart::render(&heading, &series, screen) else { return String::new() };
-    let verdict = verdict(&series, direction, unit, ideal(rows, &series, direction));
-    format!("{chart}\n{}\n\n", screen.wrap(&verdict))
+    format!("{chart}\n")
 }
 
 /// Returns the curves of a group, and the direction in which their figures are better. Returns
@@ -192,8 +245,10 @@ fn details(text: &mut String, rows: &[&Row], explained: bool, screen: &Screen) {
     if let Some(table) = phases::table(rows, preset) {
         add("CPU time by phase", screen.figures(&table, 2));
     }
-    // Omit this table for published figures, because every experiment would have one. JSON output
-    // has the details.
+    // JSON output has these details always.
+    if !screen.waits {
+        return;
+    }
     let alone = |row: &&Row| row.published.is_none() || explained;
     if !rows.iter().any(|row| alone(row) && fairness(row).is_some()) {
         return;

@@ -47,10 +47,21 @@ fn with(document: &Document, rules: &Rules) -> Document {
         [&mut fit.experiment, &mut fit.machine, &mut fit.variant].into_iter().for_each(name);
     }
     if let Some(recorded) = &mut document.recorded {
-        recorded.today.locks.iter_mut().for_each(|lock| name(&mut lock.lock));
-        for waits in &mut recorded.waits_for {
-            [&mut waits.lock, &mut waits.site].into_iter().for_each(name);
-            waits.ended_by.iter_mut().for_each(|ended| name(&mut ended.site));
+        for part in recorded.growth.iter_mut().flat_map(|growth| &mut growth.parts) {
+            part.lock.iter_mut().chain(&mut part.sites).for_each(name);
+        }
+        [&mut recorded.program, &mut recorded.unit].into_iter().for_each(name);
+        for lock in &mut recorded.today.locks {
+            [&mut lock.lock, &mut lock.site].into_iter().for_each(name);
+        }
+        for of in &mut recorded.what_if {
+            [&mut of.machine, &mut of.variant, &mut of.change].into_iter().for_each(name);
+            of.locks.iter_mut().for_each(name);
+        }
+        recorded.scaling.iter_mut().for_each(|of| name(&mut of.machine));
+        for of in &mut recorded.waits_for {
+            [&mut of.lock, &mut of.site].into_iter().for_each(name);
+            of.ended_by.iter_mut().for_each(|ended| name(&mut ended.site));
         }
         for lock in &mut recorded.saturation {
             [&mut lock.machine, &mut lock.lock].into_iter().for_each(name);

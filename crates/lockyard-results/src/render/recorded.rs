@@ -5,7 +5,7 @@ use super::cells::{new_table, per_cent};
 use super::screen::Screen;
 use super::si::si;
 use crate::recorded::{
-    Accesses, LockSaturation, LockToday, RecordedProgram, SATURATED_SHARE, Today,
+    Accesses, LockSaturation, LockToday, RecordedProgram, Replay, SATURATED_SHARE, Today,
 };
 use comfy_table::{Table, presets};
 use lockyard_support::threads;
@@ -19,11 +19,19 @@ const OF_MACHINE: usize = 4;
 /// Number of characters of a lock's name on a screen.
 const LONGEST: usize = 24;
 
-/// Returns the facts for a screen: where the time goes today, and the result of the gate.
+/// Returns the facts for a screen: where the time goes today, and the result of the gate. What
+/// grows with threads comes first.
 pub(super) fn facts(of: &RecordedProgram, screen: &Screen) -> String {
     let lay_out = |table: &Table| screen.figures(table, 1);
     let text = render_facts(of, &|title| screen.heading(title), &short, &lay_out);
-    format!("{text}{}", screen.wrap(&format!("{}{}", waits(of), gate(of))))
+    let gate = screen.wrap(&gate(of));
+    if of.growth.is_some() { gate + &text } else { text + &gate }
+}
+
+/// Returns the table of where the time goes for a screen.
+pub(super) fn today(of: &RecordedProgram, screen: &Screen) -> String {
+    let lay_out = |table: &Table| screen.figures(table, 1);
+    render_facts(of, &|title| screen.heading(title), &short, &lay_out)
 }
 
 /// Returns the answers for a screen.
@@ -36,8 +44,8 @@ pub(super) fn answers(of: &RecordedProgram, screen: &Screen) -> String {
 /// Returns the facts in Markdown.
 pub(super) fn facts_in_markdown(of: &RecordedProgram, heading: &str) -> String {
     let heading = |title: &str| format!("{heading}{title}");
-    let facts = render_facts(of, &heading, &str::to_owned, &lay_out_in_markdown);
-    format!("{facts}{}{}", waits(of), gate(of))
+    let text = render_facts(of, &heading, &str::to_owned, &lay_out_in_markdown);
+    if of.growth.is_some() { gate(of) + &text } else { text + &gate(of) }
 }
 
 /// Returns the answers in Markdown.
@@ -51,17 +59,16 @@ fn lay_out_in_markdown(table: &Table) -> String {
     table.clone().load_style(presets::ASCII_MARKDOWN).to_string()
 }
 
-/// Returns the sentences on who waits for whom, as a paragraph.
-fn waits(of: &RecordedProgram) -> String {
-    let threads = of.today.threads;
-    let each = of.waits_for.iter().take(OF_TODAY).map(|waits| waits.sentence(threads));
-    let text = each.collect::<Vec<_>>().join("\n");
-    if text.is_empty() { text } else { text + "\n\n" }
-}
-
 /// Returns the sentence on the gate, as a paragraph.
 fn gate(of: &RecordedProgram) -> String {
-    of.gate.as_ref().map_or_else(String::new, |gate| format!("{}\n\n", gate.sentence()))
+    let sentences = match &of.growth {
+        Some(growth) => growth.sentences(),
+        None => of.gate.iter().map(Replay::sentence).collect(),
+    };
+    match sentences.is_empty() {
+        true => String::new(),
+        false => sentences.join("\n") + "\n\n",
+    }
 }
 
 /// Returns the beginning of a long name.
@@ -111,10 +118,10 @@ fn render_answers(
     text
 }
 
-/// Returns the sentences on the best changes, or on the refusal.
+/// Returns the sentences on the best changes.
 fn sentences(of: &RecordedProgram) -> String {
     let best = of.best_changes.iter().map(|best| format!("{}{}", best.sentence(), of.mark()));
-    let all = of.several_saturated().into_iter().chain(best).chain(of.refusal());
+    let all = of.several_saturated().into_iter().chain(best);
     let text: String = all.map(|sentence| format!("{sentence}\n")).collect();
     if text.is_empty() { text } else { text + "\n" }
 }
@@ -196,7 +203,7 @@ mod tests {
     use super::*;
     use crate::cell_key::CellKey;
     use crate::details::Range;
-    use crate::recorded::{BestChange, EndedBy, LockUse, Replay, Sleeps, WaitsFor};
+    use crate::recorded::{BestChange, LockUse, Sleeps};
     use crate::render::people::table as people;
     use crate::render::table::markdown as in_markdown;
     use crate::render::{Document, json};
@@ -211,6 +218,7 @@ mod tests {
     fn answers() -> RecordedProgram {
         let lock = |number: usize| LockToday {
             lock: format!("0x55d0c0de{number:04x} of store::Shard::insert(std::string_view)"),
+            site: String::new(),
             acquisitions_per_s: 250_000.0 / (number + 1) as f64,
             share_held: 0.2 / (1 << number) as f64,
             share_waited: 0.1 / (1 << number) as f64,
@@ -245,8 +253,10 @@ mod tests {
         };
         let machines = ["cascade-lake-2s24c2t", "ice-lake-8375c-2s32c2t"];
         RecordedProgram {
+            program: "app".to_owned(),
             gated: false,
             gate: None,
+            growth: None,
             refused: Some("the replay is off by +30.0 %".to_owned()),
             advice: vec!["Record it again.".to_owned()],
             today: Today {
@@ -254,12 +264,13 @@ mod tests {
                 acquisitions_per_s: 386_000.0,
                 share_outside: 0.35,
                 share_asleep: 0.05,
+                share_waited: 0.2,
                 locks: locks.clone(),
                 ..Today::default()
             },
             saturation: machines.into_iter().flat_map(saturation).collect(),
-            waits_for: Vec::new(),
             best_changes: vec![best],
+            ..RecordedProgram::default()
         }
     }
 
@@ -321,34 +332,14 @@ mod tests {
         let said = answers().sentences().join("\n");
         assert!(!said.contains("No prediction"), "{said}");
         let of = RecordedProgram { saturation: Vec::new(), best_changes: Vec::new(), ..answers() };
-        let text = table(&of, &Screen::default());
-        assert!(text.contains("Where the time goes today") && text.contains("3 more"), "{text}");
         let end = "No prediction: the replay is off by +30.0 %. Record it again.";
-        assert_eq!(text.trim_end().lines().last(), Some(end));
         assert!(of.sentences().iter().any(|sentence| sentence == end));
-    }
-
-    #[test]
-    fn waits_for_conditions_name_the_site_that_ends_them() {
-        let ended_by = vec![EndedBy { site: "put (q.c:7)".to_owned(), share: 0.98 }];
-        let waits = WaitsFor {
-            site: "get (q.c:9)".to_owned(),
-            threads: 4.37,
-            waits_per_s: 161_002.4,
-            ended_by,
-            ..WaitsFor::default()
-        };
-        let unknown = WaitsFor { ended_by: Vec::new(), ..waits.clone() };
-        let mut of = RecordedProgram { waits_for: vec![waits, unknown], ..answers() };
-        of.today.threads = 16.0;
-        let one = "4.4 of 16.0 threads wait for a condition in get (q.c:9): 98.0 % of these 161,002 \
-                   waits a second end after put (q.c:7).";
-        let said = facts(&of, &Screen::default());
-        let words = said.split_whitespace().collect::<Vec<_>>().join(" ");
-        assert!(words.contains(one), "{said}");
-        assert!(words.contains("what ends these 161,002 waits a second is not recorded"), "{said}");
-        assert!(facts_in_markdown(&of, "## ").contains(one));
-        assert!(of.sentences().iter().any(|sentence| sentence == one));
+        let document = Document { recorded: Some(of), ..Document::default() };
+        let text = people(&document, &Screen::default());
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].starts_with("app: 20 % of its threads' time is waiting"), "{text}");
+        assert!(text.contains(&format!("\n{end}\n")), "{text}");
+        assert!(text.contains("Where the time goes today") && text.contains("3 more"), "{text}");
     }
 
     #[test]

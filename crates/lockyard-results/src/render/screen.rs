@@ -23,11 +23,13 @@ pub struct Screen {
     pub colour: bool,
     /// True if the user wants only figures, without curves and notes.
     pub quiet: bool,
+    /// True for tables of fairness and waits too.
+    pub waits: bool,
 }
 
 impl Default for Screen {
     fn default() -> Screen {
-        Screen { width: USUAL_WIDTH, unicode: true, colour: false, quiet: false }
+        Screen { width: USUAL_WIDTH, unicode: true, colour: false, quiet: false, waits: false }
     }
 }
 

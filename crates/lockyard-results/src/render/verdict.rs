@@ -184,7 +184,8 @@ fn winners(series: &[Series], direction: Direction) -> Vec<String> {
             }
         }
     };
-    stretches(series, direction).iter().map(sentence).collect()
+    // The most threads matter most.
+    stretches(series, direction).iter().rev().map(sentence).collect()
 }
 
 /// Names the variants that are not compared, if there are any.
@@ -283,9 +284,9 @@ mod tests {
         let text = verdict(&[a, b], Direction::Up, "op/s", None);
         assert_eq!(
             text,
-            "At 1 thread both variants are tied (within 2 %). a wins at 2 threads, by 33 %. \
-             At 4 threads both variants are tied (within 2 %). \
-             b wins at 8 to 32 threads, by 50 % at 8 and a factor of 6.0 at 32. \
+            "b wins at 8 to 32 threads, by 50 % at 8 and a factor of 6.0 at 32. \
+             At 4 threads both variants are tied (within 2 %). a wins at 2 threads, by 33 %. \
+             At 1 thread both variants are tied (within 2 %). \
              a saturates at 4 threads and falls by 83 % from its best (300 op/s at 4 threads) \
              at 32. b saturates at 4 threads."
         );
@@ -301,15 +302,15 @@ mod tests {
         let all = [of("a", &[1, 2, 4, 8]), of("b", &[1, 2, 4, 8]), of("c", &[1, 4])];
         assert_eq!(
             of_winners(&all),
-            "At 1 thread all variants are tied (within 2 %). \
-             a and b are tied at 2 threads (within 2 %); c is not compared there. \
+            "a and b are tied at 8 threads (within 2 %); c is not compared there. \
              At 4 threads all variants are tied (within 2 %). \
-             a and b are tied at 8 threads (within 2 %); c is not compared there."
+             a and b are tied at 2 threads (within 2 %); c is not compared there. \
+             At 1 thread all variants are tied (within 2 %)."
         );
         // A count at which nothing can be compared ends the range.
         let both = [of("a", &[1, 2, 4]), of("b", &[1, 4])];
         let tied = "variants are tied (within 2 %).";
-        assert_eq!(of_winners(&both), format!("At 1 thread both {tied} At 4 threads both {tied}"));
+        assert_eq!(of_winners(&both), format!("At 4 threads both {tied} At 1 thread both {tied}"));
         // The winner stays, and the variants that it beats change.
         let mut three = [of("a", &[1, 2]), of("b", &[1, 2]), of("c", &[1, 2])];
         three[2].curve[1].1 = 50.0;
@@ -318,8 +319,8 @@ mod tests {
         three[1].curve.remove(1);
         assert_eq!(
             of_winners(&three),
-            "a wins at 1 thread, by a factor of 2.0 over the next. \
-             a wins at 2 threads, by a factor of 2.0; b is not compared there."
+            "a wins at 2 threads, by a factor of 2.0; b is not compared there. \
+             a wins at 1 thread, by a factor of 2.0 over the next."
         );
     }
 
@@ -351,8 +352,8 @@ mod tests {
         let text = verdict(&[a, b], Direction::Down, "ns", None);
         assert_eq!(
             text,
-            "At 1 thread both variants are tied (within 2 %). \
-             b wins at 2 to 32 threads, by 11 % at 2 and a factor of 3.2 at 32. \
+            "b wins at 2 to 32 threads, by 11 % at 2 and a factor of 3.2 at 32. \
+             At 1 thread both variants are tied (within 2 %). \
              a: grows by a factor of 32 (10.0 ns at 1 thread, 320 ns at 32). \
              b: grows by a factor of 9.9 (10.1 ns at 1 thread, 100 ns at 32)."
         );
