@@ -254,8 +254,10 @@ fn scaling(machine: &str, rows: &[&Row]) -> Option<Scaling> {
     let mut curve: Vec<(usize, f64, Range)> = rows.iter().filter(is_one).filter_map(cell).collect();
     curve.sort_by_key(|(threads, ..)| *threads);
     let (first, last) = (*curve.first()?, *curve.last()?);
+    if first.0 == last.0 {
+        return None;
+    }
     let best = curve.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1))?;
-    let doublings = (last.0 as f64 / first.0 as f64).log2();
     let before = curve.iter().rev().find(|(threads, ..)| *threads * 2 <= last.0);
     let gains = before.is_none_or(|before| {
         let doublings = (last.0 as f64 / before.0 as f64).log2();
@@ -265,10 +267,9 @@ fn scaling(machine: &str, rows: &[&Row]) -> Option<Scaling> {
     let meets = |most: f64, few: f64| most / few * first.0 as f64;
     let ends =
         [meets(best.1, first.1), meets(best.2.low, first.2.low), meets(best.2.high, first.2.high)];
-    let is_saturated = doublings > 0.0 && !gains;
     Some(Scaling {
         machine: machine.to_owned(),
-        saturates_at_threads: is_saturated.then(|| Range {
+        saturates_at_threads: (!gains).then(|| Range {
             low: ends.into_iter().fold(f64::INFINITY, f64::min),
             high: ends.into_iter().fold(0.0, f64::max),
         }),
@@ -279,8 +280,7 @@ fn scaling(machine: &str, rows: &[&Row]) -> Option<Scaling> {
     })
 }
 
-/// Returns the changes that were predicted, on the last machine at its largest number of threads
-/// first.
+/// Returns the changes that were predicted, those of the cell with most of them first.
 fn what_ifs(recorded: &Recorded, rows: &[&Row], groups: &Groups) -> Vec<WhatIf> {
     let detail = |row: &Row| row.details.simulated.as_ref().and_then(|detail| detail.interval);
     let of_row = |row: &&Row| {
@@ -318,8 +318,12 @@ fn what_ifs(recorded: &Recorded, rows: &[&Row], groups: &Groups) -> Vec<WhatIf> 
     };
     let is_change = |row: &&&Row| row.key.variant != RECORDED;
     let mut all: Vec<WhatIf> = rows.iter().filter(is_change).filter_map(of_row).collect();
-    let places: Vec<&str> = rows.iter().map(|row| row.key.machine.as_str()).collect();
-    let place = |of: &WhatIf| places.iter().position(|machine| *machine == of.machine);
-    all.sort_by_key(|of| std::cmp::Reverse((place(of), of.threads)));
+    // Most changes are asked about in one cell. Cells with as many: the last machine first.
+    let cell = |of: &WhatIf| (of.machine.clone(), of.threads);
+    let mut counts: BTreeMap<(String, usize), usize> = BTreeMap::new();
+    all.iter().for_each(|of| *counts.entry(cell(of)).or_default() += 1);
+    let place = |of: &WhatIf| rows.iter().position(|row| row.key.machine == of.machine);
+    let order = |of: &WhatIf| (counts[&cell(of)], place(of), of.threads);
+    all.sort_by_key(|of| std::cmp::Reverse(order(of)));
     all
 }
