@@ -49,6 +49,7 @@ impl Layout {
             if version.change.removes(index) {
                 layout.locks.push(Vec::new());
                 layout.data.push(Vec::new());
+                layout.moved.push([0; 2]);
                 continue;
             }
             let mut locks = Vec::new();
