@@ -8,11 +8,11 @@ use lockyard_predict::names;
 use lockyard_predict::recorded::{Gate, Recorded, on, widen};
 use lockyard_recording::file::is_recording;
 use lockyard_recording::runs::{Run, Runs, are_recordings};
-use lockyard_recording::script::{OTHER_LOCKS, RECORDED};
+use lockyard_recording::script::{OTHER_LOCKS, OTHER_READ_WRITE_LOCKS, RECORDED};
 use lockyard_recording::{rates, runs};
 use lockyard_results::render::Document;
 use lockyard_results::row::Row;
-use lockyard_scenarios::{LockKinds, Script};
+use lockyard_scenarios::{LockKind, LockKinds, Script};
 use lockyard_sim::Machine;
 use std::fs::File;
 use std::io::Read;
@@ -142,12 +142,15 @@ fn begins_as_one(path: &Path) -> bool {
 
 /// Returns the variants that the user asks for, without naming one.
 pub(crate) fn variants(options: &Predict, script: &Script) -> Vec<String> {
-    let is_lock = |name: &str| OTHER_LOCKS.iter().any(|(lock, ..)| *lock == name);
+    let is_one =
+        |locks: &[(&str, &str, LockKind)], name: &str| locks.iter().any(|(lock, ..)| *lock == name);
+    // A page says which change gives most.
+    let what_if = options.what_if || options.pages.file.report.is_some();
     let wanted = |name: &str| match name {
         RECORDED => true,
-        name if is_lock(name) => options.locks,
-        // A page says which change gives most.
-        _ => options.what_if || options.pages.file.report.is_some(),
+        name if is_one(&OTHER_LOCKS, name) => options.locks,
+        name if is_one(&OTHER_READ_WRITE_LOCKS, name) => options.locks || what_if,
+        _ => what_if,
     };
     let names = script.variants.iter().map(|variant| variant.name.clone());
     names.filter(|name| wanted(name)).collect()

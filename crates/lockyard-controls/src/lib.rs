@@ -11,13 +11,16 @@
 //! | [`TouchesAfterRelease`] | it reads its word after its release | a model that frees the word |
 //! | [`WakesNobody`] | a waiter waits for ever | these harnesses too, at the first contention |
 //! | [`TicketAsQueued`] | it uses a ticket word as a queued one | harnesses that watch progress |
+//! | [`ReadersBesideWriter`] | readers do not look for a writer | harnesses that watch readers |
 //! | [`Unfair`] | it has a favourite | a measurement of fairness |
 
 #![no_std]
 
 use lockyard::lane::{FourBytes, Lane};
-use lockyard::lock::{Algorithm, LaneLock, Queued, Ticket};
+use lockyard::lock::{Algorithm, LaneLock, Queued, TestAndSet, Ticket};
 use lockyard::platform::{Budget, Host, HostWithSlots, Int, Ordering, Word};
+use lockyard::rwlock::ReadWrite;
+use lockyard::{Held, RawSpinLock};
 
 /// Pauses briefly, so that other threads can interfere. Does nothing in a model.
 fn linger<H: Host>() {
@@ -76,6 +79,32 @@ unsafe impl<H: Host> LaneLock<H> for DoesNotExclude {
     unsafe fn unlock<L: Lane>(lane: L, (): ()) {
         // Release: pairs with the acquire of the next holder.
         clear(lane, HELD, Ordering::Release);
+    }
+}
+
+/// A reader-writer lock whose writers exclude each other, and whose readers look at nothing.
+#[derive(Debug)]
+pub struct ReadersBesideWriter<H: HostWithSlots>(RawSpinLock<TestAndSet, H>);
+
+// SAFETY: the lock breaks the contract on purpose. Readers of the programs that use it only load
+// the "protected" data.
+unsafe impl<H: HostWithSlots> ReadWrite<H> for ReadersBesideWriter<H> {
+    fn free() -> Self {
+        ReadersBesideWriter(RawSpinLock::new())
+    }
+    // The mistake: it enters at once.
+    fn lock_shared(&self) {}
+    unsafe fn unlock_shared(&self) {}
+    fn lock_exclusive(&self) {
+        // The token of this lock holds nothing.
+        let _ = self.0.acquire();
+    }
+    unsafe fn unlock_exclusive(&self) {
+        // SAFETY: the caller took the lock by `lock_exclusive`, and gives it back once.
+        unsafe { self.0.release(Held::from_token(())) };
+    }
+    fn is_inside(&self) -> bool {
+        self.0.is_held()
     }
 }
 

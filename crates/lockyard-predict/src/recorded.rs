@@ -25,7 +25,7 @@ use crate::growth::{FITTED, Replayed};
 use crate::limit::Limit;
 use crate::simulate::SimulationError;
 use lockyard_recording::model::Model;
-use lockyard_recording::recording::Recording;
+use lockyard_recording::recording::{Kind, Recording};
 use lockyard_recording::runs::Runs;
 use lockyard_recording::script::{self, HostNumbers, RECORDED, Version};
 use lockyard_results::recorded::{RecordedProgram, Sleeps};
@@ -97,7 +97,7 @@ impl Recorded {
         let host = host.map(Ok).or_else(of_file).transpose()?;
         let host = host.map(|host| with_calls(host, costs));
         let numbers = match &host {
-            Some(host) => numbers(host, recording.about.costs.plain)
+            Some(host) => numbers(host, recording.about.costs.plain, &model)
                 .map_err(|error| format!("the recording's host: {error}"))?,
             None => HostNumbers::default(),
         };
@@ -244,7 +244,7 @@ impl Recorded {
     /// locks: the replay has these sleeps as times.
     fn sleeps(&self, predicted: f64) -> Option<Sleeps> {
         let (shares, today) = (&self.model.shares, &self.model.today);
-        let others = today.slept + today.slept_held + shares.conditions + shares.read_write;
+        let others = today.slept + today.slept_held + shares.conditions;
         let of_program = || {
             let acquired = Model::acquisitions(&self.recording).values().sum();
             Some((self.recording.about.switches?, acquired))
@@ -379,14 +379,9 @@ impl Recorded {
         }
         let mut left = Vec::new();
         for (share, what) in [
-            (
-                today.slept,
-                "of the threads' time is sleep outside of locks (conditions, reader-writer locks, \
-                 I/O)",
-            ),
+            (today.slept, "of the threads' time is sleep outside of locks (conditions, I/O)"),
             (today.slept_held, "of the threads' time is sleep under locks"),
             (today.preempted, "of the threads' time another thread had the CPU"),
-            (shares.read_write, "of the acquisitions are of reader-writer locks"),
             (shares.conditions, "of the acquisitions end a wait for a condition"),
             (shares.other_threads, "of the acquisitions are by threads that are left out"),
             (shares.merged, "of the visits are of rare kinds, replayed as frequent ones"),
@@ -401,14 +396,22 @@ impl Recorded {
             all.push(format!("Changed or left out: {}.", left.join("; ")));
         }
         let slept = today.slept + today.slept_held;
-        if slept + shares.read_write > NAMED {
+        if slept > NAMED {
             all.push(format!(
                 "Sleep is {:.0} %: what it depends on is not in the model, so a prediction holds \
                  only if it stays as it is.",
-                (slept + shares.read_write) * 100.0
+                slept * 100.0
             ));
         }
-        if self.model.groups.iter().any(|group| group.data.is_none()) {
+        let groups = &self.model.groups;
+        if groups.iter().any(|group| group.kind == Kind::RwLock) {
+            all.push(format!(
+                "Reader-writer locks are replayed as a plain pthread_rwlock_t; {:.1} % of all \
+                 acquisitions read.",
+                shares.shared * 100.0
+            ));
+        }
+        if groups.iter().any(|group| group.exclusive.data.is_none() && group.shared < 1.0) {
             all.push(
                 "Of some locks, hand-overs are too few to tell the cost of their data: one line \
                  each is assumed."

@@ -217,7 +217,9 @@ unsafe fn write_acquired(thread: *mut Thread, held: &Held) {
     // SAFETY: the window is this thread's, and the entry too.
     unsafe {
         let entry: *const Entry = at(held.entry);
-        let tried = if held.marks & mark::TRIED != 0 { event::TRIED } else { 0 };
+        // A read stays a read: its mode says more than that its call does not wait.
+        let is_read = (*entry).site & event::MASK == event::READ;
+        let tried = if held.marks & mark::TRIED != 0 && !is_read { event::TRIED } else { 0 };
         let waited = if held.marks & mark::WAITED != 0 { held.waited } else { 0 };
         if waited > 0 {
             add_wait(thread, waited, held.marks & mark::SPINS != 0);

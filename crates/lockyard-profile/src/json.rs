@@ -3,7 +3,7 @@
 use crate::cpus::DISTANCE_NAMES;
 use crate::groups::{Group, Groups};
 use crate::order::Circle;
-use crate::process::{Counts, Lock, Process, SiteCounts};
+use crate::process::{Access, Accesses, Counts, Lock, Process, SiteCounts};
 use crate::profile::{HeldShare, Profile};
 use crate::reasons::{reasons, verdict};
 use crate::symbols::Site;
@@ -86,7 +86,7 @@ impl Profile {
             "module": lock.variable.module,
             "memory": lock.variable.place,
         });
-        join(&mut value, self.figures(lock, self.held_share(process, lock)));
+        join(&mut value, self.figures(process, lock, self.held_share(process, lock)));
         value
     }
 
@@ -104,11 +104,11 @@ impl Profile {
             "share_of_waiting": group.share_of_waiting(process),
             "held_share_of_hottest": group.held_most(self, process).map(|held| held.share),
         });
-        join(&mut value, self.figures(&group.all, group.held(self, process)));
+        join(&mut value, self.figures(process, &group.all, group.held(self, process)));
         value
     }
 
-    fn figures(&self, lock: &Lock, held: Option<HeldShare>) -> Value {
+    fn figures(&self, process: &Process, lock: &Lock, held: Option<HeldShare>) -> Value {
         let site = |of: &SiteCounts| {
             let mut value = site(&of.site);
             join(&mut value, self.counts(&of.counts));
@@ -118,6 +118,9 @@ impl Profile {
         let hand_overs: Map<String, Value> =
             hand_overs.map(|(name, count)| ((*name).to_owned(), json!(count))).collect();
         let mut value = self.counts(&lock.counts);
+        if let Some(accesses) = &lock.counts.accesses {
+            join(&mut value, json!({ "accesses": self.accesses(process, accesses) }));
+        }
         join(
             &mut value,
             json!({
@@ -132,6 +135,24 @@ impl Profile {
             }),
         );
         value
+    }
+
+    /// Returns the parts of readers and of writers.
+    fn accesses(&self, process: &Process, accesses: &Accesses) -> Value {
+        let access = |(name, of): (&str, &Access)| {
+            let held = self.held_by(process, of);
+            let value = json!({
+                "acquisitions": of.acquisitions,
+                "contended": of.contended,
+                "contended_share": of.contended_share(),
+                "mean_holders": held.share,
+                "mean_holders_error": held.error,
+                "hold": of.holds.json(self.ticks_per_ns),
+                "wait": of.waits.json(self.ticks_per_ns),
+            });
+            (name.to_owned(), value)
+        };
+        Value::Object(accesses.each().into_iter().map(access).collect())
     }
 
     fn counts(&self, counts: &Counts) -> Value {

@@ -7,7 +7,7 @@ use crate::symbols::{Site, Symbols, Variable};
 use crate::times::Holds;
 use crate::waits::Waits;
 use lockyard_records::{DISTANCES, Kind, Pair, event};
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Size of a cache line in bytes.
 const LINE: u64 = 64;
@@ -36,11 +36,73 @@ pub struct Counts {
     pub holds: Holds,
     /// Times of the contended acquisitions.
     pub waits: Waits,
+    /// The parts of readers and of writers, of a reader-writer lock.
+    pub accesses: Option<Box<Accesses>>,
+}
+
+/// Acquisitions of a reader-writer lock, by access.
+#[derive(Clone, Debug, Default)]
+pub struct Accesses {
+    /// Those to read.
+    pub reads: Access,
+    /// All others.
+    pub writes: Access,
+}
+
+/// Acquisitions of one kind of access.
+#[derive(Clone, Debug, Default)]
+pub struct Access {
+    /// Acquisitions by a call of a lock function.
+    pub acquisitions: u64,
+    /// Those that had to wait.
+    pub contended: u64,
+    /// Times from acquisition to release.
+    pub holds: Holds,
+    /// Times of the contended acquisitions.
+    pub waits: Waits,
+}
+
+impl Accesses {
+    /// Returns both with their names, in words and in JSON.
+    pub fn each(&self) -> [(&'static str, &Access); 2] {
+        [("reads", &self.reads), ("writes", &self.writes)]
+    }
+}
+
+impl Access {
+    fn add(&mut self, other: &Access) {
+        self.acquisitions += other.acquisitions;
+        self.contended += other.contended;
+        self.holds.add(&other.holds);
+        self.waits.add(&other.waits);
+    }
+
+    /// Returns the share of acquisitions that had to wait.
+    pub fn contended_share(&self) -> f64 {
+        if self.acquisitions == 0 { 0.0 } else { self.contended as f64 / self.acquisitions as f64 }
+    }
 }
 
 impl Counts {
-    /// Returns the counts of one kind of events.
-    fn of(events: &Events) -> Counts {
+    /// Returns the counts of one kind of events, by access too if the lock is a reader-writer lock.
+    fn of(events: &Events, is_read_write: bool) -> Counts {
+        let mut counts = Counts::of_all(events);
+        if is_read_write {
+            let access = Access {
+                acquisitions: counts.acquisitions,
+                contended: counts.contended,
+                holds: counts.holds.clone(),
+                waits: counts.waits.clone(),
+            };
+            counts.accesses = Some(Box::new(match events.kind {
+                event::READ => Accesses { reads: access, ..Accesses::default() },
+                _ => Accesses { writes: access, ..Accesses::default() },
+            }));
+        }
+        counts
+    }
+
+    fn of_all(events: &Events) -> Counts {
         let mut counts = Counts { holds: events.holds.clone(), ..Counts::default() };
         let waits = events.waits.clone();
         match events.kind {
@@ -68,6 +130,11 @@ impl Counts {
         self.condition.add(&other.condition);
         self.holds.add(&other.holds);
         self.waits.add(&other.waits);
+        if let Some(other) = &other.accesses {
+            let accesses = self.accesses.get_or_insert_default();
+            accesses.reads.add(&other.reads);
+            accesses.writes.add(&other.writes);
+        }
     }
 
     /// Returns how hot a lock is, for comparisons: waits come first.
@@ -167,10 +234,17 @@ impl Process {
     /// Returns what the records of a process say.
     pub fn of(records: &Records, symbols: &mut Symbols) -> Process {
         let modules = Modules::of(&records.maps);
+        // A lock that the program records itself only shows that it is one by its reads.
+        let reads = records.events.iter().filter(|events| events.kind == event::READ);
+        let read: HashSet<u64> = reads.map(|events| events.lock).collect();
+        let kind_of = |lock: u64| records.locks.get(&lock).map(|lock| lock.kind);
         let mut by_lock: BTreeMap<u64, BTreeMap<u64, Counts>> = BTreeMap::new();
         for events in &records.events {
-            let site = by_lock.entry(events.lock).or_default().entry(events.site).or_default();
-            site.add(&Counts::of(events));
+            let lock = events.lock;
+            let is_read_write =
+                read.contains(&lock) || kind_of(lock) == Some(Kind::ReadWrite as u16);
+            let site = by_lock.entry(lock).or_default().entry(events.site).or_default();
+            site.add(&Counts::of(events, is_read_write));
         }
         let mut names: HashMap<u64, Site> = HashMap::new();
         let mut name = |address: u64| {

@@ -1,6 +1,6 @@
 //! A whole run: the program, how it ended, its processes.
 
-use crate::process::{Lock, Process};
+use crate::process::{Access, Lock, Process};
 
 /// Share of the time for which a lock was held.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -61,6 +61,13 @@ impl Profile {
         let holds = &lock.counts.holds;
         (lock.counts.reads == 0)
             .then(|| HeldShare { share: of(holds.total()).min(1.0), error: holds.error().map(of) })
+    }
+
+    /// Returns the mean number of threads that hold a lock by one kind of access: of writers, the
+    /// share of the time.
+    pub fn held_by(&self, process: &Process, access: &Access) -> HeldShare {
+        let of = |ticks: f64| ticks / self.ticks_per_ns / self.duration_ns(process);
+        HeldShare { share: of(access.holds.total()), error: access.holds.error().map(of) }
     }
 
     /// Returns the time that recording took, as shares of the processor time: by the lower and by

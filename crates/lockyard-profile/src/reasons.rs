@@ -2,9 +2,9 @@
 //! and the locks that matter most.
 
 use crate::groups::{Group, Groups};
-use crate::process::Process;
+use crate::process::{Access, Accesses, Process};
 use crate::profile::Profile;
-use crate::words::{grouped, time};
+use crate::words::{grouped, si, time};
 use lockyard_support::{printable, share};
 
 /// Minimum contended share of a lock that is called contended.
@@ -18,6 +18,13 @@ const SATURATED: f64 = 0.7;
 
 /// Ratio of the 99th percentile to the median of holds from which a lock has rare long ones.
 const LONG_HOLDS: f64 = 20.0;
+
+/// Assumed time for which a read occupies the cache line of its lock, in nanoseconds: it comes from
+/// another core to the acquisition, and again to the release.
+const MOVED_NS: f64 = 100.0;
+
+/// Minimum share of the time for which reads occupy a line that is named.
+const MOVED_SHARE: f64 = 0.25;
 
 /// Minimum number of acquisitions for a reason.
 const FEW: u64 = 1000;
@@ -49,16 +56,24 @@ pub(crate) fn verdict(profile: &Profile, process: &Process, groups: &Groups) -> 
     if groups.list.is_empty() {
         return Vec::new();
     }
+    let with_moved = |first: String| {
+        let moved = |(index, group): (usize, &Group)| {
+            let why = moved_by_readers(profile, process, group)?;
+            Some(format!("#{} {}: {why}", index + 1, printable(&title(group))))
+        };
+        let moved = groups.list.iter().enumerate().filter_map(moved).take(NAMED);
+        [first].into_iter().chain(moved).collect()
+    };
     if all == 0.0 {
-        return vec!["No thread waited for a lock.".to_owned()];
+        return with_moved("No thread waited for a lock.".to_owned());
     }
     let waiting = all / profile.ticks_per_ns / profile.duration_ns(process);
     let is_contended = |group: &Group| group.all.counts.contended_share() >= CONTENDED;
     if waiting < WAITING && !groups.list.iter().any(is_contended) {
-        return vec![format!(
+        return with_moved(format!(
             "No lock keeps threads waiting: {} of the run's time of a thread was spent on it.",
             share(waiting)
-        )];
+        ));
     }
     let matters = |(index, group): &(usize, &Group)| *index == 0 || waited(group) / all >= MATTERS;
     let hot = groups.list.iter().enumerate().take(NAMED).filter(matters);
@@ -85,6 +100,7 @@ pub(crate) fn reasons(
     let lock = &group.all;
     let counts = &lock.counts;
     let mut reasons = vec![main_reason(profile, process, group)];
+    reasons.extend(moved_by_readers(profile, process, group));
     let handed: u64 = lock.hand_overs.iter().sum();
     if counts.contended_share() >= CONTENDED && counts.acquisitions >= FEW && handed > 0 {
         let far = lock.hand_overs[3] as f64 / handed as f64;
@@ -168,6 +184,41 @@ fn main_reason(profile: &Profile, process: &Process, group: &Group) -> String {
              them, or batch their work.",
             share(held.share)
         ),
-        _ => "Contended between readers and writers.".to_owned(),
+        _ => between_accesses(profile, process, group),
     }
+}
+
+/// Returns who holds a contended reader-writer lock, and who waits for it.
+fn between_accesses(profile: &Profile, process: &Process, group: &Group) -> String {
+    let counts = &group.all.counts;
+    let Some(Accesses { reads, writes }) = counts.accesses.as_deref() else {
+        return "Contended between readers and writers.".to_owned();
+    };
+    let waiting = |access: &Access| access.waits.ticks as f64 / counts.waits.ticks.max(1) as f64;
+    format!(
+        "Contended between readers and writers: {} of its acquisitions write, and hold it {} of \
+         the time; readers have {} of its waiting, writers {}.",
+        share(writes.acquisitions as f64 / counts.acquisitions.max(1) as f64),
+        share(profile.held_by(process, writes).share),
+        share(waiting(reads)),
+        share(waiting(writes))
+    )
+}
+
+/// Returns a sentence on a lock whose readers come that often that its cache line may be the limit:
+/// no thread waits then, and every call takes longer.
+fn moved_by_readers(profile: &Profile, process: &Process, group: &Group) -> Option<String> {
+    let of_each = group.members.iter().map(|index| process.locks[*index].counts.reads);
+    let most = of_each.max().unwrap_or(0);
+    let busy = most as f64 * MOVED_NS / profile.duration_ns(process);
+    (process.threads > 1 && busy >= MOVED_SHARE).then(|| {
+        let rate = most as f64 / profile.duration_ns(process) * 1e9;
+        let which = if group.members.len() > 1 { "Its hottest lock is" } else { "It is" };
+        format!(
+            "{which} read {} times a second, and its cache line moves between cores at each \
+             acquisition and each release. That may be the limit although few wait: record the \
+             program, and predict more threads.",
+            si(rate as u64)
+        )
+    })
 }

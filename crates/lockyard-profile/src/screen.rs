@@ -3,10 +3,11 @@
 
 use crate::groups::{Group, Groups};
 use crate::order::Circle;
-use crate::process::{Counts, Process};
+use crate::process::{Access, Process};
 use crate::profile::{HeldShare, Profile};
 use crate::reasons::{named, reasons, verdict};
 use crate::symbols::Site;
+use crate::times::Holds;
 use crate::waits::Waits;
 use crate::words::{acquisitions, grouped, locks, si, threads, time};
 use lockyard_support::{printable, share};
@@ -287,6 +288,15 @@ impl Report<'_> {
         for of in lock.sites.iter().take(MOST_SITES) {
             let part = share(of.counts.acquisitions as f64 / all);
             let mut line = format!("{part:>6}  {}", site(&of.site));
+            if of.counts.reads > 0 {
+                let reads = of.counts.reads as f64 / of.counts.acquisitions.max(1) as f64;
+                let reads = if reads < 1.0 {
+                    format!(", {} to read", share(reads))
+                } else {
+                    ", reads".to_owned()
+                };
+                line.push_str(&reads);
+            }
             if of.counts.contended > 0 {
                 let _ = write!(line, ", {} contended", share(of.counts.contended_share()));
             }
@@ -307,10 +317,14 @@ impl Report<'_> {
             };
             push(text, "  ", &more, self.layout.width);
         }
-        if let Some(line) = self.waited_in_all(&lock.counts.waits) {
-            push(text, "  ", &line, self.layout.width);
-        }
-        if let Some(line) = self.held_in_all(&lock.counts) {
+        let lines = match &lock.counts.accesses {
+            Some(accesses) => accesses.each().map(|access| self.access(access)).to_vec(),
+            None => [self.waited_in_all(&lock.counts.waits), self.held_in_all(&lock.counts.holds)]
+                .into_iter()
+                .flatten()
+                .collect(),
+        };
+        for line in lines {
             push(text, "  ", &line, self.layout.width);
         }
         for reason in reasons(self.profile, self.process, self.groups, group) {
@@ -361,9 +375,22 @@ impl Report<'_> {
         ))
     }
 
+    /// Describes the readers or the writers of a lock.
+    fn access(&self, (name, of): (&str, &Access)) -> String {
+        let who = if name == "reads" { "Readers" } else { "Writers" };
+        let mut line = format!("{who}: {}", acquisitions(of.acquisitions));
+        if of.contended > 0 {
+            let _ = write!(line, ", {} contended", share(of.contended_share()));
+        }
+        line.push('.');
+        let more = [self.waited_in_all(&of.waits), self.held_in_all(&of.holds)];
+        more.into_iter().flatten().for_each(|more| line += &format!(" {more}"));
+        line
+    }
+
     /// Describes the time of all holds, the longest hold, and the time without a processor.
-    fn held_in_all(&self, counts: &Counts) -> Option<String> {
-        let (holds, ns) = (&counts.holds, self.profile.ticks_per_ns);
+    fn held_in_all(&self, holds: &Holds) -> Option<String> {
+        let ns = self.profile.ticks_per_ns;
         if holds.timed() == 0 {
             return None;
         }

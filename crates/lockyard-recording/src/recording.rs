@@ -90,6 +90,9 @@ pub struct LockAbout {
     /// Number of acquisitions in the whole run, in windows and between them; 0 if it is not known.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub acquired: u64,
+    /// Number of these that were shared with others: reads.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub shared: u64,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -135,7 +138,7 @@ pub enum Kind {
     Mutex,
     /// A spinlock.
     Spin,
-    /// A reader-writer lock, whose times count as time outside of locks.
+    /// A reader-writer lock.
     RwLock,
 }
 
@@ -252,19 +255,12 @@ pub enum Event {
 pub enum How {
     /// By a call that waits.
     Waits,
-    /// By a call that does not wait.
+    /// By a call that does not wait, and not shared.
     Tries,
-    /// Shared with others.
+    /// Shared with others, by a call that waits or does not.
     Reads,
     /// At the end of a wait for a condition, which is the event's `wait`.
     Condition,
-}
-
-impl Kind {
-    /// Returns true if the model replays the lock.
-    pub fn is_replayed(self) -> bool {
-        self != Kind::RwLock
-    }
 }
 
 impl Window {

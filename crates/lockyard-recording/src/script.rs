@@ -6,10 +6,10 @@ mod layout;
 mod version;
 mod walk;
 
-pub use version::{Change, HostNumbers, PARTS, Version};
+pub use version::{Change, HostNumbers, PARTS, READS, Version};
 
 use crate::model::{ClassModel, Group, Model};
-use crate::recording::Recording;
+use crate::recording::{Kind, Recording};
 use layout::Layout;
 use lockyard_scenarios::{LockKind, Object, ObjectKind, Script, Step, Variant, Visit};
 use std::collections::HashMap;
@@ -32,6 +32,17 @@ pub const OTHER_LOCKS: [(&str, &str, LockKind); 9] = [
     ("test-and-set", "a test-and-set lock", LockKind::TestAndSet),
 ];
 
+/// Variants with other locks in place of all reader-writer locks.
+pub const OTHER_READ_WRITE_LOCKS: [(&str, &str, LockKind); 4] = [
+    ("std-rwlock", "reader-writer locks as Rust's std::sync::RwLock", LockKind::ReadWrite),
+    ("parking-rwlock", "reader-writer locks as parking_lot's RwLock", LockKind::ReadWrite),
+    ("rwlock", "reader-writer locks as lockyard's RwLock", LockKind::ReadWrite),
+    ("rwlock-as-mutex", "reader-writer locks as a pthread_mutex_t", LockKind::PthreadLike),
+];
+
+/// Number of characters of a lock's name in the name of a variant.
+const LONGEST_NAME: usize = 40;
+
 /// Returns the script of a recording, with all variants.
 ///
 /// # Errors
@@ -46,8 +57,14 @@ pub fn script(recording: &Recording, model: &Model, host: HostNumbers) -> Result
     };
     let recorded = of(RECORDED, "as recorded".to_owned(), Change::None)?;
     let mut variants = vec![recorded.clone()];
-    variants.extend(OTHER_LOCKS.map(|(name, title, lock)| with_lock(&recorded, name, title, lock)));
-    for (name, title, change) in changes(recording, model) {
+    let has = |read_write: bool| {
+        model.groups.iter().any(|group| (group.kind == Kind::RwLock) == read_write)
+    };
+    for (locks, read_write) in [(&OTHER_LOCKS[..], false), (&OTHER_READ_WRITE_LOCKS, true)] {
+        let each = locks.iter().filter(|_| has(read_write));
+        variants.extend(each.map(|lock| with_lock(&recorded, lock, read_write)));
+    }
+    for (name, title, change) in changes(recording, model, host) {
         variants.push(of(&name, title, change)?);
     }
     let script = empty()?;
@@ -68,12 +85,18 @@ fn empty() -> Result<Script, String> {
     Script::parse("recording", text).map_err(|error| error.to_string())
 }
 
-/// Returns a variant with another lock in place of all locks.
-fn with_lock(recorded: &Variant, name: &str, title: &str, lock: LockKind) -> Variant {
+/// Returns a variant with another lock in place of all reader-writer locks, or of all others.
+fn with_lock(
+    recorded: &Variant,
+    &(name, title, lock): &(&str, &str, LockKind),
+    read_write: bool,
+) -> Variant {
     let mut variant =
         Variant { name: name.to_owned(), title: title.to_owned(), ..recorded.clone() };
     for object in &mut variant.objects {
-        if let ObjectKind::Lock { lock: of_object } = &mut object.kind {
+        if let ObjectKind::Lock { lock: of_object } = &mut object.kind
+            && of_object.has_shared() == read_write
+        {
             *of_object = lock;
         }
     }
@@ -96,11 +119,15 @@ fn name(text: &str) -> String {
     if name.is_empty() { "program".to_owned() } else { name }
 }
 
-/// Returns the changes that are asked about: of the lock that is held for the longest time in all.
-fn changes(recording: &Recording, model: &Model) -> Vec<(String, String, Change)> {
+/// Returns the changes that are asked about: of the lock that others wait for longest in all.
+fn changes(
+    recording: &Recording,
+    model: &Model,
+    host: HostNumbers,
+) -> Vec<(String, String, Change)> {
     let mut changes = Vec::new();
-    if let Some(index) = most_held(model) {
-        let name = &model.groups[index].name;
+    if let Some(index) = most_serial(model, host) {
+        let Group { name, kind, .. } = &model.groups[index];
         changes.push((
             "hold-halved".to_owned(),
             format!("half the time under {name}"),
@@ -111,6 +138,17 @@ fn changes(recording: &Recording, model: &Model) -> Vec<(String, String, Change)
             format!("{name} split in {PARTS}"),
             Change::Split(index),
         ));
+        if *kind != Kind::RwLock {
+            let short: String = name.chars().take(LONGEST_NAME).collect();
+            changes.push((
+                self::name(&format!("{short}-read-mostly")),
+                format!(
+                    "{name} as a pthread_rwlock_t, {:.0} % of its sections read",
+                    READS * 100.0
+                ),
+                Change::ReadMostly(index),
+            ));
+        }
     }
     let mut lines: HashMap<u64, usize> = HashMap::new();
     for (lock, _) in model.groups.iter().flat_map(Group::replayed) {
@@ -123,11 +161,12 @@ fn changes(recording: &Recording, model: &Model) -> Vec<(String, String, Change)
     changes
 }
 
-/// Returns the group whose busiest lock is held for the longest time in all.
-fn most_held(model: &Model) -> Option<usize> {
+/// Returns the group whose busiest lock keeps others out for the longest time in all. A shared
+/// section keeps nobody out, but the word of its lock moves to its core and away again.
+fn most_serial(model: &Model, host: HostNumbers) -> Option<usize> {
     let mut held = vec![0.0; model.groups.len()];
     for visit in model.classes.iter().flat_map(|class| &class.visits) {
-        walk::held_times(visit, &mut held);
+        walk::serial_times(visit, &model.groups, 2.0 * host.line, &mut held);
     }
     let busiest = |index: usize| {
         let locks = &model.groups[index].locks;

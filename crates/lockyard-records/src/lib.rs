@@ -365,7 +365,7 @@ pub mod event {
     pub const RELEASED: u64 = 5 << 60;
     /// Time without a processor, in an [`Event`](crate::Event).
     pub const OFF_CPU: u64 = 6 << 60;
-    /// An acquisition by a call that does not wait, in an [`Event`](crate::Event).
+    /// An exclusive acquisition by a call that does not wait, in an [`Event`](crate::Event).
     pub const TRIED: u64 = 7 << 60;
     /// Bits of the kind. No address has them.
     pub const MASK: u64 = 0xf << 60;

@@ -139,6 +139,40 @@ pub struct LockToday {
     pub held_ns_each_time: f64,
     /// Mean wait each time, in nanoseconds.
     pub waited_ns_each_time: f64,
+    /// The parts of reads and of writes, of a reader-writer lock.
+    #[serde(flatten)]
+    pub accesses: Option<Accesses>,
+}
+
+/// Time of a reader-writer lock, by access. Together they are that of the lock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct Accesses {
+    /// Of reads, which share the lock.
+    pub reads: AccessToday,
+    /// Of writes.
+    pub writes: AccessToday,
+}
+
+/// Time of one kind of access to a lock: as of the whole lock in [`LockToday`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
+pub struct AccessToday {
+    /// Acquisitions a second.
+    pub acquisitions_per_s: f64,
+    /// Share of the threads' time under the lock.
+    pub share_held: f64,
+    /// Share of the threads' time in waits for the lock.
+    pub share_waited: f64,
+    /// Mean time under the lock each time, in nanoseconds.
+    pub held_ns_each_time: f64,
+    /// Mean wait each time, in nanoseconds.
+    pub waited_ns_each_time: f64,
+}
+
+impl Accesses {
+    /// Returns both with their names, in words and in JSON.
+    pub fn each(self) -> [(&'static str, AccessToday); 2] {
+        [("reads", self.reads), ("writes", self.writes)]
+    }
 }
 
 /// Use of a lock on a machine. Of a group of locks, it is that of the busiest one.
@@ -164,9 +198,10 @@ pub struct LockSaturation {
 pub struct LockUse {
     /// Number of threads.
     pub threads: usize,
-    /// Share of the time in which the lock was held.
+    /// Share of the time in which the lock was held; of a reader-writer lock, by a writer.
     pub share_held: f64,
-    /// Share of the time in which the lock was held, or wanted and not held.
+    /// Share of the time in which the lock was held, or wanted and not held. Of readers, the time
+    /// counts in which they acquire or release it.
     pub share_busy: f64,
 }
 

@@ -16,7 +16,7 @@ mod read;
 
 pub use lockyard::platform::{Activity, Region};
 pub use model::{
-    Among, CPU_SHARE_PREFIX, Calibration, Choice, Condition, Conserved, DIRECTION_PREFIX,
+    Access, Among, CPU_SHARE_PREFIX, Calibration, Choice, Condition, Conserved, DIRECTION_PREFIX,
     Disturbance, Doubtful, Figure, FirstValue, Foreign, ForeignLock, GetOperation, Gives,
     KeyChoice, LeftOut, Length, LoadedLock, LockFunction, LockKind, LockKinds, Metric, Object,
     ObjectKind, OfTasks, OnHost, Operand, Order, OwnLock, PageKind, Place, Profile, PublishedRun,

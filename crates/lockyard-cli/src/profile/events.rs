@@ -151,17 +151,20 @@ impl Names {
             let site = site.map(|site| site.site.text());
             site.map_or_else(|| format!("{address:#x}"), |site| format!("{address:#x} of {site}"))
         });
+        let counts = found.map(|lock| &lock.counts);
+        let shared = counts.map_or(0, |counts| counts.reads);
         let kind = match records.locks.get(&address).map(|lock| lock.kind) {
             Some(kind) if kind == RawKind::Spin as u16 => Kind::Spin,
             Some(kind) if kind == RawKind::ReadWrite as u16 => Kind::RwLock,
+            // A lock that the program records itself says its mode only.
+            _ if shared > 0 => Kind::RwLock,
             _ => Kind::Mutex,
         };
         let name = printable(&name).to_string();
         // A wait for a condition ends with an acquisition.
-        let counts = found.map(|lock| &lock.counts);
         let acquired =
             counts.map_or(0, |counts| counts.acquisitions.saturating_add(counts.condition_waits));
-        self.about.locks.push(LockAbout { name, kind, line: address / LINE, acquired });
+        self.about.locks.push(LockAbout { name, kind, line: address / LINE, acquired, shared });
         index
     }
 

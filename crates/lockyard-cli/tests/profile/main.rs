@@ -12,6 +12,7 @@ mod groups;
 mod hostile;
 mod names;
 mod others;
+mod readers;
 mod record;
 mod refused;
 mod support;

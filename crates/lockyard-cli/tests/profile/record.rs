@@ -158,7 +158,7 @@ fn bad_recordings_get_one_line() {
     assert!(wrong("other.recording", b"\x7fELF").contains("not a recording"));
     assert!(wrong("late.recording", b"lockyard-recording 9\n{}\n").contains("version `9`"));
     assert!(wrong("short.recording", &with(&[])).contains("truncated"));
-    assert!(wrong("nothing.recording", &with(&[0, 0])).contains("no mutex"));
+    assert!(wrong("nothing.recording", &with(&[0, 0])).contains("take no lock"));
     // Two windows of thread 1: at 9 ns, and at 5 ns.
     let back = with(&[1, 1, 9, 0, 0, 1, 1, 5, 0, 0, 0, 0]);
     assert!(wrong("back.recording", &back).contains("the clock went back"));

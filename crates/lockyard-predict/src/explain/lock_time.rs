@@ -10,9 +10,12 @@ pub struct LockTime {
     pub acquired: u64,
     /// Number of times that a thread with another lock took it.
     pub acquired_nested: u64,
-    /// Cycles in which the lock was held.
+    /// Cycles in which the lock was held; of a reader-writer lock, by a writer.
     pub held: u64,
-    /// Cycles in which the lock was held or wanted.
+    /// Cycles for which readers had the lock, summed over all threads.
+    pub read: u64,
+    /// Cycles in which the lock was held or wanted. Of readers, only the time in which they acquire
+    /// or release it counts.
     pub busy: u64,
     /// Held cycles in which the holder's operations waited for lines or for its store buffer.
     pub stalled: u64,
@@ -50,6 +53,7 @@ impl Add for LockTime {
             acquired: self.acquired + other.acquired,
             acquired_nested: self.acquired_nested + other.acquired_nested,
             held: self.held + other.held,
+            read: self.read + other.read,
             busy: self.busy + other.busy,
             stalled: self.stalled + other.stalled,
             nested: self.nested + other.nested,
@@ -75,6 +79,7 @@ impl Div<u64> for LockTime {
             acquired: self.acquired / of,
             acquired_nested: self.acquired_nested / of,
             held: self.held / of,
+            read: self.read / of,
             busy: self.busy / of,
             stalled: self.stalled / of,
             nested: self.nested / of,

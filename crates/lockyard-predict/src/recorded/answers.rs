@@ -2,10 +2,12 @@
 //! saturates, and which change gives most, from the predicted rows.
 
 use lockyard_recording::model::{GroupTime, Model};
+use lockyard_recording::recording::Kind;
 use lockyard_recording::script::{self, RECORDED};
 use lockyard_results::details::{CostsDetail, Range};
 use lockyard_results::recorded::{
-    BestChange, LockSaturation, LockToday, LockUse, RecordedProgram, SATURATED_SHARE, Today,
+    AccessToday, Accesses, BestChange, LockSaturation, LockToday, LockUse, RecordedProgram,
+    SATURATED_SHARE, Today,
 };
 use lockyard_results::row::Row;
 use lockyard_scenarios::Script;
@@ -46,16 +48,40 @@ fn name(groups: &Groups, index: usize) -> String {
 fn today(model: &Model, groups: &Groups) -> Today {
     let of = &model.today;
     let lock = |(index, time): (usize, &GroupTime)| {
-        let acquisitions_per_s = model.undisturbed_rate() * time.acquired;
-        // Share of the time of all threads, by the acquisitions in that time.
-        let each = |share: f64| share * model.threads * 1e9 / acquisitions_per_s.max(1e-9);
+        let access = |held: f64, waited: f64, acquired: f64| {
+            let acquisitions_per_s = model.undisturbed_rate() * acquired;
+            // Share of the time of all threads, by the acquisitions in that time.
+            let each = |share: f64| match acquisitions_per_s {
+                0.0 => 0.0,
+                rate => share * model.threads * 1e9 / rate,
+            };
+            AccessToday {
+                acquisitions_per_s,
+                share_held: held,
+                share_waited: waited,
+                held_ns_each_time: each(held),
+                waited_ns_each_time: each(waited),
+            }
+        };
+        let all = access(time.held, time.waited, time.acquired);
+        let of = time.shared;
+        let is_read_write = model.groups[index].kind == Kind::RwLock;
+        let accesses = is_read_write.then(|| Accesses {
+            reads: access(of.held, of.waited, of.acquired),
+            writes: access(
+                time.held - of.held,
+                time.waited - of.waited,
+                time.acquired - of.acquired,
+            ),
+        });
         LockToday {
             lock: name(groups, index),
-            acquisitions_per_s,
+            acquisitions_per_s: all.acquisitions_per_s,
             share_held: time.held,
             share_waited: time.waited,
-            held_ns_each_time: each(time.held),
-            waited_ns_each_time: each(time.waited),
+            held_ns_each_time: all.held_ns_each_time,
+            waited_ns_each_time: all.waited_ns_each_time,
+            accesses,
         }
     };
     let mut locks: Vec<LockToday> = of.groups.iter().enumerate().map(lock).collect();

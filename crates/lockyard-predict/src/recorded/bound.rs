@@ -2,7 +2,7 @@
 
 use super::gate::GATE;
 use crate::limit::Limit;
-use lockyard_recording::model::Model;
+use lockyard_recording::model::{Model, Moved};
 use lockyard_recording::recording::Recording;
 
 /// Factor by which figures may be above the bound where the gate does not vouch for them. The
@@ -20,8 +20,12 @@ pub(super) fn of(recording: &Recording, model: &Model, is_gated: bool) -> Limit 
     let waited: f64 = today.groups.iter().map(|group| group.waited).sum();
     // The data that a lock brings from another thread costs one thread alone nothing.
     let of_group = today.groups.iter().zip(&model.groups);
+    let moved = |share: f64, of: Moved| share * of.share * of.data.unwrap_or(0.0);
     let data: f64 = of_group
-        .map(|(time, group)| time.acquired * group.handed_over * group.data.unwrap_or(0.0))
+        .map(|(time, group)| {
+            let reads = time.shared.acquired;
+            moved(time.acquired - reads, group.exclusive) + moved(reads, group.reads)
+        })
         .sum();
     // Another machine may need less for the lock's own instructions.
     let calls = recording.about.costs.plain / 2.0;

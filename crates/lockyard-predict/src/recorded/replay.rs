@@ -2,9 +2,10 @@
 
 use crate::placement::MachinePlacement;
 use crate::simulate::{CellSpec, Prediction, RunPlan, SimulationEffort, SimulationError, simulate};
-use lockyard_recording::recording::Costs;
+use lockyard_recording::model::Model;
+use lockyard_recording::recording::{Costs, Kind};
 use lockyard_recording::script::HostNumbers;
-use lockyard_scenarios::{Order, Script, Step, Variant};
+use lockyard_scenarios::{Access, LockKind, Order, Script, Step, Variant};
 use lockyard_sim::Machine;
 
 /// Number of lines by which the cost of a line is found.
@@ -37,40 +38,65 @@ pub(super) fn with_calls(machine: Machine, costs: Costs) -> Machine {
 }
 
 /// Measures numbers of a machine by simulation.
-pub(super) fn numbers(host: &Machine, plain: f64) -> Result<HostNumbers, SimulationError> {
-    let time = |lines: usize, threads: usize| -> Result<f64, SimulationError> {
-        let variant = loop_of(lines, threads)?;
-        Ok(threads as f64 / throughput(host, &variant, threads)? * 1e9)
+pub(super) fn numbers(
+    host: &Machine,
+    plain: f64,
+    model: &Model,
+) -> Result<HostNumbers, SimulationError> {
+    let time = |lines: usize, of: Loop| -> Result<f64, SimulationError> {
+        let variant = loop_of(lines, of)?;
+        Ok(of.threads as f64 / throughput(host, &variant, of.threads)? * 1e9)
     };
-    let call = (plain - time(0, 1)?).max(0.0);
+    let call = (plain - time(0, MUTEX)?).max(0.0);
+    let mut numbers = HostNumbers { call, ..HostNumbers::default() };
+    if model.groups.iter().any(|group| group.kind == Kind::RwLock) {
+        // The costs that are taken off a recorded time are those of a mutex, so that these have
+        // what the plain reader-writer lock needs beyond it.
+        let own = |access| time(0, access).map(|time| plain - time);
+        numbers.read_write_calls = [own(WRITE)?, own(READ)?];
+    }
     if host.hardware_threads() < 2 {
-        return Ok(HostNumbers { call, line: 0.0 });
+        return Ok(numbers);
     }
     // Two threads in turn: the time of both is that of two hand-overs.
-    let line = (time(LINES, 2)? - time(0, 2)?) / (2 * LINES) as f64;
-    Ok(HostNumbers { call, line: line.max(1.0) })
+    let line = (time(LINES, TURNS)? - time(0, TURNS)?) / (2 * LINES) as f64;
+    numbers.line = line.max(1.0);
+    Ok(numbers)
 }
 
-/// Returns a loop that takes a lock, touches lines of data, and releases it. One thread alone uses
-/// a lock of the C library's kind; several threads have a ticket lock, which they take in turn.
-fn loop_of(lines: usize, threads: usize) -> Result<Variant, SimulationError> {
-    let mut text = String::from(
+/// Loops whose time tells a number of a machine: lock, access, threads. One thread alone uses a
+/// lock of the C library's kind; two have a ticket lock, which they take in turn.
+#[derive(Clone, Copy)]
+struct Loop {
+    lock: LockKind,
+    access: Access,
+    threads: usize,
+}
+
+const MUTEX: Loop = Loop { lock: LockKind::PthreadLike, access: Access::Exclusive, threads: 1 };
+const WRITE: Loop = Loop { lock: LockKind::ReadWrite, ..MUTEX };
+const READ: Loop = Loop { access: Access::Shared, ..WRITE };
+const TURNS: Loop = Loop { lock: LockKind::Ticket, threads: 2, ..MUTEX };
+
+/// Returns a loop that takes a lock, touches lines of data, and releases it.
+fn loop_of(lines: usize, of: Loop) -> Result<Variant, SimulationError> {
+    let mut text = format!(
         "name = \"loop\"\nwork_varies = false\n[[objects]]\nname = \"lock\"\nkind = \"lock\"\n\
-         lock = \"pthread-like-mutex\"\n",
+         lock = \"{}\"\n",
+        of.lock.name()
     );
     for line in 0..lines {
         text.push_str(&format!("[[objects]]\nname = \"data-{line}\"\nkind = \"word\"\n"));
     }
-    text.push_str(
-        "[[steps]]\ndo = \"lock\"\nobject = \"lock\"\n[[steps]]\ndo = \"unlock\"\n\
-         object = \"lock\"\n[[variants]]\nname = \"one\"\n[[variants]]\nname = \"turns\"\n\
-         set = [{ object = \"lock\", lock = \"ticket\" }]\n",
-    );
+    let shared = if of.access == Access::Shared { "-shared" } else { "" };
+    for action in ["lock", "unlock"] {
+        text.push_str(&format!("[[steps]]\ndo = \"{action}{shared}\"\nobject = \"lock\"\n"));
+    }
+    text.push_str("[[variants]]\nname = \"one\"\n");
     let fail = |error: &dyn std::fmt::Display| SimulationError::new(error.to_string());
     let script = Script::parse("loop", &text).map_err(|error| fail(&error))?;
-    // One thread has nobody to take turns with.
-    let number = usize::from(threads > 1);
-    let mut variant = script.variants.into_iter().nth(number).ok_or_else(|| fail(&"no variant"))?;
+    let variant = script.variants.into_iter().next();
+    let mut variant = variant.ok_or_else(|| fail(&"no variant"))?;
     if let Some(Step::Locked { steps, .. }) = variant.steps.first_mut() {
         steps.extend((1..=lines).map(|object| Step::Touch { object }));
     }

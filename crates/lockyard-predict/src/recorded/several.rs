@@ -245,7 +245,7 @@ impl OfRun {
         let mut counts: BTreeMap<u32, usize> = BTreeMap::new();
         for visit in self.model.classes.iter().flat_map(|class| &class.visits) {
             for operation in &visit.shape {
-                if let Operation::Enter { lock, site } = *operation
+                if let Operation::Enter { lock, site, .. } = *operation
                     && lock as usize == group
                 {
                     *counts.entry(site).or_default() += visit.count();
@@ -317,7 +317,10 @@ impl Fitted {
 /// Returns true for locks whose waiters all sleep in the kernel at once.
 fn sleeps_in_kernel(kind: ObjectKind) -> bool {
     let ObjectKind::Lock { lock } = kind else { return false };
-    matches!(lock, LockKind::PthreadLike | LockKind::StdLike | LockKind::ParkingLike)
+    matches!(
+        lock,
+        LockKind::PthreadLike | LockKind::StdLike | LockKind::ParkingLike | LockKind::ReadWrite
+    )
 }
 
 /// Widens the intervals of rows by the errors of programs that were measured: with as many times

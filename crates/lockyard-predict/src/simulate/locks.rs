@@ -3,8 +3,13 @@
 //! A lock is *busy* from the moment at which a thread wants it until no thread holds or wants it. A
 //! busy lock that no thread holds is being handed over. Counting begins with the run. So a hold
 //! across the start or the end of the window counts with its part inside the window.
+//!
+//! Readers of a reader-writer lock keep no other reader out, but each changes the lock's word when it
+//! comes and when it leaves, and one thread at a time can. So such a lock is busy while a reader
+//! acquires or releases it, and not while one has it. It is held while a writer has it.
 
 use crate::explain::LockTime;
+use lockyard_scenarios::Access;
 
 /// Times of one thread, in cycles.
 #[derive(Clone, Copy, Debug, Default)]
@@ -30,15 +35,33 @@ pub(super) struct Locks {
 #[derive(Clone, Debug, Default)]
 struct Lock {
     time: LockTime,
-    /// Number of threads that hold or want the lock.
+    /// Number of threads that hold or want the lock; readers only while they come or leave.
     users: u32,
     busy_since: u64,
 }
 
+impl Lock {
+    fn begins(&mut self, time: u64) {
+        if self.users == 0 {
+            self.busy_since = time;
+        }
+        self.users += 1;
+    }
+
+    fn ends(&mut self, time: u64, window: u64) {
+        self.users -= 1;
+        if self.users == 0 {
+            self.time.busy += time - self.busy_since.max(window);
+        }
+    }
+}
+
 #[derive(Clone, Debug, Default)]
 struct Thread {
-    /// Lock for which the thread waits, and the start of the wait.
-    waits: Option<(usize, u64)>,
+    /// Lock for which the thread waits, its access, and the start of the wait.
+    waits: Option<(usize, Access, u64)>,
+    /// Lock that the thread has read, and is about to release.
+    leaves: Option<usize>,
     /// Locks that the thread holds, innermost last.
     holds: Vec<Hold>,
     /// Lock for which the thread last waited.
@@ -49,6 +72,7 @@ struct Thread {
 #[derive(Clone, Debug)]
 struct Hold {
     lock: usize,
+    access: Access,
     since: Now,
 }
 
@@ -67,46 +91,54 @@ impl Locks {
     }
 
     /// Records that thread `thread` wants lock `lock`.
-    pub(super) fn wants(&mut self, thread: usize, lock: usize, now: Now) {
+    pub(super) fn wants(&mut self, thread: usize, (lock, access): (usize, Access), now: Now) {
         self.attributes_hidden(thread, now);
-        self.threads[thread].waits = Some((lock, now.time));
+        self.threads[thread].waits = Some((lock, access, now.time));
         self.threads[thread].last = Some(lock);
-        let lock = &mut self.locks[lock];
-        if lock.users == 0 {
-            lock.busy_since = now.time;
-        }
-        lock.users += 1;
+        self.locks[lock].begins(now.time);
     }
 
     /// Records that the thread has the lock that it wanted.
     pub(super) fn has(&mut self, thread: usize, now: Now) {
         self.attributes_hidden(thread, now);
         let Thread { waits, holds, .. } = &mut self.threads[thread];
-        let Some((lock, since)) = waits.take() else { return };
+        let Some((lock, access, since)) = waits.take() else { return };
         let waited = now.time - since.max(self.window);
-        for outer in holds.iter() {
+        for outer in holds.iter().filter(|outer| outer.access == Access::Exclusive) {
             self.locks[outer.lock].time.nested += waited;
         }
         let time = &mut self.locks[lock].time;
         time.waited += waited;
         time.acquired += 1;
         time.acquired_nested += u64::from(!holds.is_empty());
-        holds.push(Hold { lock, since: now });
+        holds.push(Hold { lock, access, since: now });
+        if access == Access::Shared {
+            self.locks[lock].ends(now.time, self.window);
+        }
     }
 
     /// Records that the thread releases the lock that it took last.
     pub(super) fn releases(&mut self, thread: usize, now: Now) {
         self.attributes_hidden(thread, now);
-        let Some(Hold { lock, since }) = self.threads[thread].holds.pop() else { return };
-        let window = self.window;
-        let Lock { time, users, busy_since } = &mut self.locks[lock];
-        time.held += now.time - since.time.max(window);
-        time.stalled += now.stalled - since.stalled;
-        time.hidden += now.hidden - since.hidden;
-        time.off_cpu += now.off_cpu - since.off_cpu;
-        *users -= 1;
-        if *users == 0 {
-            time.busy += now.time - (*busy_since).max(window);
+        let Some(Hold { lock, access, since }) = self.threads[thread].holds.pop() else { return };
+        let held = now.time - since.time.max(self.window);
+        let lock_time = &mut self.locks[lock].time;
+        if access == Access::Shared {
+            lock_time.read += held;
+            self.threads[thread].leaves = Some(lock);
+            return self.locks[lock].begins(now.time);
+        }
+        lock_time.held += held;
+        lock_time.stalled += now.stalled - since.stalled;
+        lock_time.hidden += now.hidden - since.hidden;
+        lock_time.off_cpu += now.off_cpu - since.off_cpu;
+        self.locks[lock].ends(now.time, self.window);
+    }
+
+    /// Records that the thread has released the lock.
+    pub(super) fn released(&mut self, thread: usize, time: u64) {
+        if let Some(lock) = self.threads[thread].leaves.take() {
+            self.locks[lock].ends(time, self.window);
         }
     }
 
@@ -123,15 +155,17 @@ impl Locks {
     pub(super) fn end(mut self, time: u64) -> Vec<LockTime> {
         let window = self.window;
         for thread in &self.threads {
-            if let Some((lock, since)) = thread.waits {
+            if let Some((lock, _, since)) = thread.waits {
                 let waited = time - since.max(window);
                 self.locks[lock].time.waited += waited;
-                for outer in &thread.holds {
+                for outer in thread.holds.iter().filter(|of| of.access == Access::Exclusive) {
                     self.locks[outer.lock].time.nested += waited;
                 }
             }
-            for Hold { lock, since } in &thread.holds {
-                self.locks[*lock].time.held += time - since.time.max(window);
+            for Hold { lock, access, since } in &thread.holds {
+                let of = &mut self.locks[*lock].time;
+                let sum = if *access == Access::Shared { &mut of.read } else { &mut of.held };
+                *sum += time - since.time.max(window);
             }
         }
         for Lock { time: counted, users, busy_since } in &mut self.locks {
@@ -154,9 +188,9 @@ mod tests {
     #[test]
     fn a_lock_is_held_handed_over_or_free() {
         let mut locks = Locks::new(1, 2);
-        locks.wants(0, 0, at(10));
+        locks.wants(0, (0, Access::Exclusive), at(10));
         locks.has(0, at(14));
-        locks.wants(1, 0, at(20));
+        locks.wants(1, (0, Access::Exclusive), at(20));
         locks.releases(0, at(30));
         locks.has(1, at(37));
         locks.releases(1, at(40));
@@ -168,13 +202,13 @@ mod tests {
     #[test]
     fn what_is_under_way_at_an_end_of_the_window_counts_with_its_part_in_it() {
         let mut locks = Locks::new(1, 3);
-        locks.wants(0, 0, at(0));
+        locks.wants(0, (0, Access::Exclusive), at(0));
         locks.has(0, at(10));
-        locks.wants(1, 0, at(20));
+        locks.wants(1, (0, Access::Exclusive), at(20));
         locks.begin_window(100);
         locks.releases(0, at(130));
         locks.has(1, at(140));
-        locks.wants(2, 0, at(150));
+        locks.wants(2, (0, Access::Exclusive), at(150));
         let time = locks.end(200)[0];
         assert_eq!((time.held, time.busy, time.waited), (30 + 60, 100, 40 + 50));
         assert_eq!(time.acquired, 1);
@@ -183,9 +217,9 @@ mod tests {
     #[test]
     fn a_wait_for_an_inner_lock_is_no_time_of_the_outer_ones_own() {
         let mut locks = Locks::new(2, 1);
-        locks.wants(0, 0, at(0));
+        locks.wants(0, (0, Access::Exclusive), at(0));
         locks.has(0, at(0));
-        locks.wants(0, 1, at(10));
+        locks.wants(0, (1, Access::Exclusive), at(10));
         locks.has(0, at(35));
         locks.releases(0, at(40));
         locks.releases(0, at(50));
@@ -198,13 +232,53 @@ mod tests {
     fn hidden_work_is_of_the_lock_that_lent_its_time() {
         let mut locks = Locks::new(2, 1);
         let hidden = |time, hidden| Now { time, hidden, ..Now::default() };
-        locks.wants(0, 1, hidden(0, 0));
+        locks.wants(0, (1, Access::Exclusive), hidden(0, 0));
         locks.has(0, hidden(10, 0));
         // 6 of 9 cycles are done in the critical section and 3 after it.
         locks.releases(0, hidden(20, 6));
-        locks.wants(0, 0, hidden(30, 9));
+        locks.wants(0, (0, Access::Exclusive), hidden(30, 9));
         let times = locks.end(40);
         assert_eq!((times[1].hidden, times[1].lent), (6, 9));
         assert_eq!((times[0].hidden, times[0].lent), (0, 0));
+    }
+
+    #[test]
+    fn a_lock_is_busy_while_a_reader_comes_or_leaves() {
+        let mut locks = Locks::new(1, 2);
+        for thread in [0, 1] {
+            locks.wants(thread, (0, Access::Shared), at(10));
+        }
+        locks.has(0, at(14));
+        locks.has(1, at(18));
+        locks.releases(0, at(50));
+        locks.released(0, 55);
+        locks.releases(1, at(60));
+        locks.released(1, 63);
+        // A writer that comes while the lock is read waits, and the lock is busy all the time.
+        locks.wants(0, (0, Access::Shared), at(70));
+        locks.has(0, at(72));
+        locks.wants(1, (0, Access::Exclusive), at(80));
+        locks.releases(0, at(100));
+        locks.has(1, at(102));
+        locks.released(0, 103);
+        locks.releases(1, at(110));
+        locks.released(1, 112);
+        let time = locks.end(200)[0];
+        assert_eq!(time.busy, 8 + 5 + 3 + 2 + 30);
+        assert_eq!((time.held, time.read), (8, 36 + 42 + 28));
+        assert_eq!((time.waited, time.acquired), (4 + 8 + 2 + 22, 4));
+    }
+
+    #[test]
+    fn a_reader_at_an_end_of_the_window_counts_with_its_part_in_it() {
+        let mut locks = Locks::new(1, 2);
+        locks.wants(0, (0, Access::Shared), at(0));
+        locks.has(0, at(10));
+        locks.begin_window(100);
+        locks.wants(1, (0, Access::Shared), at(110));
+        locks.has(1, at(115));
+        locks.releases(0, at(130));
+        let time = locks.end(140)[0];
+        assert_eq!((time.busy, time.held, time.read), (5 + 10, 0, 30 + 25));
     }
 }

@@ -9,7 +9,7 @@ use crate::explain::LockTime;
 use hdrhistogram::Histogram;
 use lockyard::platform::{Activity, Region, during};
 use lockyard_results::fairness;
-use lockyard_scenarios::Stage;
+use lockyard_scenarios::{Access, Stage};
 use lockyard_sim::Simulated;
 use std::cell::RefCell;
 
@@ -142,6 +142,7 @@ impl Stage for OnMachine {
     type Host = Simulated;
     const GIVES_BACK: bool = false;
     const OTHERS: bool = true;
+    const SEES_INSIDE: bool = true;
     // Each turn is simulated, so an endless loop would take minutes to reach the longest window.
     const MOST_TURNS: u64 = 1 << 20;
 
@@ -204,10 +205,10 @@ impl Stage for OnMachine {
             }
         });
     }
-    fn lock_wait_begins(object: usize) {
+    fn lock_wait_begins(object: usize, access: Access) {
         recording(|record, thread, time| {
             let lock = thread / record.threads_of_guest * record.objects + object;
-            record.using.wants(thread, lock, now(time));
+            record.using.wants(thread, (lock, access), now(time));
             if let Some(steps) = &mut record.steps {
                 steps.is_wait(thread, lock);
             }
@@ -229,6 +230,9 @@ impl Stage for OnMachine {
                 steps.ends(time, thread);
             }
         });
+    }
+    fn release_ends(_object: usize) {
+        recording(|record, thread, time| record.using.released(thread, time));
     }
 }
 

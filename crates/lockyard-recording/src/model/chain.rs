@@ -53,7 +53,7 @@ pub(super) fn classes(runs: &[Run], shares: &mut Shares) -> Vec<ClassModel> {
     for run in runs {
         let of_thread = sites.entry(run.thread).or_default();
         for visit in &run.visits {
-            if let Some(Operation::Enter { lock, site }) = visit.operations.first() {
+            if let Some(Operation::Enter { lock, site, .. }) = visit.operations.first() {
                 *of_thread.entry((*lock, *site)).or_default() += 1.0;
             }
         }
@@ -129,10 +129,10 @@ fn class<'r, R: Iterator<Item = &'r Run>>(
 }
 
 /// Returns numbers by which shapes of equal counts are ordered.
-fn order(shape: &[Operation]) -> Vec<(u32, u32)> {
+fn order(shape: &[Operation]) -> Vec<(u32, u32, bool)> {
     let each = shape.iter().map(|operation| match *operation {
-        Operation::Enter { lock, site } => (lock + 1, site),
-        Operation::Leave => (0, 0),
+        Operation::Enter { lock, site, shared } => (lock + 1, site, shared),
+        Operation::Leave => (0, 0, false),
     });
     each.collect()
 }

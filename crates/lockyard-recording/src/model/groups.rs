@@ -22,46 +22,73 @@ pub struct Group {
     /// Locks, as places in the recording's list, with their numbers of acquisitions; the most
     /// frequent first.
     pub locks: Vec<(u32, u64)>,
-    /// Additional time of a hold after the lock came from another thread, in nanoseconds. `None` if
-    /// there are too few such holds, or too few others.
+    /// Share of acquisitions that are shared with others: reads of a reader-writer lock.
+    pub shared: f64,
+    /// Data that comes with the lock to an exclusive section.
+    pub exclusive: Moved,
+    /// Data that another thread wrote, and that comes to a shared section.
+    pub reads: Moved,
+}
+
+/// Data that comes with a lock from another thread.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Moved {
+    /// Additional time of a hold to which it comes, in nanoseconds. `None` if there are too few
+    /// such holds, or too few others.
     pub data: Option<f64>,
-    /// Share of acquisitions that come from another thread, of those whose previous owner is known.
-    pub handed_over: f64,
+    /// Share of holds to which it comes, of those of which that is known.
+    pub share: f64,
+}
+
+impl Group {
+    /// Returns the data that comes to its sections of a kind.
+    pub fn moved(&self, shared: bool) -> Moved {
+        if shared { self.reads } else { self.exclusive }
+    }
 }
 
 /// Groups the locks of all runs. Afterwards the runs' operations name groups.
 pub(super) fn of(about: &About, runs: &[Run]) -> Vec<Group> {
     let mut sites: BTreeMap<u32, BTreeSet<u32>> = BTreeMap::new();
-    let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
+    let mut counts: BTreeMap<u32, [u64; 2]> = BTreeMap::new();
     for operation in runs.iter().flat_map(|run| &run.visits).flat_map(|visit| &visit.operations) {
-        if let Operation::Enter { lock, site } = *operation {
+        if let Operation::Enter { lock, site, shared } = *operation {
             sites.entry(site).or_default().insert(lock);
-            *counts.entry(lock).or_default() += 1;
+            counts.entry(lock).or_default()[usize::from(shared)] += 1;
         }
     }
+    // Whatever a file says of it, a lock that is shared is a reader-writer lock.
+    let kind = |lock: u32| match counts.get(&lock) {
+        Some([_, shared]) if *shared > 0 => Kind::RwLock,
+        _ => about.locks[lock as usize].kind,
+    };
     let mut parents: BTreeMap<u32, u32> = counts.keys().map(|lock| (*lock, *lock)).collect();
     for locks in sites.values().filter(|locks| locks.len() >= MANY) {
         let first = locks.iter().next().map_or(0, |lock| root(&parents, *lock));
         for lock in locks {
             let lock = root(&parents, *lock);
             // Locks of different kinds are never one group.
-            if about.locks[lock as usize].kind == about.locks[first as usize].kind {
+            if kind(lock) == kind(first) {
                 parents.insert(lock, first);
             }
         }
     }
     let mut groups: BTreeMap<u32, Vec<(u32, u64)>> = BTreeMap::new();
-    for (lock, count) in counts {
-        groups.entry(root(&parents, lock)).or_default().push((lock, count));
+    for (lock, [exclusive, shared]) in &counts {
+        groups.entry(root(&parents, *lock)).or_default().push((*lock, exclusive + shared));
     }
     let group = |mut locks: Vec<(u32, u64)>| {
         locks.sort_by_key(|(lock, count)| (std::cmp::Reverse(*count), *lock));
-        let first = &about.locks[locks.first().map_or(0, |first| first.0) as usize];
+        let first = locks.first().map_or(0, |first| first.0);
+        let name = &about.locks[first as usize].name;
         let name = match locks.len() {
-            1 => first.name.clone(),
-            many => format!("{} and {} more", first.name, many - 1),
+            1 => name.clone(),
+            many => format!("{name} and {} more", many - 1),
         };
-        Group { name, kind: first.kind, locks, data: None, handed_over: 0.0 }
+        let of = |mode: usize| locks.iter().map(|(lock, _)| counts[lock][mode]).sum::<u64>() as f64;
+        let shared = of(1) / (of(0) + of(1)).max(1.0);
+        let (exclusive, reads) = (Moved::default(), Moved::default());
+        Group { name, kind: kind(first), locks, shared, exclusive, reads }
     };
     let mut groups: Vec<Group> = groups.into_values().map(group).collect();
     let count = |group: &Group| group.locks.iter().map(|(_, count)| count).sum::<u64>();
@@ -163,12 +190,12 @@ fn replace(visit: &mut Visit, of_lock: &HashMap<u32, u32>, allowed: &BTreeSet<(u
         time.busy += segment.busy;
         time.slept += segment.slept;
         let kept = match *operation {
-            Operation::Enter { lock, site } => {
+            Operation::Enter { lock, site, shared } => {
                 let lock = of_lock[&lock];
                 let may = held.iter().flatten().all(|outer| allowed.contains(&(*outer, lock)));
                 held.push(may.then_some(lock));
                 visit.acquired.extend(acquired.next().filter(|_| may));
-                may.then_some(Operation::Enter { lock, site })
+                may.then_some(Operation::Enter { lock, site, shared })
             }
             Operation::Leave => held.pop().flatten().map(|_| Operation::Leave),
         };

@@ -24,9 +24,9 @@ mod used;
 mod visits;
 
 pub use chain::{ClassModel, Shape, VisitModel};
-pub use groups::Group;
+pub use groups::{Group, Moved};
 pub use shares::Shares;
-pub use today::{GroupTime, Today};
+pub use today::{GroupTime, SharedTime, Today};
 pub use used::Used;
 pub use visits::{Operation, Segment};
 
@@ -44,7 +44,7 @@ const LEAST_OF_A_THREAD: u64 = 10;
 pub struct Model {
     /// Number of threads that are replayed: the mean of those that ran at the same time.
     pub threads: f64,
-    /// Acquisitions a second in the part of the run that is replayed, of replayed locks.
+    /// Acquisitions a second in the part of the run that is replayed.
     pub rate: f64,
     /// The same between windows, where the recorder only counts; `None` if the threads were in
     /// windows nearly all the time.
@@ -77,7 +77,7 @@ impl Model {
             too_short(&acquired)?;
         }
         if taken == 0 {
-            return Err("the recorded threads take no mutex and no spinlock".to_owned());
+            return Err("the recorded threads take no lock".to_owned());
         }
         if taken < LEAST_VISITS {
             return Err(format!(
@@ -110,10 +110,9 @@ impl Model {
         shares.circular = groups::without_circles(&of_lock, &mut runs);
         data::add_costs(&mut groups, &runs);
         let classes = chain::classes(&runs, &mut shares);
-        let replayed = 1.0 - shares.read_write;
         let outside = recording.outside_of(|thread| main_threads.contains(&thread), phase.times());
-        let rate_outside = outside.map(|outside| outside.rate * replayed);
-        let (threads, rate) = (phase.threads, phase.rate * replayed);
+        let rate_outside = outside.map(|outside| outside.rate);
+        let (threads, rate) = (phase.threads, phase.rate);
         let used = used::of(about, &main_threads, of_main);
         let of_program = about
             .cpu_time

@@ -5,8 +5,8 @@
 pub struct Shares {
     /// Acquisitions by threads that take few locks.
     pub other_threads: f64,
-    /// Acquisitions of reader-writer locks.
-    pub read_write: f64,
+    /// Acquisitions that share a reader-writer lock with others. They are replayed so.
+    pub shared: f64,
     /// Acquisitions that end a wait for a condition.
     pub conditions: f64,
     /// Thread time without a CPU because another thread had it.

@@ -19,7 +19,7 @@ const MOST_COST: f64 = 0.9;
 pub struct Today {
     /// Time on a CPU, outside of locks.
     pub outside: f64,
-    /// Sleep outside of locks: in waits for conditions and for reader-writer locks, in I/O.
+    /// Sleep outside of locks: in waits for conditions, in I/O.
     pub slept: f64,
     /// Sleep under locks, a part of the groups' time.
     pub slept_held: f64,
@@ -39,6 +39,27 @@ pub struct GroupTime {
     pub waited: f64,
     /// Share of the acquisitions.
     pub acquired: f64,
+    /// The part of each that is shared with others: reads of a reader-writer lock.
+    pub shared: SharedTime,
+}
+
+/// Time of reads of a group of locks, as shares of what [`GroupTime`] has shares of.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SharedTime {
+    /// Share of the threads' time under these locks.
+    pub held: f64,
+    /// Share of the threads' time in waits for these locks.
+    pub waited: f64,
+    /// Share of the acquisitions.
+    pub acquired: f64,
+}
+
+impl GroupTime {
+    /// Returns all times and counts, to be changed.
+    fn each(&mut self) -> [&mut f64; 6] {
+        let GroupTime { held, waited, acquired, shared } = self;
+        [held, waited, acquired, &mut shared.held, &mut shared.waited, &mut shared.acquired]
+    }
 }
 
 impl Today {
@@ -82,7 +103,8 @@ pub(super) struct Spent {
     /// Sleep under locks, which counts for these.
     slept_under_locks: f64,
     preempted: f64,
-    locks: BTreeMap<u32, OfLock>,
+    /// By lock; true for the times of reads.
+    locks: BTreeMap<(u32, bool), OfLock>,
     /// True if the event before was an acquisition.
     is_after_acquisition: bool,
 }
@@ -106,18 +128,17 @@ pub(super) struct Passed {
     pub(super) preempted: f64,
     /// Wait for a lock.
     pub(super) waited: f64,
-    /// Lock that the thread holds, the latest one.
-    pub(super) holds: Option<u32>,
-    /// True if the second event is an acquisition.
-    pub(super) acquires: bool,
-    /// Lock of that acquisition, if it is replayed.
-    pub(super) enters: Option<u32>,
+    /// Lock that the thread holds, the latest one; true if it is shared.
+    pub(super) holds: Option<(u32, bool)>,
+    /// Lock that the second event acquires; true if it is shared.
+    pub(super) enters: Option<(u32, bool)>,
 }
 
 impl Spent {
     /// Adds the time between two events.
     pub(super) fn add(&mut self, passed: Passed, costs: &Costs) {
-        let Passed { busy, slept, preempted, waited, holds, acquires, enters } = passed;
+        let Passed { busy, slept, preempted, waited, holds, enters } = passed;
+        let acquires = enters.is_some();
         let think = costs.think - costs.plain;
         let cost = match (self.is_after_acquisition, acquires) {
             (true, false) => costs.hold,
@@ -166,7 +187,8 @@ pub(super) fn of<'a>(
     whole: Option<WholeRun>,
 ) -> Today {
     let mut today = Today { groups: vec![GroupTime::default(); groups], ..Today::default() };
-    let mut costs = vec![0.0; groups];
+    // Of exclusive sections, and of shared ones.
+    let mut costs = vec![[0.0; 2]; groups];
     let mut outside_cost = 0.0;
     for spent in runs {
         outside_cost += spent.outside_cost;
@@ -175,21 +197,28 @@ pub(super) fn of<'a>(
         today.slept += spent.slept;
         today.preempted += spent.preempted;
         // A lock of no group was taken only where a run begins or ends.
-        for (lock, of) in &spent.locks {
+        for ((lock, shared), of) in &spent.locks {
             let Some(index) = of_lock.get(lock) else { continue };
             let group = &mut today.groups[*index as usize];
             group.held += of.held;
-            costs[*index as usize] += of.cost;
             group.waited += of.waited;
             group.acquired += of.acquired as f64;
+            costs[*index as usize][usize::from(*shared)] += of.cost;
+            if *shared {
+                group.shared.held += of.held;
+                group.shared.waited += of.waited;
+                group.shared.acquired += of.acquired as f64;
+            }
         }
     }
-    let cost = outside_cost + costs.iter().sum::<f64>();
+    let cost = outside_cost + costs.iter().flatten().sum::<f64>();
     let most = (MOST_COST * (today.on_cpu() - today.slept_held)).max(0.0);
     let factor = if cost > most { most / cost } else { 1.0 };
     today.outside = (today.outside - outside_cost * factor).max(0.0);
-    for (group, cost) in today.groups.iter_mut().zip(costs) {
-        group.held = (group.held - cost * factor).max(0.0);
+    for (group, [exclusive, shared]) in today.groups.iter_mut().zip(costs) {
+        let of_exclusive = (group.held - group.shared.held - exclusive * factor).max(0.0);
+        group.shared.held = (group.shared.held - shared * factor).max(0.0);
+        group.held = of_exclusive + group.shared.held;
     }
     if let Some(WholeRun { cpu, of_threads }) = whole.filter(|whole| whole.cpu.ran > 0.0) {
         let on_cpu = today.on_cpu() - today.slept_held;
@@ -206,9 +235,8 @@ pub(super) fn of<'a>(
         *share /= all;
     }
     for group in &mut today.groups {
-        group.held /= all;
-        group.waited /= all;
-        group.acquired /= acquired;
+        let units = [all, all, acquired, all, all, acquired];
+        group.each().into_iter().zip(units).for_each(|(part, unit)| *part /= unit);
     }
     today
 }
@@ -224,8 +252,10 @@ fn share_rest(today: &mut Today, off: f64) {
     let seen = waited + today.slept;
     let rest = (off - seen).max(0.0);
     let more = if waited > 0.0 { (rest * waited / seen).min(waited) } else { 0.0 };
+    let factor = if waited > 0.0 { 1.0 + more / waited } else { 1.0 };
     for group in &mut today.groups {
-        group.waited += if waited > 0.0 { more * group.waited / waited } else { 0.0 };
+        group.waited *= factor;
+        group.shared.waited *= factor;
     }
     today.slept += rest - more;
 }

@@ -17,6 +17,8 @@ pub enum Operation {
         lock: u32,
         /// The call site.
         site: u32,
+        /// True if others may have the lock at the same time, to read.
+        shared: bool,
     },
     /// A release of the lock that was acquired last.
     Leave,
@@ -60,7 +62,7 @@ pub(super) struct Sums {
     time: f64,
     preempted: f64,
     acquisitions: u64,
-    read_write: u64,
+    shared: u64,
     conditions: u64,
     releases: u64,
     unordered: u64,
@@ -91,7 +93,7 @@ pub(super) fn add_shares(runs: &[Run], shares: &mut Shares) {
     let time = sum(|sums| sums.time).max(1.0);
     let acquisitions = sum(|sums| sums.acquisitions as f64).max(1.0);
     shares.preempted = sum(|sums| sums.preempted) / time;
-    shares.read_write = sum(|sums| sums.read_write as f64) / acquisitions;
+    shares.shared = sum(|sums| sums.shared as f64) / acquisitions;
     shares.conditions = sum(|sums| sums.conditions as f64) / acquisitions;
     let releases = sum(|sums| sums.releases as f64).max(1.0);
     shares.unordered = sum(|sums| sums.unordered as f64) / releases;
@@ -100,10 +102,8 @@ pub(super) fn add_shares(runs: &[Run], shares: &mut Shares) {
 /// Next event of a thread.
 #[derive(Clone, Copy, Debug, Default)]
 struct Next {
-    /// True for an acquisition.
-    acquires: bool,
-    /// Lock that is acquired and replayed.
-    replayed: Option<u32>,
+    /// Lock that is acquired, and true if it is shared.
+    acquires: Option<(u32, bool)>,
     /// Wait for the lock.
     wait: u64,
     /// True if the wait is a sleep.
@@ -119,7 +119,7 @@ struct Reader {
     /// Time without a CPU since the event before.
     slept: f64,
     preempted: f64,
-    /// Locks that the thread holds, and whether they are replayed.
+    /// Locks that the thread holds, and true for those that it shares.
     held: Vec<(u32, bool)>,
     visit: Visit,
     /// True after the first visit's beginning is known.
@@ -153,18 +153,16 @@ impl Reader {
                     self.released(lock);
                 }
                 Event::Acquired { after, lock, site, how, wait } => {
-                    let is_replayed = recording.about.locks[lock as usize].kind.is_replayed()
-                        && how != How::Reads;
-                    // A wait for a condition, or for a lock that is not replayed, is a sleep.
-                    let is_sleep = how == How::Condition || !is_replayed;
-                    let replayed = is_replayed.then_some(lock);
-                    let next = Next { acquires: true, replayed, wait, is_sleep };
+                    let shared = how == How::Reads;
+                    // A wait for a condition is a sleep.
+                    let is_sleep = how == How::Condition;
+                    let next = Next { acquires: Some((lock, shared)), wait, is_sleep };
                     self.pass(after, next, costs);
                     let sums = &mut self.run.sums;
                     sums.acquisitions += 1;
-                    sums.read_write += u64::from(!is_replayed);
-                    sums.conditions += u64::from(how == How::Condition);
-                    self.acquired(lock, site, is_replayed);
+                    sums.shared += u64::from(shared);
+                    sums.conditions += u64::from(is_sleep);
+                    self.acquired(lock, site, shared);
                 }
             }
         }
@@ -173,7 +171,7 @@ impl Reader {
     /// Lets time pass until the next event, of which the last part is a wait.
     fn pass(&mut self, after: u64, next: Next, costs: &Costs) {
         self.now += after;
-        let Next { acquires, replayed, wait, is_sleep } = next;
+        let Next { acquires, wait, is_sleep } = next;
         let (after, wait) = (after as f64, wait.min(after) as f64);
         let (slept, preempted) =
             (std::mem::take(&mut self.slept), std::mem::take(&mut self.preempted));
@@ -187,9 +185,8 @@ impl Reader {
             slept: by_itself + asleep,
             preempted: off - by_itself,
             waited,
-            acquires,
-            holds: self.held.iter().rev().find(|(_, replayed)| *replayed).map(|(lock, _)| *lock),
-            enters: replayed,
+            holds: self.held.last().copied(),
+            enters: acquires,
         };
         self.segment.busy += passed.busy;
         self.segment.slept += passed.slept;
@@ -203,30 +200,23 @@ impl Reader {
         }
     }
 
-    fn acquired(&mut self, lock: u32, site: u32, is_replayed: bool) {
-        self.held.push((lock, is_replayed));
-        if is_replayed {
-            self.visit.acquired.push((self.now, lock));
-            self.push(Operation::Enter { lock, site });
-        }
+    fn acquired(&mut self, lock: u32, site: u32, shared: bool) {
+        self.held.push((lock, shared));
+        self.visit.acquired.push((self.now, lock));
+        self.push(Operation::Enter { lock, site, shared });
     }
 
     fn released(&mut self, lock: u32) {
         // A lock that was acquired before the window is not known.
         let Some(place) = self.held.iter().rposition(|(held, _)| *held == lock) else { return };
-        let (_, is_replayed) = self.held[place];
+        let last = self.held.len() - 1;
         self.run.sums.releases += 1;
-        if !is_replayed {
-            self.held.remove(place);
-            return;
-        }
-        let last = self.held.iter().rposition(|(_, replayed)| *replayed).unwrap_or(place);
         self.run.sums.unordered += u64::from(last != place);
         // The replay releases the lock that was acquired last. The other one stays in its place.
         self.held.swap(place, last);
-        self.held.remove(last);
+        self.held.pop();
         self.push(Operation::Leave);
-        if self.held.iter().all(|(_, replayed)| !replayed) {
+        if self.held.is_empty() {
             let visit = std::mem::take(&mut self.visit);
             // The time before the first visit began before the window.
             if self.begun {

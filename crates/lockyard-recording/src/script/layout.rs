@@ -1,7 +1,7 @@
 //! Objects of a recorded program: its locks, and the data that comes with them.
 
 use super::version::{Change, HostNumbers, PARTS, Version};
-use crate::model::{Group, Model};
+use crate::model::{Model, Moved};
 use crate::recording::{Kind, Recording};
 use lockyard_scenarios::{LockKind, Object, ObjectKind};
 use std::collections::{HashMap, HashSet};
@@ -16,7 +16,9 @@ pub(super) struct Layout {
     /// Objects of each group's locks, with their weights.
     pub(super) locks: Vec<Vec<(usize, f64)>>,
     /// Words of each group's data.
-    pub(super) data: Vec<Vec<usize>>,
+    data: Vec<Vec<usize>>,
+    /// Number of these that exclusive sections move, and that shared ones read.
+    moved: Vec<[usize; 2]>,
     /// Names of the objects.
     names: HashSet<String>,
 }
@@ -38,9 +40,12 @@ impl Layout {
         for (index, group) in model.groups.iter().enumerate() {
             let recorded = match group.kind {
                 Kind::Spin => LockKind::TestAndSet,
-                Kind::Mutex | Kind::RwLock => LockKind::PthreadLike,
+                Kind::Mutex => LockKind::PthreadLike,
+                Kind::RwLock => LockKind::ReadWrite,
             };
-            let kind = ObjectKind::Lock { lock: recorded };
+            let is_changed = version.change == Change::ReadMostly(index);
+            let lock = if is_changed { LockKind::ReadWrite } else { recorded };
+            let kind = ObjectKind::Lock { lock };
             let mut locks = Vec::new();
             for (lock, acquisitions) in group.replayed() {
                 let parts = if version.change == Change::Split(index) { PARTS } else { 1 };
@@ -56,7 +61,14 @@ impl Layout {
                     layout.objects.push(Object { name, kind, line });
                 }
             }
-            let words = if locks.len() > 1 { 0 } else { data_lines(group, host) };
+            let mut moved = [false, true].map(|shared| data_lines(group.moved(shared), host));
+            if is_changed {
+                moved[1] = moved[0];
+            }
+            if locks.len() > 1 {
+                moved = [0; 2];
+            }
+            let words = if group.kind == Kind::RwLock { moved[0].max(moved[1]) } else { moved[0] };
             let word = ObjectKind::Word { initial: 0, gains: None };
             let mut data = Vec::new();
             for _ in 0..words {
@@ -66,8 +78,15 @@ impl Layout {
             }
             layout.locks.push(locks);
             layout.data.push(data);
+            layout.moved.push(moved);
         }
         layout
+    }
+
+    /// Returns the words of data that a section of a group moves, or reads if it is shared.
+    pub(super) fn data(&self, group: u32, shared: bool) -> &[usize] {
+        let data = &self.data[group as usize];
+        &data[..self.moved[group as usize][usize::from(shared)].min(data.len())]
     }
 
     /// Returns a name that no object has, for the next one.
@@ -81,10 +100,10 @@ impl Layout {
     }
 }
 
-/// Returns the number of lines of data that come with a lock from another thread. If that is not
-/// known, because the lock stayed with one thread, one line.
-fn data_lines(group: &Group, host: HostNumbers) -> usize {
-    match group.data {
+/// Returns the number of lines of data that come to a section from another thread. If that is not
+/// known, because the lock stayed with one thread, or nobody wrote, one line.
+fn data_lines(moved: Moved, host: HostNumbers) -> usize {
+    match moved.data {
         Some(data) if host.line > 0.0 => (data / host.line).round().min(MOST_LINES) as usize,
         Some(_) => 0,
         None => 1,

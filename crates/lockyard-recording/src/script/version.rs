@@ -3,12 +3,18 @@
 /// Number of locks into which `split` divides one.
 pub const PARTS: usize = 4;
 
+/// Share of the sections that read in `read-mostly`. The recording of a mutex does not tell it.
+pub const READS: f64 = 0.95;
+
 /// Numbers of a host that a script needs beside the recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct HostNumbers {
     /// Cost of the recorded program's plain acquisition and release beyond that of the simulated
     /// lock, in nanoseconds: instructions of the C library.
     pub call: f64,
+    /// The same for sections of a reader-writer lock: exclusive ones, and shared ones. Below 0 if
+    /// the simulated lock costs more than the recorded program's mutex, whose cost is taken off.
+    pub read_write_calls: [f64; 2],
     /// Cost of a line of data that comes from another core, in nanoseconds.
     pub line: f64,
 }
@@ -23,6 +29,9 @@ pub enum Change {
     HoldHalved(usize),
     /// A group's locks split in [`PARTS`].
     Split(usize),
+    /// A reader-writer lock in place of each of a group's locks. A share of [`READS`] of all its
+    /// sections is shared.
+    ReadMostly(usize),
     /// Each lock in a cache line of its own.
     OwnLines,
 }

@@ -1,10 +1,10 @@
 //! The random walk of a recording.
 
 use super::layout::Layout;
-use super::version::{Change, HostNumbers, Version};
-use crate::model::{ClassModel, Model, Operation, VisitModel};
-use crate::recording::Recording;
-use lockyard_scenarios::{Among, Choice, Region, Step, Times, Visit, Walk};
+use super::version::{Change, HostNumbers, READS, Version};
+use crate::model::{ClassModel, Group, Model, Operation, VisitModel};
+use crate::recording::{Kind, Recording};
+use lockyard_scenarios::{Access, Among, Choice, Region, Step, Times, Visit, Walk};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -48,13 +48,18 @@ pub(super) fn walk(
     let mut walk = Walk { tasks: tasks(&model.classes), ..Walk::default() };
     let all: usize = model.classes.iter().map(|class| class.count).sum();
     for class in &model.classes {
-        let visits: Vec<Visit> =
-            class.visits.iter().map(|visit| builder.visit(class, visit)).collect();
+        let of_class = |write: bool| -> Vec<Visit> {
+            class.visits.iter().map(|visit| builder.visit(class, visit, write)).collect()
+        };
+        let visits = of_class(true);
         for (visit, of) in visits.iter().zip(&class.visits) {
             let work: f64 = visit.steps.iter().map(Step::mean_work).sum();
             walk.mean_work += work * of.count() as f64 / all.max(1) as f64;
         }
-        walk.classes.push(visits);
+        walk.classes.push(match version.change {
+            Change::ReadMostly(_) => read_mostly(visits, of_class(false)),
+            _ => visits,
+        });
     }
     walk
 }
@@ -76,14 +81,36 @@ fn tasks(classes: &[ClassModel]) -> Vec<usize> {
     tasks
 }
 
-/// Adds the time of a visit under each group's locks, with all that is nested.
-pub(super) fn held_times(visit: &VisitModel, held: &mut [f64]) {
-    let mut open: Vec<u32> = Vec::new();
+/// Returns visits of which each is one that writes, or with the probability [`READS`] the same one
+/// that reads.
+fn read_mostly(mut write: Vec<Visit>, mut read: Vec<Visit>) -> Vec<Visit> {
+    let writing = write.len();
+    for visit in write.iter_mut().chain(&mut read) {
+        let next: Vec<(usize, f64)> = visit.next.probabilities().collect();
+        let both = next.into_iter().flat_map(|(index, share)| {
+            [(index, share * (1.0 - READS)), (index + writing, share * READS)]
+        });
+        visit.next = Choice::of(both);
+    }
+    write.append(&mut read);
+    write
+}
+
+/// Adds the time of a visit in which nobody else can have each group's locks: under an exclusive
+/// one, with all that is nested, and for `word` at each acquisition of a reader-writer lock, whose
+/// word moves twice.
+pub(super) fn serial_times(visit: &VisitModel, groups: &[Group], word: f64, serial: &mut [f64]) {
+    let mut open: Vec<Option<u32>> = Vec::new();
     for (index, operation) in visit.shape.iter().enumerate() {
         let time: f64 = visit.segments.iter().map(|times| times[index].busy).sum();
-        open.iter().for_each(|group| held[*group as usize] += time);
-        match operation {
-            Operation::Enter { lock, .. } => open.push(*lock),
+        open.iter().flatten().for_each(|group| serial[*group as usize] += time);
+        match *operation {
+            Operation::Enter { lock, shared, .. } => {
+                open.push((!shared).then_some(lock));
+                if groups[lock as usize].kind == Kind::RwLock {
+                    serial[lock as usize] += word * visit.count() as f64;
+                }
+            }
             Operation::Leave => drop(open.pop()),
         }
     }
@@ -99,25 +126,34 @@ struct Builder<'a> {
 }
 
 impl Builder<'_> {
-    fn visit(&self, class: &ClassModel, visit: &VisitModel) -> Visit {
+    /// Returns a visit. Without `write`, the sections of a lock that is now a reader-writer lock are
+    /// shared.
+    fn visit(&self, class: &ClassModel, visit: &VisitModel, write: bool) -> Visit {
         // The steps of each lock that is open, outside first.
-        let mut open: Vec<(u32, Vec<Step>)> = Vec::new();
+        let mut open: Vec<((u32, Access), Vec<Step>)> = Vec::new();
         let mut steps = Vec::new();
         for (index, operation) in visit.shape.iter().enumerate() {
             let is_halved = |group: u32| self.version.change == Change::HoldHalved(group as usize);
-            let factor = if open.iter().any(|(group, _)| is_halved(*group)) { 0.5 } else { 1.0 };
+            let is_halved = open.iter().any(|((group, _), _)| is_halved(*group));
+            let factor = if is_halved { 0.5 } else { 1.0 };
             let into = open.last_mut().map_or(&mut steps, |(_, steps)| steps);
             self.pass(visit, index, factor, into);
             match *operation {
-                Operation::Enter { lock, .. } => {
-                    let data = &self.layout.data[lock as usize];
-                    let touches = data.iter().map(|&object| Step::Touch { object });
-                    open.push((lock, touches.collect()));
+                Operation::Enter { lock, shared, .. } => {
+                    let is_changed = self.version.change == Change::ReadMostly(lock as usize);
+                    let shared = shared || is_changed && !write;
+                    let access = if shared { Access::Shared } else { Access::Exclusive };
+                    let data = self.layout.data(lock, shared).iter();
+                    let data = data.map(|&object| match access {
+                        Access::Shared => Step::Read { object },
+                        Access::Exclusive => Step::Touch { object },
+                    });
+                    open.push(((lock, access), data.collect()));
                 }
                 Operation::Leave => {
-                    let Some((group, inner)) = open.pop() else { continue };
+                    let Some((section, inner)) = open.pop() else { continue };
                     let into = open.last_mut().map_or(&mut steps, |(_, steps)| steps);
-                    into.push(self.locked(group, inner));
+                    into.push(self.locked(section, inner));
                 }
             }
         }
@@ -135,13 +171,13 @@ impl Builder<'_> {
         Visit { steps, next, operations: enters as u64 }
     }
 
-    fn locked(&self, group: u32, steps: Vec<Step>) -> Step {
+    fn locked(&self, (group, access): (u32, Access), steps: Vec<Step>) -> Step {
         let wait = Region::LockWait.into();
         match self.layout.locks[group as usize].as_slice() {
-            [(object, _)] => Step::Locked { object: *object, wait, steps },
+            [(object, _)] => Step::Locked { object: *object, access, wait, steps },
             many => {
                 let among = Among(Arc::new(Choice::of(many.iter().copied())));
-                Step::LockedAmong { among, wait, steps }
+                Step::LockedAmong { among, access, wait, steps }
             }
         }
     }
@@ -171,15 +207,19 @@ impl Builder<'_> {
         let costs = self.recording.about.costs;
         let recorder = if self.version.recorder { costs.counted / 2.0 } else { 0.0 };
         let hold = recorder - costs.hold;
-        let think = recorder + self.host.call - costs.think;
+        let call = match after {
+            Operation::Enter { lock, shared, .. } => self.call(lock, shared),
+            Operation::Leave => self.host.call,
+        };
+        let think = recorder + call - costs.think;
         match (before, after) {
             (None | Some(Operation::Leave), Operation::Enter { .. }) => think,
-            (Some(Operation::Enter { lock, .. }), after) => {
-                let group = &self.model.groups[lock as usize];
+            (Some(Operation::Enter { lock, shared, .. }), after) => {
+                let moved = self.model.groups[lock as usize].moved(shared);
                 // The replay moves the data itself.
-                let data = match self.layout.data[lock as usize].len() {
+                let data = match self.layout.data(lock, shared).len() {
                     0 => 0.0,
-                    _ => group.data.unwrap_or(0.0) * group.handed_over,
+                    _ => moved.data.unwrap_or(0.0) * moved.share,
                 };
                 let own = match after {
                     Operation::Leave => hold,
@@ -188,6 +228,14 @@ impl Builder<'_> {
                 own - data
             }
             (_, Operation::Leave) => (hold + think) / 2.0,
+        }
+    }
+
+    /// Returns the cost of the recorded program's plain calls beyond that of the simulated lock.
+    fn call(&self, group: u32, shared: bool) -> f64 {
+        match self.model.groups[group as usize].kind {
+            Kind::RwLock => self.host.read_write_calls[usize::from(shared)],
+            Kind::Mutex | Kind::Spin => self.host.call,
         }
     }
 }

@@ -4,7 +4,7 @@
 //! large to be read or sent.
 
 use super::frame::{Frame, charts, contents, framed, pairs, sentences};
-use super::profile_tables::{call_sites, heading, holds, list, name, text, waits};
+use super::profile_tables::{accesses, call_sites, heading, holds, list, name, text, waits};
 use crate::charts::profile::chart;
 use crate::text::{escape, grouped, nanoseconds, share, short};
 use serde_json::{Value, json};
@@ -162,9 +162,10 @@ fn of_process(process: &Value, at: &str, id: &mut usize) -> String {
     let groups = list(&process["groups"]);
     let mut html = sentences(&texts(&process["verdict"]));
     html.push_str(&charts(&chart(groups, at).into_iter().collect::<Vec<_>>(), id));
-    let of_locks = [waits(groups, at), holds(groups, at)];
+    let of_locks = [Some(waits(groups, at)), accesses(groups, at), Some(holds(groups, at))];
+    let of_locks = of_locks.into_iter().flatten();
     html.push_str(&reasons(groups));
-    html.push_str(&of_locks.map(|table| table.without_empty_columns().html()).concat());
+    html.extend(of_locks.map(|table| table.without_empty_columns().html()));
     html.push_str(&circles(process));
     html.push_str(&call_sites(groups, at).without_empty_columns().html());
     html

@@ -152,6 +152,55 @@ pub(super) fn holds(groups: &[Value], at: &str) -> Table {
     table
 }
 
+/// Returns the table of readers and writers, if a lock is a reader-writer lock.
+pub(super) fn accesses(groups: &[Value], at: &str) -> Option<Table> {
+    let mut table = Table {
+        caption: "Readers and writers of reader-writer locks. Mean holders: of writers it is the \
+                  share of the time for which they have the lock"
+            .to_owned(),
+        columns: vec![
+            ("lock", false),
+            ("access", false),
+            ("acquisitions", true),
+            ("contended", true),
+            ("waited", true),
+            ("wait p99", true),
+            ("longest wait", true),
+            ("mean holders", true),
+            ("held in all", true),
+            ("hold p50", true),
+            ("hold p99", true),
+        ],
+        fits: true,
+        lines: Vec::new(),
+    };
+    for (index, group) in groups.iter().enumerate() {
+        for access in ["reads", "writes"] {
+            let of = &group["accesses"][access];
+            if !of.is_object() {
+                continue;
+            }
+            let (wait, hold) = (&of["wait"], &of["hold"]);
+            let holders = of["mean_holders"].as_f64().map(|mean| figure(mean));
+            let cells = vec![
+                Cell::Name(name(index, group)),
+                Cell::Text(access.to_owned()),
+                count(&of["acquisitions"], "acquisitions"),
+                part(&of["contended_share"], "contended_share"),
+                time(&wait["total_ns"], "wait/total_ns"),
+                time(&wait["p99_ns"], "wait/p99_ns"),
+                time(&wait["max_ns"], "wait/max_ns"),
+                Cell::of(holders, "mean_holders"),
+                time(&hold["total_ns"], "hold/total_ns"),
+                time(&hold["p50_ns"], "hold/p50_ns"),
+                time(&hold["p99_ns"], "hold/p99_ns"),
+            ];
+            table.lines.push((format!("{at}/groups/{index}/accesses/{access}"), cells));
+        }
+    }
+    (!table.lines.is_empty()).then_some(table)
+}
+
 /// Returns the table of call sites.
 pub(super) fn call_sites(groups: &[Value], at: &str) -> Table {
     let mut table = Table {

@@ -5,7 +5,9 @@ use super::tables::{Cell, Table};
 use crate::charts::recorded;
 use crate::text::{percent, share};
 use lockyard_results::details::Range;
-use lockyard_results::recorded::{BestChange, RecordedProgram, Replay, SATURATED_SHARE, Today};
+use lockyard_results::recorded::{
+    Accesses, BestChange, RecordedProgram, Replay, SATURATED_SHARE, Today,
+};
 use lockyard_results::render::figure;
 
 /// Maximum number of locks in a table.
@@ -79,6 +81,18 @@ fn today(of: &Today) -> Table {
             number(lock.waited_ns_each_time, "waited_ns_each_time"),
         ];
         table.lines.push((format!("/recorded/today/locks/{index}"), cells));
+        for (access, of) in lock.accesses.into_iter().flat_map(Accesses::each) {
+            let cells = vec![
+                Cell::Text(format!("- its {access}")),
+                Cell::Text(String::new()),
+                part(of.share_held, "share_held"),
+                part(of.share_waited, "share_waited"),
+                number(of.acquisitions_per_s, "acquisitions_per_s"),
+                number(of.held_ns_each_time, "held_ns_each_time"),
+                number(of.waited_ns_each_time, "waited_ns_each_time"),
+            ];
+            table.lines.push((format!("/recorded/today/locks/{index}/{access}"), cells));
+        }
     }
     table
 }

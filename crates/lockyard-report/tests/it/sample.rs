@@ -10,7 +10,8 @@ use lockyard_results::details::{
 use lockyard_results::fairness::Waits;
 use lockyard_results::histogram::Bucket;
 use lockyard_results::recorded::{
-    BestChange, LockSaturation, LockToday, LockUse, RecordedProgram, Replay, Today,
+    AccessToday, Accesses, BestChange, LockSaturation, LockToday, LockUse, RecordedProgram, Replay,
+    Today,
 };
 use lockyard_results::render::{Document, Format, render};
 use lockyard_results::row::{Measured, Row, Status};
@@ -129,6 +130,10 @@ pub(crate) fn recorded() -> Document {
         share_waited: 0.1,
         held_ns_each_time: 320.0,
         waited_ns_each_time: 160.5,
+        accesses: (number == 0).then(|| Accesses {
+            reads: AccessToday { share_held: 0.15, ..AccessToday::default() },
+            writes: AccessToday { share_held: 0.05, share_waited: 0.1, ..AccessToday::default() },
+        }),
     };
     let uses = |threads: usize| LockUse {
         threads,

@@ -35,9 +35,10 @@ pub struct CostsDetail {
 pub struct LockDetail {
     /// Name of the lock's object.
     pub lock: String,
-    /// Share of time during which the lock was held.
+    /// Share of time during which the lock was held; of a reader-writer lock, by a writer.
     pub share_held: f64,
-    /// Share of time during which a thread wanted the lock but none held it.
+    /// Share of time during which a thread wanted the lock but none held it. Of readers, the time
+    /// counts in which they acquire or release it.
     pub share_handed_over: f64,
     /// Nanoseconds per critical section.
     pub held_ns_each_time: f64,

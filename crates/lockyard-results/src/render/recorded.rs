@@ -4,7 +4,9 @@
 use super::cells::{new_table, per_cent};
 use super::screen::Screen;
 use super::si::si;
-use crate::recorded::{LockSaturation, LockToday, RecordedProgram, Replay, SATURATED_SHARE, Today};
+use crate::recorded::{
+    Accesses, LockSaturation, LockToday, RecordedProgram, Replay, SATURATED_SHARE, Today,
+};
 use comfy_table::{Table, presets};
 use lockyard_support::threads;
 
@@ -146,6 +148,17 @@ fn of_today(today: &Today, name: Words<str>) -> Table {
             format!("{:.0}", lock.held_ns_each_time),
             format!("{:.0}", lock.waited_ns_each_time),
         ]);
+        for (access, of) in lock.accesses.into_iter().flat_map(Accesses::each) {
+            table.add_row(vec![
+                format!("- its {access}"),
+                per_cent(of.share_held + of.share_waited),
+                per_cent(of.share_held),
+                per_cent(of.share_waited),
+                si(of.acquisitions_per_s),
+                format!("{:.0}", of.held_ns_each_time),
+                format!("{:.0}", of.waited_ns_each_time),
+            ]);
+        }
     }
     let rest = &today.locks[shown..];
     if !rest.is_empty() {
@@ -204,6 +217,7 @@ mod tests {
             share_waited: 0.1 / (1 << number) as f64,
             held_ns_each_time: 320.0,
             waited_ns_each_time: 160.0,
+            accesses: None,
         };
         let locks: Vec<LockToday> = (0..8).map(lock).collect();
         let saturation = |machine: &str| {

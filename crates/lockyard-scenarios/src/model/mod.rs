@@ -3,6 +3,7 @@
 //! This module contains only types. `read` makes values of them from the text of a script, and
 //! `perform` runs them.
 
+mod access;
 mod calibration;
 mod conserved;
 mod figure;
@@ -31,6 +32,7 @@ mod value;
 mod variant;
 mod variant_pairs;
 
+pub use access::Access;
 pub use calibration::{Calibration, Gives};
 pub(crate) use conserved::ChainWords;
 pub use conserved::Conserved;

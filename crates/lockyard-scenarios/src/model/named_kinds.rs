@@ -67,10 +67,15 @@ named_kinds! {
         ParkingLike = "parking-mutex";
         /// A mutex of three states that sleeps at once, as a plain `pthread_mutex_t` on Linux.
         PthreadLike = "pthread-like-mutex";
+        /// The reader-writer lock: it spins briefly, then sleeps, and the waiter that has waited
+        /// longest closes it.
+        ReadWrite = "rwlock";
         /// The test-and-set lock.
         TestAndSet = "test-and-set";
         /// A control without mutual exclusion.
         Broken = "broken";
+        /// A reader-writer control whose readers do not look for a writer.
+        BrokenReadWrite = "broken-rwlock";
         /// A control that favours one thread.
         Unfair = "unfair";
         /// A control that stalls: a thread that has to wait waits for ever.
@@ -92,8 +97,17 @@ impl LockKind {
     pub fn is_control(self) -> bool {
         matches!(
             self,
-            LockKind::Broken | LockKind::Unfair | LockKind::Stalls | LockKind::TicketAsQueued
+            LockKind::Broken
+                | LockKind::BrokenReadWrite
+                | LockKind::Unfair
+                | LockKind::Stalls
+                | LockKind::TicketAsQueued
         )
+    }
+
+    /// Returns `true` if the lock has a shared mode: it is a reader-writer lock.
+    pub fn has_shared(self) -> bool {
+        matches!(self, LockKind::ReadWrite | LockKind::BrokenReadWrite)
     }
 
     /// Returns `true` if the lock serves in order of arrival.
@@ -102,7 +116,7 @@ impl LockKind {
         let passes = [TestAndSet, PvQueued, Adaptive, StdLike, ParkingLike, PthreadLike];
         match self {
             LockKind::Own(own) => own.is_fifo(),
-            _ => !self.is_control() && !passes.contains(&self),
+            _ => !self.is_control() && !self.has_shared() && !passes.contains(&self),
         }
     }
 

@@ -33,6 +33,9 @@ pub(crate) struct LockRefSettings {
     pub(crate) count: u32,
 }
 
+/// Writes a lockref to memory.
+pub(crate) type MakeLockRef = unsafe fn(LockRefSettings, NonNull<u8>) -> Box<dyn LockRefObject>;
+
 /// A lock algorithm on one host, as functions that hide the algorithm's type.
 /// [`OnHost::of`](Self::of) makes it.
 #[derive(Clone, Copy)]
@@ -40,7 +43,8 @@ pub struct OnHost {
     pub(crate) host: TypeId,
     pub(crate) layout: Layout,
     pub(crate) make_lock: unsafe fn(NonNull<u8>) -> Box<dyn LockObject>,
-    pub(crate) make_lockref: unsafe fn(LockRefSettings, NonNull<u8>) -> Box<dyn LockRefObject>,
+    /// `None` for a lock that is no part of a larger word.
+    pub(crate) make_lockref: Option<MakeLockRef>,
 }
 
 impl fmt::Debug for OnHost {

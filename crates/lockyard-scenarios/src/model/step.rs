@@ -1,5 +1,6 @@
 //! The steps of an operation.
 
+use super::access::Access;
 use super::table::{KeyChoice, TableOperation};
 use super::times::{Among, Choice, Times};
 use super::value::{Condition, Place, Register, Value};
@@ -70,6 +71,8 @@ pub enum Step {
     LockedAmong {
         /// The locks.
         among: Among,
+        /// Access to the lock.
+        access: Access,
         /// Kind of waiting, as of [`Locked`](Step::Locked).
         wait: Activity,
         /// Steps that are performed under the lock.
@@ -98,6 +101,8 @@ pub enum Step {
     Locked {
         /// The lock, or the lockref.
         object: usize,
+        /// Access to the lock.
+        access: Access,
         /// Kind of waiting, for listings:
         /// [`Region::LockWait`](lockyard::platform::Region::LockWait), or a part of it.
         wait: Activity,

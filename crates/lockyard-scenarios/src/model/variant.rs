@@ -1,5 +1,6 @@
 //! Variants of a scenario.
 
+use super::access::Access;
 use super::conserved::Conserved;
 use super::foreign::ForeignLock;
 use super::object::{Object, ObjectKind};
@@ -57,6 +58,22 @@ impl Variant {
         fn takes(steps: &[Step]) -> bool {
             let takes_one = |step: &Step| match step {
                 Step::Locked { .. } | Step::LockedAmong { .. } => true,
+                Step::Walk { walk, .. } => {
+                    walk.classes.iter().flatten().any(|visit| takes(&visit.steps))
+                }
+                step => step.inner().is_some_and(takes),
+            };
+            steps.iter().any(takes_one)
+        }
+        takes(&self.steps)
+    }
+
+    /// Returns `true` if a step takes a lock with shared access.
+    pub fn takes_shared(&self) -> bool {
+        fn takes(steps: &[Step]) -> bool {
+            let takes_one = |step: &Step| match step {
+                Step::Locked { access: Access::Shared, .. }
+                | Step::LockedAmong { access: Access::Shared, .. } => true,
                 Step::Walk { walk, .. } => {
                     walk.classes.iter().flatten().any(|visit| takes(&visit.steps))
                 }

@@ -26,9 +26,9 @@ impl<S: Stage> Prepared<S> {
                     S::Host::resume_activity(before);
                 }
             }
-            Step::LockedAmong { among: Among(ref among), wait, ref steps } => {
+            Step::LockedAmong { among: Among(ref among), access, wait, ref steps } => {
                 let object = among.at(task.numbers.uniform());
-                self.perform_locked((object, wait, steps), factor, task);
+                self.perform_locked((object, access, wait, steps), factor, task);
             }
             Step::Touch { object } => {
                 let word = self.word(object);

@@ -13,7 +13,7 @@ use super::prepared::Prepared;
 use super::stage::Stage;
 use super::tables::Of;
 use super::task::{Inserted, Task};
-use crate::model::{KeyChoice, Step, TableOperation};
+use crate::model::{Access, KeyChoice, Step, TableOperation};
 use lockyard::platform::{Activity, DataCell, Host, Ordering, Region, U64, Word};
 
 impl<S: Stage> Prepared<S> {
@@ -113,8 +113,8 @@ impl<S: Stage> Prepared<S> {
                         S::wait_for_others();
                     }
                 }
-                Step::Locked { object, wait, ref steps } => {
-                    self.perform_locked((object, wait, steps), factor, task);
+                Step::Locked { object, access, wait, ref steps } => {
+                    self.perform_locked((object, access, wait, steps), factor, task);
                 }
                 Step::Get { object, operation } => {
                     S::wait_begins();
@@ -134,7 +134,7 @@ impl<S: Stage> Prepared<S> {
                     }
                     S::wait_ends();
                 }
-                Step::Read { object } => self.read(object),
+                Step::Read { object } => self.read(object, task),
                 Step::Write { object } => self.write(object),
                 Step::Table { object, operation, key } => {
                     S::wait_begins();
@@ -169,7 +169,7 @@ impl<S: Stage> Prepared<S> {
     /// Takes a lock, performs steps, and releases it.
     pub(super) fn perform_locked(
         &self,
-        (object, wait, steps): (usize, Activity, &[Step]),
+        (object, access, wait, steps): (usize, Access, Activity, &[Step]),
         factor: f64,
         task: &mut Task,
     ) {
@@ -177,18 +177,22 @@ impl<S: Stage> Prepared<S> {
         let mut body = || {
             S::wait_ends();
             S::hold_begins(object);
+            self.entered(object, access, task);
             S::Host::begin_activity(Region::LockHold.into());
             self.perform(steps, factor, task);
             S::Host::resume_activity(before);
+            self.leaves(object, access, task);
             S::hold_ends();
         };
         S::wait_begins();
-        S::lock_wait_begins(object);
+        S::lock_wait_begins(object, access);
         match &self.objects[object].shared {
+            Shared::Lock(lock) if access == Access::Shared => lock.locked_shared(&mut body),
             Shared::Lock(lock) => lock.locked(&mut body),
             Shared::LockRef(lockref) => lockref.locked(&mut body),
             _ => unreachable!("checked by the parser"),
         }
+        S::release_ends(object);
     }
 
     fn use_table(&self, object: usize, operation: TableOperation, key: KeyChoice, task: &mut Task) {
@@ -235,14 +239,18 @@ impl<S: Stage> Prepared<S> {
         }
     }
 
-    fn read(&self, object: usize) {
+    fn read(&self, object: usize, task: &mut Task) {
         let value = match &self.objects[object].shared {
             // SAFETY: the cell was written in `Shared::make` and lives as long as `self`. The
             // parser allows a read of data only if it holds the writers' lock, or if no step writes
             // the data.
             Shared::Data(cell) => unsafe { cell.as_ref() }.with(|data| unsafe { data.read() }),
-            _ => self.word(object).load(Ordering::Relaxed),
+            _ => {
+                std::hint::black_box(self.word(object).load(Ordering::Relaxed));
+                return;
+            }
         };
+        self.compare((object, value), task);
         std::hint::black_box(value);
     }
 

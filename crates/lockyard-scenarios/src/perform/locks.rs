@@ -15,10 +15,12 @@ use lockyard::lock::{
 use lockyard::lockref::policy::{NoTrywait, Pause, PauseNoTrywait, Policy, Standard};
 use lockyard::lockref::{Count, LockRef};
 use lockyard::platform::{HostWithSlots, Portable};
+use lockyard::rwlock::{RawRwLock, ReadWrite};
 use lockyard::{NoContext, RawSpinLock};
-use lockyard_controls::{DoesNotExclude, TicketAsQueued, Unfair, WakesNobody};
+use lockyard_controls::{DoesNotExclude, ReadersBesideWriter, TicketAsQueued, Unfair, WakesNobody};
 use std::alloc::Layout;
 use std::any::TypeId;
+use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 struct LockAt<K: LaneLock<H>, H: HostWithSlots>(NonNull<RawSpinLock<K, H>>);
@@ -36,6 +38,34 @@ impl<K: LaneLock<H>, H: HostWithSlots> LockObject for LockAt<K, H> {
     fn is_held(&self) -> bool {
         // SAFETY: as above.
         unsafe { self.0.as_ref() }.is_held()
+    }
+    fn address(&self) -> usize {
+        self.0.as_ptr() as usize
+    }
+}
+
+struct ReadWriteAt<L, H>(NonNull<L>, PhantomData<fn(H)>);
+
+impl<L: ReadWrite<H>, H: HostWithSlots> LockObject for ReadWriteAt<L, H> {
+    fn locked(&self, body: &mut dyn FnMut()) {
+        // SAFETY: as for `LockAt`.
+        let lock = unsafe { self.0.as_ref() };
+        lock.lock_exclusive();
+        body();
+        // SAFETY: this thread has entered above.
+        unsafe { lock.unlock_exclusive() };
+    }
+    fn locked_shared(&self, body: &mut dyn FnMut()) {
+        // SAFETY: as for `LockAt`.
+        let lock = unsafe { self.0.as_ref() };
+        lock.lock_shared();
+        body();
+        // SAFETY: this thread has entered above.
+        unsafe { lock.unlock_shared() };
+    }
+    fn is_held(&self) -> bool {
+        // SAFETY: as above.
+        unsafe { self.0.as_ref() }.is_inside()
     }
     fn address(&self) -> usize {
         self.0.as_ptr() as usize
@@ -133,7 +163,17 @@ impl OnHost {
             host: TypeId::of::<H>(),
             layout: Layout::new::<RawSpinLock<K, H>>(),
             make_lock: lock::<K, H>,
-            make_lockref: lockref::<K, H>,
+            make_lockref: Some(lockref::<K, H>),
+        }
+    }
+
+    /// Returns the functions of reader-writer lock `L` on host `H`. No lockref can have it.
+    const fn of_read_write<L: ReadWrite<H>, H: HostWithSlots>() -> OnHost {
+        OnHost {
+            host: TypeId::of::<H>(),
+            layout: Layout::new::<L>(),
+            make_lock: read_write::<L, H>,
+            make_lockref: None,
         }
     }
 }
@@ -157,8 +197,10 @@ impl LockKind {
             LockKind::StdLike => OnHost::of::<ThreeStates<StdLike>, H>(),
             LockKind::ParkingLike => OnHost::of::<ParkingLike, H>(),
             LockKind::PthreadLike => OnHost::of::<ThreeStates<PthreadLike>, H>(),
+            LockKind::ReadWrite => OnHost::of_read_write::<RawRwLock<H>, H>(),
             LockKind::TestAndSet => OnHost::of::<TestAndSet, H>(),
             LockKind::Broken => OnHost::of::<DoesNotExclude, H>(),
+            LockKind::BrokenReadWrite => OnHost::of_read_write::<ReadersBesideWriter<H>, H>(),
             LockKind::Unfair => OnHost::of::<Unfair, H>(),
             LockKind::Stalls => OnHost::of::<WakesNobody, H>(),
             LockKind::TicketAsQueued => OnHost::of::<TicketAsQueued, H>(),
@@ -194,8 +236,9 @@ impl LockKind {
         settings: LockRefSettings,
         memory: NonNull<u8>,
     ) -> Box<dyn LockRefObject> {
+        let make = self.on::<H>().make_lockref.expect("the parser refuses the others");
         // SAFETY: the caller upholds the contract of `lockref`.
-        unsafe { (self.on::<H>().make_lockref)(settings, memory) }
+        unsafe { make(settings, memory) }
     }
 }
 
@@ -207,6 +250,18 @@ unsafe fn lock<K: LaneLock<H>, H: HostWithSlots>(memory: NonNull<u8>) -> Box<dyn
     // SAFETY: the caller provides memory for the lock.
     unsafe { lock.write(RawSpinLock::new()) };
     Box::new(LockAt(lock))
+}
+
+/// # Safety
+///
+/// `memory` is valid for a lock, and outlives the returned object.
+unsafe fn read_write<L: ReadWrite<H>, H: HostWithSlots>(
+    memory: NonNull<u8>,
+) -> Box<dyn LockObject> {
+    let lock = memory.cast::<L>();
+    // SAFETY: the caller provides memory for the lock.
+    unsafe { lock.write(L::free()) };
+    Box::new(ReadWriteAt(lock, PhantomData))
 }
 
 /// # Safety

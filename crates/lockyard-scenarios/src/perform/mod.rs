@@ -3,6 +3,8 @@
 mod drawn;
 mod ended;
 mod exchanges;
+mod exclusion;
+mod inside;
 mod interpreter;
 mod locks;
 mod objects;

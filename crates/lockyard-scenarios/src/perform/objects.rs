@@ -1,5 +1,6 @@
 //! A variant's objects in memory.
 
+use super::inside::Inside;
 use super::pages::PageObject;
 use super::stage::Stage;
 use super::tables::TableObject;
@@ -68,6 +69,8 @@ pub(super) struct Placed<H: HostWithSlots> {
     pub(super) name: String,
     pub(super) kind: ObjectKind,
     pub(super) shared: Shared<H>,
+    /// Tasks inside, if the object is a reader-writer lock.
+    pub(super) inside: Inside,
 }
 
 impl<H: HostWithSlots> Shared<H> {

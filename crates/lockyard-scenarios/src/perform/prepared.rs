@@ -2,6 +2,7 @@
 
 use super::ended::Ended;
 use super::exchanges::Exchanges;
+use super::inside::Inside;
 use super::objects::{Placed, Shared, line_layout};
 use super::stage::Stage;
 use super::task::{Begun, Task};
@@ -102,7 +103,8 @@ impl<S: Stage> Prepared<S> {
             // SAFETY: the memory has the object's layout, and no other object is there. The blocks
             // outlive the objects (field order).
             let shared = unsafe { Shared::make::<S>(object.kind, memory, stride) }?;
-            Some(Placed { name: object.name.clone(), kind: object.kind, shared })
+            let (name, kind) = (object.name.clone(), object.kind);
+            Some(Placed { name, kind, shared, inside: Inside::default() })
         });
         let objects = objects.collect::<Option<Vec<_>>>()?;
         let bed = match variant.walks() {

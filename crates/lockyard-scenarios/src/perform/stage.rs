@@ -1,6 +1,7 @@
 //! Stages on which scenarios are performed.
 
 use super::random;
+use crate::model::Access;
 use lockyard::platform::{Activity, HostWithSlots, during};
 
 /// A back-end, as a scenario sees it. It provides the host on which the primitives run, and
@@ -15,6 +16,10 @@ pub trait Stage: 'static {
 
     /// `true` if tasks can [wait for others](Self::wait_for_others) on this stage.
     const OTHERS: bool = false;
+
+    /// `true` if the lab counts the tasks inside each reader-writer lock, so that it finds every
+    /// writer that is not alone. On a real host the counts would be shared memory that costs time.
+    const SEES_INSIDE: bool = false;
 
     /// `true` if tables free their memory when a run's objects are dropped. A back-end that frees
     /// all memory of a run together sets this to `false`.
@@ -63,7 +68,7 @@ pub trait Stage: 'static {
     /// Reports that the running task begins to wait for the lock of an object. Objects are numbered
     /// in the order of [`Prepared::places`](crate::Prepared::places).
     #[inline(always)]
-    fn lock_wait_begins(_object: usize) {}
+    fn lock_wait_begins(_object: usize, _access: Access) {}
 
     /// Reports that the running task has taken the lock of an object. Objects are numbered in the
     /// order of [`Prepared::places`](crate::Prepared::places).
@@ -73,4 +78,8 @@ pub trait Stage: 'static {
     /// Reports that the running task is about to release the lock that it took last.
     #[inline(always)]
     fn hold_ends() {}
+
+    /// Reports that the running task has released the lock of an object.
+    #[inline(always)]
+    fn release_ends(_object: usize) {}
 }

@@ -1,6 +1,7 @@
 //! Private state of each task of a run.
 
 use super::exchanges::Exchanges;
+use super::inside::Seen;
 use super::work_variation::TaskNumbers;
 use crate::model::{FirstValue, Register, RegisterFile, first_registers};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,6 +31,10 @@ pub(super) struct Task {
     pub(super) turns: u64,
     /// Number of the next visit of the task's walk.
     pub(super) visit: usize,
+    /// Number of locks that the task is inside with shared access.
+    pub(super) shared: u32,
+    /// Data that the task read last, inside these.
+    pub(super) seen: Option<Seen>,
     /// `true` after a step that no script may do. The task then does nothing else.
     pub(super) is_faulty: bool,
 }
@@ -81,6 +86,8 @@ impl Begun {
             changes: vec![0; objects],
             turns: 0,
             visit: 0,
+            shared: 0,
+            seen: None,
             is_faulty: false,
         }
     }

@@ -3,7 +3,7 @@
 use super::source::{Result, Source};
 use super::step_entry::StepEntry;
 use super::word_steps::WordStep;
-use crate::model::TableOperation;
+use crate::model::{Access, TableOperation};
 use std::ops::Range;
 use toml::Spanned;
 
@@ -13,8 +13,8 @@ pub(super) enum Do {
     Work,
     Pause,
     WaitForOthers,
-    Lock,
-    Unlock,
+    Lock(Access),
+    Unlock(Access),
     Get,
     Put,
     Read,
@@ -27,12 +27,14 @@ pub(super) enum Do {
 }
 
 /// All actions, with the names that scripts use.
-pub(super) const DO: [(&str, Do); 21] = [
+pub(super) const DO: [(&str, Do); 23] = [
     ("work", Do::Work),
     ("pause", Do::Pause),
     ("wait-for-others", Do::WaitForOthers),
-    ("lock", Do::Lock),
-    ("unlock", Do::Unlock),
+    ("lock", Do::Lock(Access::Exclusive)),
+    ("unlock", Do::Unlock(Access::Exclusive)),
+    ("lock-shared", Do::Lock(Access::Shared)),
+    ("unlock-shared", Do::Unlock(Access::Shared)),
     ("get", Do::Get),
     ("put", Do::Put),
     ("read", Do::Read),
@@ -62,7 +64,7 @@ impl Do {
     fn has(self, field: &str) -> bool {
         match field {
             "share" | "ns" | "ahead" => self == Do::Work,
-            "region" | "name" => matches!(self, Do::Work | Do::Lock),
+            "region" | "name" => matches!(self, Do::Work | Do::Lock(_)),
             "one_in" => self == Do::WaitForOthers,
             "operation" => matches!(self, Do::Get | Do::Put),
             "key" => self == Do::Read || matches!(self, Do::Table(table) if table.has_key()),

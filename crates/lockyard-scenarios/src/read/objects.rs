@@ -95,6 +95,25 @@ fn lock(source: &Source, found: &Spanned<String>) -> Result<LockKind> {
     source.choose("lock", found, &table)
 }
 
+/// Rejects a kind of lock that no lockref can have. `found` is its name in the script.
+fn of_lockref(
+    source: &Source,
+    found: Option<&Spanned<String>>,
+    lock: LockKind,
+) -> Result<LockKind> {
+    match found {
+        Some(found) if lock.has_shared() => {
+            let message = format!(
+                "a lockref cannot have the reader-writer lock `{}`, which is no part of its word; \
+                 allowed: a lock without a shared mode",
+                lock.name()
+            );
+            Err(source.error(found.span(), message))
+        }
+        _ => Ok(lock),
+    }
+}
+
 /// Reads the objects of a script.
 pub(super) fn objects(source: &Source, entries: &[Spanned<ObjectEntry>]) -> Result<Vec<Object>> {
     let mut objects: Vec<Object> = Vec::new();
@@ -171,7 +190,7 @@ impl ObjectEntry {
             Kind::LockRef => {
                 let count = self.count(source, 0)?;
                 ObjectKind::LockRef {
-                    lock: self.lock(source)?,
+                    lock: of_lockref(source, self.lock.as_ref(), self.lock(source)?)?,
                     pause: self.pause.as_ref().is_some_and(|p| *p.get_ref()),
                     trywait: self.trywait.as_ref().is_none_or(|t| *t.get_ref()),
                     count,
@@ -254,7 +273,7 @@ pub(super) fn apply(source: &Source, set: &SetEntry, objects: &mut [Object]) -> 
         }
         ObjectKind::Lock { lock } => *lock = new_lock.unwrap_or(*lock),
         ObjectKind::LockRef { lock, pause, trywait, .. } => {
-            *lock = new_lock.unwrap_or(*lock);
+            *lock = of_lockref(source, set.lock.as_ref(), new_lock.unwrap_or(*lock))?;
             *pause = set.pause.as_ref().map_or(*pause, |p| *p.get_ref());
             *trywait = set.trywait.as_ref().map_or(*trywait, |t| *t.get_ref());
         }

@@ -17,7 +17,10 @@ pub(super) fn region(source: &Source, entry: &StepEntry) -> Result<Option<Region
 
 /// Returns the default region of a step that has a name but no region.
 fn usual(entry: &StepEntry) -> Region {
-    if entry.r#do.get_ref() == "lock" { Region::LockWait } else { Region::System }
+    match entry.r#do.get_ref().as_str() {
+        "lock" | "lock-shared" => Region::LockWait,
+        _ => Region::System,
+    }
 }
 
 /// Returns the parts that the steps of a script name, each once. Part 1 is the first element.

@@ -72,11 +72,12 @@ pub(super) fn disturbances(
         }
         for step in &entry.steps {
             let what = step.get_ref().r#do.get_ref().as_str();
-            if !matches!(what, "work" | "pause" | "lock" | "unlock")
-                || step.get_ref().share.is_some()
-            {
-                let message = "a step of a disturbance is `work` (with `ns`), `pause`, `lock` or \
-                               `unlock`: these leave nothing behind";
+            let leaves_nothing =
+                ["work", "pause", "lock", "unlock", "lock-shared", "unlock-shared"];
+            if !leaves_nothing.contains(&what) || step.get_ref().share.is_some() {
+                let message = "a step of a disturbance is `work` (with `ns`), `pause`, `lock`, \
+                               `unlock`, `lock-shared` or `unlock-shared`: these leave nothing \
+                               behind";
                 return Err(source.error(step.span(), message));
             }
         }

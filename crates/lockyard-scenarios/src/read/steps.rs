@@ -12,7 +12,8 @@ use super::source::{Result, Source};
 use super::step_entry::StepEntry;
 use super::word_steps::{self, WordStep};
 use crate::model::{
-    GetOperation, KeyChoice, Object, ObjectKind, PutOperation, Step, Table, TableOperation,
+    Access, GetOperation, KeyChoice, LockKind, Object, ObjectKind, PutOperation, Step, Table,
+    TableOperation,
 };
 use lockyard::platform::{Activity, NEST_LEVELS, Region};
 use std::ops::Range;
@@ -55,6 +56,7 @@ struct Open {
 enum Opened {
     Lock {
         object: usize,
+        access: Access,
         /// Kind of waiting for the lock.
         wait: Activity,
     },
@@ -193,7 +195,7 @@ impl Builder<'_> {
                            known; use `ns`";
             return Err(source.error(share.span(), message));
         }
-        if what.may_be_repeated() || matches!(what, Do::Repeat | Do::Until | Do::Unlock) {
+        if what.may_be_repeated() || matches!(what, Do::Repeat | Do::Until | Do::Unlock(_)) {
             return Ok(());
         }
         let allowed = DO.iter().filter(|(_, what)| what.may_be_repeated());
@@ -278,8 +280,8 @@ impl Builder<'_> {
         let is_word = matches!(kind, ObjectKind::Word { .. });
         let is_word_or_data = is_word || kind == ObjectKind::Data;
         match what {
-            Do::Lock => self.lock(&used, entry, steps)?,
-            Do::Unlock => self.unlock(&used, steps)?,
+            Do::Lock(access) => self.lock(&used, access, entry, steps)?,
+            Do::Unlock(access) => self.unlock(&used, access, steps)?,
             Do::Get | Do::Put => {
                 self.check_reference(&used, entry)?;
                 steps.push(self.reference(what == Do::Get, object, entry)?);
@@ -349,9 +351,18 @@ impl Builder<'_> {
         Ok(Step::WaitForOthers { one_in })
     }
 
-    fn lock(&mut self, used: &Used, entry: &StepEntry, steps: &mut Vec<Step>) -> Result<()> {
+    fn lock(
+        &mut self,
+        used: &Used,
+        access: Access,
+        entry: &StepEntry,
+        steps: &mut Vec<Step>,
+    ) -> Result<()> {
         let source = self.context.source;
         let is_lock = matches!(used.kind, ObjectKind::Lock { .. } | ObjectKind::LockRef { .. });
+        if access == Access::Shared {
+            self.check_shared(used)?;
+        }
         used.needs(source, is_lock, "a lock or a lockref")?;
         let name = used.found.get_ref();
         if self.is_held(used.object) {
@@ -371,20 +382,52 @@ impl Builder<'_> {
         let parts = self.context.names.parts;
         let wait = region_parts::named(entry, parts).unwrap_or_else(|| region.into());
         let before = std::mem::take(steps);
-        let what = Opened::Lock { object: used.object, wait };
+        let what = Opened::Lock { object: used.object, access, wait };
         self.open.push(Open { what, at: used.found.span(), before });
         Ok(())
     }
 
-    fn unlock(&mut self, used: &Used, steps: &mut Vec<Step>) -> Result<()> {
+    /// Rejects a lock without a shared mode.
+    fn check_shared(&self, used: &Used) -> Result<()> {
+        let source = self.source();
+        let ObjectKind::Lock { lock } = used.kind else {
+            return used.needs(source, false, "a lock with a shared mode");
+        };
+        if lock.has_shared() {
+            return Ok(());
+        }
+        let all = LockKind::ALL.iter().filter(|kind| kind.has_shared() && !kind.is_control());
+        let all: Vec<&str> = all.map(|kind| kind.name()).collect();
+        let message = format!(
+            "`{}` steps need a lock with a shared mode; in variant `{}`, `{}` is a lock of kind \
+             `{}`; allowed: {}",
+            used.step,
+            self.context.variant.get_ref(),
+            used.found.get_ref(),
+            lock.name(),
+            all.join(", ")
+        );
+        Err(source.error(used.found.span(), message))
+    }
+
+    fn unlock(&mut self, used: &Used, by: Access, steps: &mut Vec<Step>) -> Result<()> {
         let name = used.found.get_ref();
         let message = match self.open.pop() {
-            Some(Open { what: Opened::Lock { object, wait }, before, .. })
-                if object == used.object =>
+            Some(Open { what: Opened::Lock { object, access, wait }, before, .. })
+                if object == used.object && access == by =>
             {
                 let inner = std::mem::replace(steps, before);
-                steps.push(Step::Locked { object, wait, steps: inner });
+                steps.push(Step::Locked { object, access, wait, steps: inner });
                 return Ok(());
+            }
+            Some(Open { what: Opened::Lock { object, access, .. }, .. })
+                if object == used.object =>
+            {
+                let (lock, unlock) = match access {
+                    Access::Exclusive => ("lock", "unlock"),
+                    Access::Shared => ("lock-shared", "unlock-shared"),
+                };
+                format!("`{name}` was taken by `{lock}`; allowed: release it by `{unlock}`")
             }
             Some(Open { what: Opened::Loop, .. }) => {
                 format!("`{name}` is unlocked in a loop; locks and loops nest")

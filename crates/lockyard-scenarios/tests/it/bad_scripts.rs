@@ -4,7 +4,7 @@ use crate::support::scripts::{GOOD, LEAST, RUN, error_of, with_steps};
 use lockyard_scenarios::Script;
 
 /// Line number of the steps in [`with_steps`].
-const STEPS_LINE: usize = 14;
+const STEPS_LINE: usize = 15;
 
 fn step_error(steps: &str) -> String {
     let error = error_of(&with_steps(steps));
@@ -18,8 +18,8 @@ fn wrong_steps_are_named() {
         ("{ do = \"wrok\", ns = 1.0 }", "there is no step `wrok`; did you mean `work`?"),
         (
             "{ do = \"zzz\" }",
-            "there is no step `zzz`; allowed: work, pause, wait-for-others, lock, unlock, get, \
-             put, read, write, add, load, store, fetch-add, compare-exchange, set, repeat, until",
+            "there is no step `zzz`; allowed: work, pause, wait-for-others, lock, unlock, \
+             lock-shared, unlock-shared, get, put, read, write, add, load, store, fetch-add, compare-exchange, set, repeat, until",
         ),
         ("{ do = \"work\", ns = -5.0 }", "`ns` is -5; allowed: above 0, at most 10000000"),
         ("{ do = \"work\", ns = nan }", "`ns` is NaN; allowed: above 0, at most 10000000"),
@@ -61,6 +61,39 @@ fn wrong_steps_are_named() {
             "`lock` is unlocked, but `other` was locked last; locks nest",
         ),
         (
+            "{ do = \"lock-shared\", object = \"lock\" }",
+            "`lock-shared` steps need a lock with a shared mode; in variant `v`, `lock` is a lock \
+             of kind `ticket`; allowed: rwlock",
+        ),
+        (
+            "{ do = \"lock-shared\", object = \"ref\" }",
+            "`lock-shared` steps need a lock with a shared mode; `ref` is not one",
+        ),
+        (
+            "{ do = \"lock-shared\", object = \"rw\" }, { do = \"unlock\", object = \"rw\" }",
+            "`rw` was taken by `lock-shared`; allowed: release it by `unlock-shared`",
+        ),
+        (
+            "{ do = \"lock\", object = \"rw\" }, { do = \"unlock-shared\", object = \"rw\" }",
+            "`rw` was taken by `lock`; allowed: release it by `unlock`",
+        ),
+        ("{ do = \"unlock-shared\", object = \"rw\" }", "`rw` is unlocked, but not locked"),
+        ("{ do = \"lock-shared\", object = \"rw\" }", "`rw` is locked and never unlocked"),
+        (
+            "{ do = \"lock-shared\", object = \"rw\" }, \
+             { do = \"lock-shared\", object = \"rw\" }",
+            "`rw` is locked already",
+        ),
+        (
+            "{ do = \"lock-shared\", object = \"rw\" }, { do = \"lock\", object = \"lock\" }, \
+             { do = \"unlock-shared\", object = \"rw\" }",
+            "`rw` is unlocked, but `lock` was locked last; locks nest",
+        ),
+        (
+            "{ do = \"unlock-shared\", object = \"rw\", name = \"x\" }",
+            "`unlock-shared` steps have no `name`",
+        ),
+        (
             "{ do = \"lock\", object = \"ref\" }, { do = \"get\", object = \"ref\" }",
             "`ref` is locked: the task would wait for itself",
         ),
@@ -95,6 +128,25 @@ fn data_is_written_under_a_lock() {
         "{{ do = \"lock\", object = \"lock\" }}, {write}, {{ do = \"unlock\", object = \"lock\" }}"
     );
     assert!(Script::parse("s", &with_steps(&locked)).is_ok());
+    let inside = |do_lock: &str, do_unlock: &str, step: &str| {
+        format!(
+            "{{ do = \"{do_lock}\", object = \"rw\" }}, {step}, \
+             {{ do = \"{do_unlock}\", object = \"rw\" }}"
+        )
+    };
+    let written = inside("lock", "unlock", write);
+    let read = inside("lock-shared", "unlock-shared", "{ do = \"read\", object = \"data\" }");
+    assert!(Script::parse("s", &with_steps(&format!("{written}, {read}"))).is_ok());
+    let beside = inside("lock-shared", "unlock-shared", write);
+    assert!(error_of(&with_steps(&beside)).contains(
+        "in variant `v` the data `data` is written under `lock-shared`, beside other readers; \
+         write it under `lock`"
+    ));
+    let other = format!(
+        "{{ do = \"lock\", object = \"other\" }}, {beside}, {{ do = \"unlock\", object = \
+         \"other\" }}"
+    );
+    assert!(Script::parse("s", &with_steps(&other)).is_ok(), "the other lock excludes");
     let then_read = format!("{locked}, {{ do = \"read\", object = \"data\" }}");
     assert!(error_of(&with_steps(&then_read)).contains("not always accessed under one lock"));
 }
@@ -213,6 +265,13 @@ fn a_wrong_page_or_lock_is_named() {
         ),
         (PAGE, "count = 1", "lock = \"ticket\"", "objects of kind `page` have no `lock`"),
         (PAGE, "page = \"cmpxchg\"", "lock = \"ticket\"", "`page` has no `lock`"),
+        (
+            GOOD,
+            "lock = \"queued\"",
+            "lock = \"rwlock\"",
+            "a lockref cannot have the reader-writer lock `rwlock`, which is no part of its word; \
+             allowed: a lock without a shared mode",
+        ),
         (LOOP, "lock = \"mcs\"", "page = \"xadd\"", "`lock` has no `page`"),
     ]);
 }

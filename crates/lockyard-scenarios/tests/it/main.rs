@@ -10,6 +10,7 @@ mod own_lock;
 mod parts;
 mod performed;
 mod profile;
+mod readers;
 mod samples;
 mod scripts;
 mod starts;

@@ -12,6 +12,7 @@ pub(crate) struct Threads;
 
 impl Stage for Threads {
     type Host = Native;
+    const SEES_INSIDE: bool = true;
     fn work(_: f64) {}
     fn stopping() -> bool {
         unreachable!("the number of operations is fixed")
@@ -19,11 +20,13 @@ impl Stage for Threads {
     fn operation_done() {}
 }
 
-struct OnMachine;
+/// A simulated machine. The lab counts the tasks inside locks, if `COUNTS` is `true`.
+struct OnMachine<const COUNTS: bool>;
 
-impl Stage for OnMachine {
+impl<const COUNTS: bool> Stage for OnMachine<COUNTS> {
     type Host = Simulated;
     const GIVES_BACK: bool = false;
+    const SEES_INSIDE: bool = COUNTS;
     const MOST_TURNS: u64 = 10_000;
     fn work(nanoseconds: f64) {
         lockyard_sim::work(nanoseconds);
@@ -74,9 +77,20 @@ pub(crate) fn simulated_on(
     seed: u64,
     place: impl Fn(usize) -> usize,
 ) -> Result<Run, String> {
+    simulated_by::<true>(machine, variant, tasks, seed, place)
+}
+
+/// The same as [`simulated_on`], with a choice whether the lab counts tasks inside locks.
+pub(crate) fn simulated_by<const COUNTS: bool>(
+    machine: &Machine,
+    variant: &Variant,
+    tasks: Tasks,
+    seed: u64,
+    place: impl Fn(usize) -> usize,
+) -> Result<Run, String> {
     let mut simulation = Simulation::new(machine, seed);
     let prepared = simulation
-        .setup(|| Prepared::<OnMachine>::new(variant, machine.line_bytes(), Some(0), 0.0))
+        .setup(|| Prepared::<OnMachine<COUNTS>>::new(variant, machine.line_bytes(), Some(0), 0.0))
         .expect("it fits into the arena")
         .with_seed(seed);
     let prepared = Rc::new(prepared);

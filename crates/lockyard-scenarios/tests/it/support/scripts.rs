@@ -45,6 +45,7 @@ unit = "op/s"
 objects = [
     {{ name = "lock", kind = "lock", lock = "ticket", line = "a" }},
     {{ name = "other", kind = "lock", lock = "test-and-set", line = "a" }},
+    {{ name = "rw", kind = "lock", lock = "rwlock", line = "a" }},
     {{ name = "ref", kind = "lockref", lock = "ticket", line = "b" }},
     {{ name = "word", kind = "word", line = "c" }},
     {{ name = "data", kind = "data", line = "c" }},
