@@ -346,5 +346,5 @@ const INTERVAL: &str = "Intervals cover the spread over seeds, errors of 20 % in
                         decides. They do not bound the error.";
 
 /// The same for recorded programs.
-const OF_RECORDED: &str = "Intervals hold eight of ten measured rates of twelve other programs, as \
+const OF_RECORDED: &str = "Intervals hold nine of ten measured rates of twelve other programs, as \
                            many times the recorded number of threads away.";

@@ -18,7 +18,7 @@ pub(crate) fn recording(input: &[u8]) {
         Ok(model) => model,
     };
     assert!(model.threads.is_finite() && model.rate.is_finite(), "{model:?}");
-    let host = script::HostNumbers { call: 1.0, line: 50.0 };
+    let host = script::HostNumbers { call: 1.0, line: 50.0, ..Default::default() };
     match script::script(&recording, &model, host) {
         Err(error) => check(&error),
         Ok(script) => assert!(!script.variants.is_empty()),

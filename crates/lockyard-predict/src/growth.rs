@@ -126,12 +126,16 @@ impl Fit {
             return target.replayed.rate;
         };
         let rate = target.replayed.crowd.rate(target.replayed.rate, self.hand_over);
-        let predicted = rate / self.replayed(first) * first.rate / self.growth(target);
-        if target.is_host && target.threads > last.threads {
-            // Threads of a closed loop do not help each other.
-            return predicted.min(last.rate * target.threads as f64 / last.threads as f64);
+        let explained = rate / self.replayed(first) * first.rate;
+        let predicted = explained / self.growth(target);
+        if !target.is_host || target.threads <= last.threads {
+            return predicted;
         }
-        predicted
+        // What is shared and full keeps its rate: growth alone makes no more threads do less than
+        // the last number did. And threads of a closed loop do not help each other.
+        let least = last.rate.min(explained / self.growth_at(last));
+        let most = last.rate * target.threads as f64 / last.threads as f64;
+        predicted.max(least).min(most)
     }
 
     /// Returns the rate of a point's replay in its crowd.
@@ -252,6 +256,18 @@ mod tests {
         assert_eq!(Fit::of(&[], 16, HandOver::default()), None);
         let one = Fit::of(&[point(1, 500.0)], 16, HandOver::default()).expect("there is a point");
         assert_eq!(one.of_last(), None);
+    }
+
+    #[test]
+    fn growth_with_pairs_does_not_make_more_threads_do_less() {
+        let points = [1, 2, 4].map(|n| point(n, 100.0 + 60.0 * (n * (n - 1)) as f64));
+        let fit = Fit::of(&points, 16, HandOver::default()).expect("there are points");
+        assert_eq!(fit.law(), Law::Pairs);
+        assert!((fit.predict(&target(16)) / points[2].rate - 1.0).abs() < 1e-9);
+        // A replay that falls goes on falling.
+        let mut falls = target(16);
+        falls.replayed.rate = points[2].replayed.rate / 2.0;
+        assert!((fit.predict(&falls) / points[2].rate - 0.5).abs() < 1e-9);
     }
 
     #[test]

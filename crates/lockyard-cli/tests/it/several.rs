@@ -138,7 +138,8 @@ fn a_refused_prediction_has_the_growth_and_names_of_its_own() {
     assert_eq!(json(&refused)["gate"]["passed"], false);
     let ungated = predict(&folder, &files, &[&more[..], &["--ungated", "--what-if"]].concat());
     let names: Vec<String> = figures(&json(&ungated)).into_iter().map(|of| of.1).collect();
-    assert_eq!(names, ["recorded/not-gated", "hold-halved/not-gated", "split-4/not-gated"]);
+    assert_eq!(names[..2], ["recorded/not-gated", "hold-halved/not-gated"]);
+    assert!(names[1..].iter().all(|name| !name.starts_with("recorded")), "{names:?}");
 }
 
 #[test]

@@ -323,7 +323,10 @@ impl Fitted {
 /// Returns true for locks whose waiters all sleep in the kernel at once.
 fn sleeps_in_kernel(kind: ObjectKind) -> bool {
     let ObjectKind::Lock { lock } = kind else { return false };
-    matches!(lock, LockKind::PthreadLike | LockKind::StdLike | LockKind::ParkingLike)
+    matches!(
+        lock,
+        LockKind::PthreadLike | LockKind::StdLike | LockKind::ParkingLike | LockKind::ReadWrite
+    )
 }
 
 /// Widens the intervals of rows by the errors of programs that were measured: with as many times
