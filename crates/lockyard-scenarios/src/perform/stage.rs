@@ -74,6 +74,13 @@ pub trait Stage: 'static {
     #[inline(always)]
     fn hold_begins(_object: usize) {}
 
+    /// The same as [`hold_begins`](Self::hold_begins), for a lock that the task has taken as a
+    /// reader.
+    #[inline(always)]
+    fn shared_hold_begins(object: usize) {
+        Self::hold_begins(object);
+    }
+
     /// Reports that the running task is about to release the lock that it took last.
     #[inline(always)]
     fn hold_ends() {}
