@@ -10,8 +10,12 @@ pub struct LockTime {
     pub acquired: u64,
     /// Number of times that a thread with another lock took it.
     pub acquired_nested: u64,
-    /// Cycles in which the lock was held.
+    /// Number of these times in which the thread was a reader.
+    pub shared: u64,
+    /// Cycles in which the lock was held, summed over all holders. Readers hold it together.
     pub held: u64,
+    /// Cycles in which at least one thread held the lock.
+    pub occupied: u64,
     /// Cycles in which the lock was held or wanted.
     pub busy: u64,
     /// Held cycles in which the holder's operations waited for lines or for its store buffer.
@@ -33,7 +37,7 @@ impl LockTime {
     /// Cycles in which the lock was wanted but not held: between two holders, or before the first
     /// one.
     pub fn handed_over(&self) -> u64 {
-        self.busy.saturating_sub(self.held)
+        self.busy.saturating_sub(self.occupied)
     }
 
     /// Cycles of critical sections without waits for other locks, if the lock is free at once.
@@ -49,7 +53,9 @@ impl Add for LockTime {
         LockTime {
             acquired: self.acquired + other.acquired,
             acquired_nested: self.acquired_nested + other.acquired_nested,
+            shared: self.shared + other.shared,
             held: self.held + other.held,
+            occupied: self.occupied + other.occupied,
             busy: self.busy + other.busy,
             stalled: self.stalled + other.stalled,
             nested: self.nested + other.nested,
@@ -74,7 +80,9 @@ impl Div<u64> for LockTime {
         LockTime {
             acquired: self.acquired / of,
             acquired_nested: self.acquired_nested / of,
+            shared: self.shared / of,
             held: self.held / of,
+            occupied: self.occupied / of,
             busy: self.busy / of,
             stalled: self.stalled / of,
             nested: self.nested / of,

@@ -5,6 +5,7 @@
 //! across the start or the end of the window counts with its part inside the window.
 
 use crate::explain::LockTime;
+use lockyard_scenarios::Access;
 
 /// Times of one thread, in cycles.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,6 +34,9 @@ struct Lock {
     /// Number of threads that hold or want the lock.
     users: u32,
     busy_since: u64,
+    /// Number of threads that hold the lock.
+    holders: u32,
+    occupied_since: u64,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -78,8 +82,8 @@ impl Locks {
         lock.users += 1;
     }
 
-    /// Records that the thread has the lock that it wanted.
-    pub(super) fn has(&mut self, thread: usize, now: Now) {
+    /// Records that the thread has the lock that it wanted, with this access.
+    pub(super) fn has(&mut self, thread: usize, access: Access, now: Now) {
         self.attributes_hidden(thread, now);
         let Thread { waits, holds, .. } = &mut self.threads[thread];
         let Some((lock, since)) = waits.take() else { return };
@@ -87,7 +91,12 @@ impl Locks {
         for outer in holds.iter() {
             self.locks[outer.lock].time.nested += waited;
         }
-        let time = &mut self.locks[lock].time;
+        let Lock { time, holders, occupied_since, .. } = &mut self.locks[lock];
+        if *holders == 0 {
+            *occupied_since = now.time;
+        }
+        *holders += 1;
+        time.shared += u64::from(access == Access::Shared);
         time.waited += waited;
         time.acquired += 1;
         time.acquired_nested += u64::from(!holds.is_empty());
@@ -99,11 +108,15 @@ impl Locks {
         self.attributes_hidden(thread, now);
         let Some(Hold { lock, since }) = self.threads[thread].holds.pop() else { return };
         let window = self.window;
-        let Lock { time, users, busy_since } = &mut self.locks[lock];
+        let Lock { time, users, busy_since, holders, occupied_since } = &mut self.locks[lock];
         time.held += now.time - since.time.max(window);
         time.stalled += now.stalled - since.stalled;
         time.hidden += now.hidden - since.hidden;
         time.off_cpu += now.off_cpu - since.off_cpu;
+        *holders -= 1;
+        if *holders == 0 {
+            time.occupied += now.time - (*occupied_since).max(window);
+        }
         *users -= 1;
         if *users == 0 {
             time.busy += now.time - (*busy_since).max(window);
@@ -134,7 +147,10 @@ impl Locks {
                 self.locks[*lock].time.held += time - since.time.max(window);
             }
         }
-        for Lock { time: counted, users, busy_since } in &mut self.locks {
+        for Lock { time: counted, users, busy_since, holders, occupied_since } in &mut self.locks {
+            if *holders > 0 {
+                counted.occupied += time - (*occupied_since).max(window);
+            }
             if *users > 0 {
                 counted.busy += time - (*busy_since).max(window);
             }
@@ -155,10 +171,10 @@ mod tests {
     fn a_lock_is_held_handed_over_or_free() {
         let mut locks = Locks::new(1, 2);
         locks.wants(0, 0, at(10));
-        locks.has(0, at(14));
+        locks.has(0, Access::Exclusive, at(14));
         locks.wants(1, 0, at(20));
         locks.releases(0, at(30));
-        locks.has(1, at(37));
+        locks.has(1, Access::Exclusive, at(37));
         locks.releases(1, at(40));
         let time = locks.end(100)[0];
         assert_eq!((time.held, time.busy, time.waited), (16 + 3, 30, 4 + 17));
@@ -166,14 +182,29 @@ mod tests {
     }
 
     #[test]
+    fn readers_hold_a_lock_together() {
+        let mut locks = Locks::new(1, 2);
+        for (thread, time) in [(0, 10), (1, 20)] {
+            locks.wants(thread, 0, at(time));
+            locks.has(thread, Access::Shared, at(time + 2));
+        }
+        locks.releases(0, at(30));
+        locks.releases(1, at(50));
+        let time = locks.end(100)[0];
+        // From 12 to 50, by one or two threads: for 18 and 28.
+        assert_eq!((time.occupied, time.held, time.busy, time.shared), (38, 46, 40, 2));
+        assert_eq!(time.handed_over(), 2);
+    }
+
+    #[test]
     fn what_is_under_way_at_an_end_of_the_window_counts_with_its_part_in_it() {
         let mut locks = Locks::new(1, 3);
         locks.wants(0, 0, at(0));
-        locks.has(0, at(10));
+        locks.has(0, Access::Exclusive, at(10));
         locks.wants(1, 0, at(20));
         locks.begin_window(100);
         locks.releases(0, at(130));
-        locks.has(1, at(140));
+        locks.has(1, Access::Exclusive, at(140));
         locks.wants(2, 0, at(150));
         let time = locks.end(200)[0];
         assert_eq!((time.held, time.busy, time.waited), (30 + 60, 100, 40 + 50));
@@ -184,9 +215,9 @@ mod tests {
     fn a_wait_for_an_inner_lock_is_no_time_of_the_outer_ones_own() {
         let mut locks = Locks::new(2, 1);
         locks.wants(0, 0, at(0));
-        locks.has(0, at(0));
+        locks.has(0, Access::Exclusive, at(0));
         locks.wants(0, 1, at(10));
-        locks.has(0, at(35));
+        locks.has(0, Access::Exclusive, at(35));
         locks.releases(0, at(40));
         locks.releases(0, at(50));
         let times = locks.end(50);
@@ -199,7 +230,7 @@ mod tests {
         let mut locks = Locks::new(2, 1);
         let hidden = |time, hidden| Now { time, hidden, ..Now::default() };
         locks.wants(0, 1, hidden(0, 0));
-        locks.has(0, hidden(10, 0));
+        locks.has(0, Access::Exclusive, hidden(10, 0));
         // 6 of 9 cycles are done in the critical section and 3 after it.
         locks.releases(0, hidden(20, 6));
         locks.wants(0, 0, hidden(30, 9));

@@ -9,7 +9,7 @@ use crate::explain::LockTime;
 use hdrhistogram::Histogram;
 use lockyard::platform::{Activity, Region, during};
 use lockyard_results::fairness;
-use lockyard_scenarios::Stage;
+use lockyard_scenarios::{Access, Stage};
 use lockyard_sim::Simulated;
 use std::cell::RefCell;
 
@@ -215,19 +215,29 @@ impl Stage for OnMachine {
         });
     }
     fn hold_begins(object: usize) {
-        recording(|record, thread, time| {
-            record.using.has(thread, now(time));
-            let lock = thread / record.threads_of_guest * record.objects + object;
-            if let Some(steps) = &mut record.steps {
-                steps.begins(time, thread, StepKind::Holds(lock as u32));
-            }
-        });
+        Self::holds(object, Access::Exclusive);
+    }
+    fn shared_hold_begins(object: usize) {
+        Self::holds(object, Access::Shared);
     }
     fn hold_ends() {
         recording(|record, thread, time| {
             record.using.releases(thread, now(time));
             if let Some(steps) = &mut record.steps {
                 steps.ends(time, thread);
+            }
+        });
+    }
+}
+
+impl OnMachine {
+    /// Records that the running thread has taken a lock.
+    fn holds(object: usize, access: Access) {
+        recording(|record, thread, time| {
+            record.using.has(thread, access, now(time));
+            let lock = thread / record.threads_of_guest * record.objects + object;
+            if let Some(steps) = &mut record.steps {
+                steps.begins(time, thread, StepKind::Holds(lock as u32));
             }
         });
     }
