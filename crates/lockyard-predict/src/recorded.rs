@@ -8,22 +8,25 @@
 
 mod answers;
 mod bound;
+mod calls;
 mod gate;
+mod replay;
 #[cfg(test)]
 mod tests;
 
 use gate::LEAST_REPLAYED;
 pub use gate::{GATE, Gate, LEAST_CPU, too_little};
+pub use replay::on;
+use replay::{replay, throughput};
 
 use crate::limit::Limit;
-use crate::placement::MachinePlacement;
-use crate::simulate::{CellSpec, Prediction, RunPlan, SimulationEffort, SimulationError, simulate};
-use lockyard_recording::model::Model;
+use crate::simulate::SimulationError;
+use lockyard_recording::model::{Group, GroupTime, Model};
 use lockyard_recording::recording::{Costs, Kind, Recording};
 use lockyard_recording::script::{self, HostNumbers, RECORDED, Version};
 use lockyard_results::recorded::{RecordedProgram, Sleeps};
 use lockyard_results::row::Row;
-use lockyard_scenarios::{Access, LockKind, Order, Script, Step, Variant};
+use lockyard_scenarios::{Access, LockKind, Script, Step, Variant};
 use lockyard_sim::Machine;
 use std::path::Path;
 
@@ -75,7 +78,7 @@ impl Recorded {
     ///
     /// As [`new`](Self::new).
     pub fn with_host(recording: Recording, host: Option<Machine>) -> Result<Recorded, String> {
-        let model = Model::of(&recording)?;
+        let mut model = Model::of(&recording)?;
         let of_file = || {
             let text = recording.about.host.as_deref()?;
             let found = Machine::parse("machine file of the recording", text);
@@ -84,11 +87,14 @@ impl Recorded {
         let costs = recording.about.costs;
         let host = host.map(Ok).or_else(of_file).transpose()?;
         let host = host.map(|host| with_calls(host, costs));
-        let numbers = match &host {
-            Some(host) => numbers(host, recording.about.costs.plain, &model)
-                .map_err(|error| format!("the recording's host: {error}"))?,
-            None => HostNumbers::default(),
+        let of_host = |host: &Machine| {
+            let numbers = numbers(host, recording.about.costs.plain, &model)?;
+            calls::take_off(&recording, &mut model, host, numbers)?;
+            Ok(numbers)
         };
+        let numbers = host.as_ref().map(of_host).transpose();
+        let fail = |error: SimulationError| format!("the recording's host: {error}");
+        let numbers = numbers.map_err(fail)?.unwrap_or_default();
         let script = script::script(&recording, &model, numbers)?;
         Ok(Recorded { recording, model, script, host, numbers })
     }
@@ -341,6 +347,19 @@ impl Recorded {
                  acquisitions read.",
                 shares.shared * 100.0
             ));
+            let taken_off = |(group, time): (&Group, &GroupTime)| {
+                let reads = time.shared.acquired;
+                let [of_writes, of_reads] = group.calls.map(|calls| calls.taken_off);
+                (time.acquired - reads) * of_writes + reads * of_reads
+            };
+            let taken_off: f64 = groups.iter().zip(&today.groups).map(taken_off).sum();
+            if taken_off >= 1.0 {
+                all.push(format!(
+                    "Of each acquisition, {taken_off:.0} ns of the recorded time are those of the \
+                     lock's own calls, by the replay of the recorded run: its word comes from \
+                     another core, and threads are woken."
+                ));
+            }
         }
         if groups.iter().any(|group| group.exclusive.data.is_none() && group.shared < 1.0) {
             all.push(
@@ -352,13 +371,6 @@ impl Recorded {
         all.extend(self.recording.about.notes.iter().map(|note| format!("Recording: {note}.")));
         all
     }
-}
-
-/// Returns a variant for this many threads of a machine: under its scheduler, if there are more
-/// than it has hardware threads.
-pub fn on(machine: &Machine, variant: Variant, threads: usize) -> Variant {
-    let guests = if threads > machine.hardware_threads() { Some(1) } else { variant.guests };
-    Variant { guests, ..variant }
 }
 
 /// Returns a recording's host with the times of the kernel's calls that were measured for the
@@ -440,26 +452,4 @@ fn loop_of(lines: usize, of: Loop) -> Result<Variant, SimulationError> {
         steps.extend((1..=lines).map(|object| Step::Touch { object }));
     }
     Ok(variant)
-}
-
-/// Returns the simulated operations a second.
-fn throughput(
-    machine: &Machine,
-    variant: &Variant,
-    threads: usize,
-) -> Result<f64, SimulationError> {
-    Ok(replay(machine, variant, threads)?.throughput)
-}
-
-/// Simulates a variant.
-fn replay(
-    machine: &Machine,
-    variant: &Variant,
-    threads: usize,
-) -> Result<Prediction, SimulationError> {
-    let placement = MachinePlacement::Order(Order::default());
-    let cell =
-        CellSpec { machine, variant, placement: &placement, home: 0, threads, local_work: 0.0 };
-    let effort = SimulationEffort::usual(machine, &placement, threads);
-    simulate(&cell, &RunPlan::of_windows(effort))
 }

@@ -3,6 +3,38 @@
 use std::iter::Sum;
 use std::ops::{Add, Div};
 
+/// Calls of a lock with one kind of access.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallTime {
+    /// Number of acquisitions.
+    pub acquired: u64,
+    /// Cycles in which threads acquired it, and their operations waited for lines.
+    pub stalled: u64,
+    /// Cycles in which threads released it, with all that they did for it.
+    pub left: u64,
+}
+
+impl Add for CallTime {
+    type Output = CallTime;
+
+    fn add(self, other: CallTime) -> CallTime {
+        CallTime {
+            acquired: self.acquired + other.acquired,
+            stalled: self.stalled + other.stalled,
+            left: self.left + other.left,
+        }
+    }
+}
+
+impl Div<u64> for CallTime {
+    type Output = CallTime;
+
+    fn div(self, of: u64) -> CallTime {
+        let CallTime { acquired, stalled, left } = self;
+        CallTime { acquired: acquired / of, stalled: stalled / of, left: left / of }
+    }
+}
+
 /// Use of a lock, in cycles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LockTime {
@@ -30,6 +62,8 @@ pub struct LockTime {
     pub lent: u64,
     /// Cycles for which threads waited for the lock, summed over all threads.
     pub waited: u64,
+    /// Calls with exclusive access, and with shared access.
+    pub calls: [CallTime; 2],
 }
 
 impl LockTime {
@@ -61,6 +95,7 @@ impl Add for LockTime {
             hidden: self.hidden + other.hidden,
             lent: self.lent + other.lent,
             waited: self.waited + other.waited,
+            calls: [0, 1].map(|access| self.calls[access] + other.calls[access]),
         }
     }
 }
@@ -87,6 +122,7 @@ impl Div<u64> for LockTime {
             hidden: self.hidden / of,
             lent: self.lent / of,
             waited: self.waited / of,
+            calls: self.calls.map(|calls| calls / of),
         }
     }
 }

@@ -4,8 +4,8 @@
 //! busy lock that no thread holds is being handed over. Counting begins with the run. So a hold
 //! across the start or the end of the window counts with its part inside the window.
 //!
-//! Readers of a reader-writer lock keep no other reader out, but each changes the lock's word when it
-//! comes and when it leaves, and one thread at a time can. So such a lock is busy while a reader
+//! Readers of a reader-writer lock keep no other reader out, but each changes the lock's word when
+//! it comes and when it leaves, and one thread at a time can. So such a lock is busy while a reader
 //! acquires or releases it, and not while one has it. It is held while a writer has it.
 
 use crate::explain::LockTime;
@@ -58,10 +58,10 @@ impl Lock {
 
 #[derive(Clone, Debug, Default)]
 struct Thread {
-    /// Lock for which the thread waits, its access, and the start of the wait.
-    waits: Option<(usize, Access, u64)>,
-    /// Lock that the thread has read, and is about to release.
-    leaves: Option<usize>,
+    /// Lock for which the thread waits, its access, and its times when the wait began.
+    waits: Option<(usize, Access, Now)>,
+    /// Lock that the thread is releasing, its access, and the start of the release.
+    leaves: Option<(usize, Access, u64)>,
     /// Locks that the thread holds, innermost last.
     holds: Vec<Hold>,
     /// Lock for which the thread last waited.
@@ -93,7 +93,7 @@ impl Locks {
     /// Records that thread `thread` wants lock `lock`.
     pub(super) fn wants(&mut self, thread: usize, (lock, access): (usize, Access), now: Now) {
         self.attributes_hidden(thread, now);
-        self.threads[thread].waits = Some((lock, access, now.time));
+        self.threads[thread].waits = Some((lock, access, now));
         self.threads[thread].last = Some(lock);
         self.locks[lock].begins(now.time);
     }
@@ -103,6 +103,7 @@ impl Locks {
         self.attributes_hidden(thread, now);
         let Thread { waits, holds, .. } = &mut self.threads[thread];
         let Some((lock, access, since)) = waits.take() else { return };
+        let Now { time: since, stalled, .. } = since;
         let waited = now.time - since.max(self.window);
         for outer in holds.iter().filter(|outer| outer.access == Access::Exclusive) {
             self.locks[outer.lock].time.nested += waited;
@@ -111,6 +112,9 @@ impl Locks {
         time.waited += waited;
         time.acquired += 1;
         time.acquired_nested += u64::from(!holds.is_empty());
+        let calls = &mut time.calls[access as usize];
+        calls.stalled += now.stalled - stalled;
+        calls.acquired += 1;
         holds.push(Hold { lock, access, since: now });
         if access == Access::Shared {
             self.locks[lock].ends(now.time, self.window);
@@ -122,10 +126,10 @@ impl Locks {
         self.attributes_hidden(thread, now);
         let Some(Hold { lock, access, since }) = self.threads[thread].holds.pop() else { return };
         let held = now.time - since.time.max(self.window);
+        self.threads[thread].leaves = Some((lock, access, now.time));
         let lock_time = &mut self.locks[lock].time;
         if access == Access::Shared {
             lock_time.read += held;
-            self.threads[thread].leaves = Some(lock);
             return self.locks[lock].begins(now.time);
         }
         lock_time.held += held;
@@ -137,8 +141,11 @@ impl Locks {
 
     /// Records that the thread has released the lock.
     pub(super) fn released(&mut self, thread: usize, time: u64) {
-        if let Some(lock) = self.threads[thread].leaves.take() {
-            self.locks[lock].ends(time, self.window);
+        let Some((lock, access, since)) = self.threads[thread].leaves.take() else { return };
+        let of = &mut self.locks[lock];
+        of.time.calls[access as usize].left += time - since.max(self.window);
+        if access == Access::Shared {
+            of.ends(time, self.window);
         }
     }
 
@@ -156,7 +163,7 @@ impl Locks {
         let window = self.window;
         for thread in &self.threads {
             if let Some((lock, _, since)) = thread.waits {
-                let waited = time - since.max(window);
+                let waited = time - since.time.max(window);
                 self.locks[lock].time.waited += waited;
                 for outer in thread.holds.iter().filter(|of| of.access == Access::Exclusive) {
                     self.locks[outer.lock].time.nested += waited;
@@ -248,7 +255,7 @@ mod tests {
         for thread in [0, 1] {
             locks.wants(thread, (0, Access::Shared), at(10));
         }
-        locks.has(0, at(14));
+        locks.has(0, Now { stalled: 3, ..at(14) });
         locks.has(1, at(18));
         locks.releases(0, at(50));
         locks.released(0, 55);
@@ -267,6 +274,8 @@ mod tests {
         assert_eq!(time.busy, 8 + 5 + 3 + 2 + 30);
         assert_eq!((time.held, time.read), (8, 36 + 42 + 28));
         assert_eq!((time.waited, time.acquired), (4 + 8 + 2 + 22, 4));
+        let calls = time.calls.map(|calls| (calls.acquired, calls.stalled, calls.left));
+        assert_eq!(calls, [(1, 0, 2), (3, 3, 5 + 3 + 3)]);
     }
 
     #[test]

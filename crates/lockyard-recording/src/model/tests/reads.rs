@@ -163,7 +163,7 @@ fn a_mutex_may_be_a_lock_that_is_mostly_read() {
 
 #[test]
 fn data_comes_to_a_reader_after_another_thread_wrote() {
-    // A thread writes every 4 us. Another one reads four times meanwhile, the first time for longer.
+    // A thread writes every 4 us. Another one reads four times meanwhile, at first for longer.
     let writer = |_| [enter(3_900, 0, 0), leave(100, 0)];
     let reader = |number: u64| {
         let hold = |number: u64| if number % 4 == 3 { 450 } else { 150 };
