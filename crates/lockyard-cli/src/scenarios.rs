@@ -98,8 +98,8 @@ fn check_times(options: &NewScenario) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the template with the user's times, and with a variant for each own lock. `file` is the
-/// file name in its comments.
+/// Returns the template with the user's times, and with a variant for each own lock, unless it has
+/// readers: own locks have no shared mode. `file` is the file name in its comments.
 fn filled(options: &NewScenario, locks: &LockKinds, file: &str) -> String {
     let variant = |lock: &OwnLock| {
         let name = lock.name();
@@ -108,7 +108,13 @@ fn filled(options: &NewScenario, locks: &LockKinds, file: &str) -> String {
              set = [{{ object = \"m\", lock = \"{name}\" }}]\n\n"
         )
     };
-    include_str!("template.toml")
+    let template = match options.readers {
+        Some(_) => include_str!("template_readers.toml"),
+        None => include_str!("template.toml"),
+    };
+    let readers = options.readers.unwrap_or_default();
+    template
+        .replace("@READERS@", &readers.to_string())
         .replace("@OWN@\n", &locks.own().iter().map(variant).collect::<String>())
         .replace("@FILE@", file)
         .replace("@NAME@", &options.name)

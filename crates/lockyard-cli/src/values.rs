@@ -176,6 +176,14 @@ pub(crate) fn between(text: &str) -> Result<f64, String> {
     nanoseconds(text, 2e7)
 }
 
+/// Reads a percentage.
+pub(crate) fn percent(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent),
+        _ => Err("per cent, 0 to 100".to_owned()),
+    }
+}
+
 /// Reads a number of objects in a table.
 pub(crate) fn objects(text: &str) -> Result<u32, String> {
     whole(text, lockyard_measure::measure_tables::MOST_OBJECTS)

@@ -16,6 +16,8 @@ mod named;
 mod peer;
 #[cfg(target_os = "linux")]
 mod pthread;
+#[cfg(target_os = "linux")]
+mod pthread_rwlock;
 pub mod straight;
 pub mod table;
 pub mod tables;

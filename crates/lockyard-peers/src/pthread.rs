@@ -11,7 +11,7 @@ use std::ptr;
 /// Ends the run, because a lock of the C library reports wrong use. This cannot happen in a correct
 /// program, and no later measurement could be trusted.
 #[cold]
-fn refused(call: &str, error: i32) -> ! {
+pub(crate) fn refused(call: &str, error: i32) -> ! {
     panic!("{call}: {}", std::io::Error::from_raw_os_error(error));
 }
 

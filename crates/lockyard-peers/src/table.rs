@@ -8,7 +8,8 @@
 //! - `fifo`: true if threads get the lock in the order of arrival; `false` if in doubt.
 //! - `control`: true for yardsticks.
 //! - `lock`: its type. `make` makes a free lock in its place. `locked` takes and releases the lock
-//!   around `body`. `is_held` returns true if the lock is held.
+//!   around `body`. `is_held` returns true if the lock is held. A reader-writer lock also has
+//!   `shared`, which is as `locked`, for a reader.
 //!
 //! The tests of this crate run every row.
 
@@ -16,10 +17,12 @@ use crate::bare::BareLock;
 use crate::peer::Peer;
 #[cfg(target_os = "linux")]
 use crate::pthread::{PthreadMutex, PthreadSpin};
+#[cfg(target_os = "linux")]
+use crate::pthread_rwlock::PthreadRwLock;
 use lockyard_scenarios::{Foreign, ForeignLock};
-use parking_lot::lock_api::{RawMutex as _, RawMutexFair as _};
+use parking_lot::lock_api::{RawMutex as _, RawMutexFair as _, RawRwLock as _};
 use std::mem::MaybeUninit;
-use std::sync::{Mutex, PoisonError, TryLockError};
+use std::sync::{Mutex, PoisonError, RwLock, TryLockError};
 
 /// Makes a row.
 macro_rules! peer {
@@ -28,6 +31,7 @@ macro_rules! peer {
         fifo: $fifo:literal, control: $control:literal,
         lock: $lock:ty, make: |$place:ident| $make:expr,
         locked: |$it:ident, $body:ident| $locked:expr,
+        $(shared: |$shared:ident, $inside:ident| $locked_shared:expr,)?
         is_held: |$held:ident| $is_held:expr $(,)?
     ) => {{
         struct Row;
@@ -44,6 +48,13 @@ macro_rules! peer {
             fn locked($it: &$lock, $body: &mut dyn FnMut()) {
                 $locked
             }
+            $(
+                const HAS_SHARED: bool = true;
+                #[inline]
+                fn locked_shared($shared: &$lock, $inside: &mut dyn FnMut()) {
+                    $locked_shared
+                }
+            )?
             #[inline]
             fn is_held($held: &$lock) -> bool {
                 $is_held
@@ -231,5 +242,71 @@ pub const PEERS: &[Peer] = &[
         make: |place| Some(place.write(mcslock::barging::spins::backoff::Mutex::new(()))),
         locked: |lock, body| lock.lock_then(|_| body()),
         is_held: |lock| lock.is_locked(),
+    },
+    peer! {
+        name: "std-sync-rwlock",
+        from: "std of Rust 1.95",
+        licence: "MIT OR Apache-2.0",
+        what: "RwLock: a futex that spins, then sleeps; writers first; it watches for panics",
+        fifo: false,
+        control: false,
+        lock: RwLock<()>,
+        make: |place| Some(place.write(RwLock::new(()))),
+        locked: |lock, body| {
+            let _guard = lock.write().unwrap_or_else(PoisonError::into_inner);
+            body();
+        },
+        shared: |lock, body| {
+            let _guard = lock.read().unwrap_or_else(PoisonError::into_inner);
+            body();
+        },
+        is_held: |lock| matches!(lock.try_write(), Err(TryLockError::WouldBlock)),
+    },
+    peer! {
+        name: "parking-lot-rwlock",
+        from: "parking_lot 0.13.0",
+        licence: "MIT OR Apache-2.0",
+        what: "RawRwLock: spins, yields, then parks the thread in one queue",
+        fifo: false,
+        control: false,
+        lock: parking_lot::RawRwLock,
+        make: |place| Some(place.write(parking_lot::RawRwLock::INIT)),
+        locked: |lock, body| {
+            let guard = lock.lock_exclusive();
+            body();
+            // SAFETY: taken above, by this thread.
+            unsafe { lock.unlock_exclusive(guard) };
+        },
+        shared: |lock, body| {
+            let guard = lock.lock_shared();
+            body();
+            // SAFETY: taken above, by this thread.
+            unsafe { lock.unlock_shared(guard) };
+        },
+        is_held: |lock| lock.is_locked(),
+    },
+    #[cfg(target_os = "linux")]
+    peer! {
+        name: "c-library-rwlock",
+        from: "the C library",
+        licence: "the system's",
+        what: "pthread_rwlock_t with the default attributes, which prefers readers in glibc",
+        fifo: false,
+        control: false,
+        lock: PthreadRwLock,
+        make: |place| PthreadRwLock::make(place),
+        locked: |lock, body| {
+            lock.acquire();
+            body();
+            // SAFETY: taken above, by this thread.
+            unsafe { lock.release() };
+        },
+        shared: |lock, body| {
+            lock.acquire_shared();
+            body();
+            // SAFETY: taken above, by this thread.
+            unsafe { lock.release() };
+        },
+        is_held: |lock| lock.is_held(),
     },
 ];

@@ -14,10 +14,11 @@ use crate::primitives::{
     TicketAsm,
 };
 use crate::program::{
-    BufferOp, BufferProgram, CondOp, CondProgram, ConnOp, ConnProgram, CountOp, CountProgram,
-    FairOp, FairProgram, HandleOp, HandleProgram, IdOp, IdProgram, KeyOp, KeyProgram, LastUse,
-    LockOp, NestedOp, NestedProgram, PageOp, PageProgram, Program, ReadWriteOp, ReadWriteProgram,
-    ReclaimOp, ReclaimProgram, SHORT, StatOp, StatProgram, Unreserved, UseOp,
+    AnyReadWriteProgram, BufferOp, BufferProgram, CondOp, CondProgram, ConnOp, ConnProgram,
+    CountOp, CountProgram, FairOp, FairProgram, HandleOp, HandleProgram, IdOp, IdProgram, KeyOp,
+    KeyProgram, LastUse, LockOp, NestedOp, NestedProgram, PageOp, PageProgram, Program,
+    ReadWriteOp, ReadWriteProgram, ReclaimOp, ReclaimProgram, SHORT, StatOp, StatProgram,
+    Unreserved, UseOp,
 };
 use crate::quarantine::Quarantine;
 use lockyard::lock::{Adaptive, LaneLock, PvQueued, Queued, TestAndSet};
@@ -28,6 +29,7 @@ use lockyard::page_ref::{Cmpxchg, LockedBit, OptimisticCmpxchg, Xadd};
 use lockyard::platform::checked::{Checked, Parking, with_clock, with_parking};
 use lockyard::platform::hooked::Hooked;
 use lockyard::reclaim::Domain;
+use lockyard::rwlock::{ParkingReadWrite, PthreadReadWrite, ReadWrite, StdReadWrite};
 use lockyard_tables::buffers;
 use lockyard_tables::connections;
 use lockyard_tables::handle_table;
@@ -223,6 +225,32 @@ fn condition_variable() -> Vec<Check> {
 
 /// Returns the checks of the mutex as `parking_lot`'s, with releases that wake and releases that
 /// hand over.
+/// Returns the checks of a reader-writer lock for comparison.
+fn any_read_write<L: ReadWrite<Host>>() -> Vec<Check> {
+    use ReadWriteOp::{Read, Write, WriteTwice};
+    type P<L> = AnyReadWriteProgram<L, Host>;
+    let mut checks = Vec::new();
+    for pair in [[Write, Write], [Write, Read], [WriteTwice, Read], [WriteTwice, Write]] {
+        checks.push(check::<P<L>>(&pair, Bounds::stepping_back(3)));
+    }
+    for three in [[Write, Write, Read], [Write, Read, Read], [Write, Write, Write]] {
+        checks.push(check::<P<L>>(&three, Bounds::stepping_back(2)));
+    }
+    checks
+}
+
+/// Returns the checks of `parking_lot`'s reader-writer lock, also where only one thread has a node.
+fn parking_read_write() -> Vec<Check> {
+    use ReadWriteOp::{Read, Write};
+    type One = FewSlots<Host, 1>;
+    type N = AnyReadWriteProgram<ParkingReadWrite<One>, One>;
+    let mut checks = any_read_write::<ParkingReadWrite<Host>>();
+    for pair in [[Write, Write], [Write, Read]] {
+        checks.push(check::<N>(&pair, Bounds::stepping_back(2)));
+    }
+    checks
+}
+
 fn parking_mutex() -> Vec<Check> {
     let mut checks = mutex::<MutexParking>();
     checks.extend(mutex::<MutexParkingFair>());
@@ -508,6 +536,17 @@ pub fn all() -> Vec<Suite> {
         ),
         suite("adaptive mutex", ADAPTIVE, adaptive()),
         suite("reader-writer lock", READ_WRITE, read_write()),
+        suite(
+            "std's read-write",
+            &["src/rwlock/std_like.rs"],
+            any_read_write::<StdReadWrite<Host>>(),
+        ),
+        suite("parking read-write", &["src/rwlock/parking_like.rs"], parking_read_write()),
+        suite(
+            "pthread read-write",
+            &["src/rwlock/pthread_like.rs"],
+            any_read_write::<PthreadReadWrite<Host>>(),
+        ),
         suite("condition variable", &["src/condvar.rs"], condition_variable()),
         suite("parking mutex", &["src/lock/parking_like.rs"], parking_mutex()),
         suite("mutex of 3 states", &["src/lock/three_states.rs"], mutex::<MutexThreeStates>()),

@@ -3,6 +3,7 @@
 //! A back-end ([`crate::backends`]) runs a program: as a model, as a simulated run, or on threads
 //! of the host.
 
+mod any_read_write;
 mod buffers;
 mod chosen;
 mod condvar;
@@ -21,6 +22,7 @@ mod read_write;
 mod reclaimed;
 mod statistics;
 
+pub use any_read_write::AnyReadWriteProgram;
 pub use buffers::{BufferOp, BufferProgram};
 pub use chosen::{ChoiceOp, ChoiceProgram};
 pub use condvar::{CondOp, CondProgram};

@@ -55,7 +55,7 @@ const READER: u32 = 1 << 16;
 const REFUSED: i64 = 999;
 
 /// Data behind a reader-writer lock: the threads inside, and plain data.
-struct Shared<H: HostWithSlots> {
+pub(super) struct Shared<H: HostWithSlots> {
     /// The number of the writer inside plus one, and 2^16 for each reader inside. Accesses
     /// are relaxed, because it must not order anything.
     inside: U32<H>,
@@ -67,7 +67,7 @@ struct Shared<H: HostWithSlots> {
 }
 
 impl<H: HostWithSlots> Shared<H> {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Shared {
             inside: Word::new(0),
             writes: DataCell::new(0),
@@ -77,7 +77,7 @@ impl<H: HostWithSlots> Shared<H> {
     }
 
     /// Reads, beside other readers. Returns the number of sections of writers before.
-    fn read(&self, thread: usize) -> u64 {
+    pub(super) fn read(&self, thread: usize) -> u64 {
         let inside = self.inside.fetch_add(READER, Ordering::Relaxed);
         assert!(
             inside.is_multiple_of(READER),
@@ -95,7 +95,7 @@ impl<H: HostWithSlots> Shared<H> {
     }
 
     /// Writes, alone. Returns the number of sections of writers, and the number of all.
-    fn write(&self, thread: usize) -> (u64, u64) {
+    pub(super) fn write(&self, thread: usize) -> (u64, u64) {
         let me = thread as u32 + 1;
         let inside = self.inside.swap(me, Ordering::Relaxed);
         assert!(inside == 0, "{EXCLUSION}writer {me} enters and {inside} is inside");
@@ -108,7 +108,7 @@ impl<H: HostWithSlots> Shared<H> {
         (writes, self.visits.fetch_add(1, Plain::Relaxed) + 1)
     }
 
-    fn finish(&self) {
+    pub(super) fn finish(&self) {
         let (writes, written) = (read(&self.writes), self.written.load(Plain::Relaxed));
         assert!(writes == written, "{COUNT}{written} sections of writers left a sum of {writes}");
     }

@@ -15,7 +15,10 @@ use lockyard_check::controls::{
 use lockyard_check::explore::Bounds;
 use lockyard_check::finding::Finding;
 use lockyard_check::hooks::{NoFault, Scripted, Watched};
-use lockyard_check::program::{LastUse, LockOp, LockProgram, PageOp, PageProgram, Program, UseOp};
+use lockyard_check::program::{
+    AnyReadWriteProgram, LastUse, LockOp, LockProgram, PageOp, PageProgram, Program, UseOp,
+};
+use lockyard_controls::ReadersBesideWriter;
 
 use lockyard_sim::Simulated;
 
@@ -63,6 +66,17 @@ fn a_lock_that_does_not_exclude_is_caught() {
 #[test]
 fn a_lock_that_loses_wake_ups_is_caught() {
     lock_is::<LosesWakeUps>("a lock that loses wake-ups", &[Finding::Stuck], &[Finding::Stuck]);
+}
+
+#[test]
+fn a_lock_whose_readers_do_not_look_for_a_writer_is_caught() {
+    use lockyard_check::program::ReadWriteOp::{Read, WriteTwice};
+    type Of<H> = AnyReadWriteProgram<ReadersBesideWriter<H>, H>;
+    let ops = [Read, WriteTwice, Read];
+    let title = "a lock whose readers look at nothing";
+    let expected = [Finding::Exclusion, Finding::Race];
+    says(&format!("{title}, model"), &in_model::<Of<InModel>>(&ops), &expected);
+    says(&format!("{title}, simulated"), &on_a_machine::<Of<Simulated>>(&ops), &expected);
 }
 
 /// Only the model is expected to find this mistake, because elsewhere the memory still exists.

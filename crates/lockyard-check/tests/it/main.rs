@@ -23,6 +23,7 @@ mod page_ref;
 mod parking;
 mod proof_page;
 mod read_write;
+mod read_write_peers;
 mod reclaim;
 mod reduction;
 mod soak;

@@ -1,6 +1,6 @@
 //! The arguments of `lockyard scenarios`.
 
-use crate::values::{between, held};
+use crate::values::{between, held, percent};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
@@ -30,7 +30,8 @@ pub(crate) enum ScenariosCommand {
 
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:\n  lockyard scenarios new --held 300 --every 2000\n  \
-                  lockyard scenarios new --held 300 --every 2000 --out mine.toml")]
+                  lockyard scenarios new --held 300 --every 2000 --out mine.toml\n  \
+                  lockyard scenarios new --readers 95 --out readers.toml")]
 pub(crate) struct NewScenario {
     /// Nanoseconds of work under the lock, per acquisition
     #[arg(
@@ -51,6 +52,9 @@ pub(crate) struct NewScenario {
         allow_hyphen_values = true
     )]
     pub(crate) every: f64,
+    /// Percentage of the acquisitions that only read: the script then has a reader-writer lock
+    #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true)]
+    pub(crate) readers: Option<f64>,
     /// Name of the scenario
     #[arg(long, value_name = "NAME", default_value = "my-program", allow_hyphen_values = true)]
     pub(crate) name: String,

@@ -61,6 +61,31 @@ fn the_template_is_a_program_with_these_times() {
     assert!(figure(1) < 3.34e6 && figure(2) < 3.34e6, "{} {}", figure(1), figure(2));
 }
 
+/// Readers share the lock: more threads do more than one thread's holds one after the other, and the
+/// more of them write the less.
+#[test]
+fn the_template_of_readers_is_a_program_with_that_share_of_them() {
+    let made = |readers: &str| {
+        let new = ["scenarios", "new", "--held", "300", "--every", "500", "--readers", readers];
+        text(&lockyard(&new).stdout).to_owned()
+    };
+    let script = made("95");
+    assert!(script.contains("ns = 200\n") && script.contains("percent = 95\n"), "{script}");
+    let figures = |script: &str, variant: &str| -> Vec<f64> {
+        let arguments = ["predict", "-", "-m", CLX, "-t", "1,8", "-v", variant, "-f", "json"];
+        let predicted = json(&with_input(&arguments, script.as_bytes()));
+        let rows = predicted["rows"].as_array().expect("rows");
+        rows.iter().map(|row| row["predicted"].as_f64().expect("a figure")).collect()
+    };
+    for variant in ["rwlock", "std-rwlock", "parking-rwlock", "pthread-rwlock"] {
+        let [reads, most, half] = ["100", "95", "50"].map(|share| figures(&made(share), variant));
+        assert!((1.7e6..2.1e6).contains(&most[0]), "{variant}: {most:?}");
+        // One holder at a time would do one operation in 300 ns.
+        assert!(reads[1] > 1.5 / 300e-9, "{variant}: {reads:?}");
+        assert!(reads[1] > most[1] && most[1] > half[1], "{variant}: {reads:?} {most:?} {half:?}");
+    }
+}
+
 #[test]
 fn the_template_is_written_once_and_measured() {
     let path = directory("own-scenario", "new").join("mine.toml");
@@ -92,6 +117,10 @@ fn wrong_times_and_names_of_a_template_are_refused() {
             &["--held", "8000000", "--every", "20000000"],
             "--every 20000000: allowed: at most 10000000 more than --held (8000000)",
         ),
+        (&["--readers", "101"], "--readers is `101`; allowed: per cent, 0 to 100"),
+        (&["--readers", "-1"], "--readers is `-1`; allowed: per cent, 0 to 100"),
+        (&["--readers", "nan"], "--readers is `nan`; allowed: per cent, 0 to 100"),
+        (&["--readers", ""], "--readers is ``; allowed: per cent, 0 to 100"),
         (&["--name", "a\"b"], "--name `a\"b`: allowed: 1 to 64 of a-z A-Z 0-9 - _ . + / @"),
         (&["--name", ""], "--name ``: allowed: 1 to 64 of a-z A-Z 0-9 - _ . + / @"),
     ] {

@@ -41,7 +41,8 @@ pub fn parse(list: &str) -> Result<Vec<&'static Peer>, InputError> {
     Ok(PEERS.iter().filter(|peer| wanted.contains(&peer.name)).collect())
 }
 
-/// Adds the peers of `list` and the locks of the shared objects `files` to the script, and returns
+/// Adds the peers of `list` (of [`ALL`], those with a shared mode if the script uses one, and the
+/// others if not) and the locks of the shared objects `files` to the script, and returns
 /// the variants to measure. These are the named variants of `script` (all if none is named), the
 /// peers, and the files' locks.
 ///
@@ -61,7 +62,12 @@ pub fn choose(
     // option.
     let own = self::variants(script, variants)?;
     let mut chosen: Vec<String> = own.iter().map(|variant| variant.name.clone()).collect();
-    let peers = list.map(parse).transpose()?.unwrap_or_default();
+    let mut peers = list.map(parse).transpose()?.unwrap_or_default();
+    if list == Some(ALL) {
+        // Reader-writer locks are beside each other.
+        let shared = script.variants[0].takes_shared();
+        peers.retain(|peer| peer.lock.has_shared() == shared);
+    }
     add(script, "--peers", &peers)?;
     chosen.extend(peers.iter().map(|peer| peer.name.to_owned()));
     for file in files {
@@ -91,7 +97,8 @@ pub fn variants<'s>(script: &'s Script, names: &[String]) -> Result<Vec<&'s Vari
 ///
 /// # Errors
 ///
-/// If the first variant has no lock with its own word, or if a variant has the same name as a peer.
+/// If the first variant has no lock with its own word, or if a variant has the same name as a peer,
+/// or if it has readers and the peer has no shared mode.
 pub fn add(script: &mut Script, option: &str, peers: &[&'static Peer]) -> Result<(), InputError> {
     let first = script.variants[0].clone();
     for peer in peers {
@@ -104,6 +111,16 @@ pub fn add(script: &mut Script, option: &str, peers: &[&'static Peer]) -> Result
             return Err(InputError(format!(
                 "{option}: scenario `{name}` has a variant `{}` already; {instead}",
                 peer.name
+            )));
+        }
+        if first.takes_shared() && !peer.lock.has_shared() {
+            let shared = PEERS.iter().filter(|peer| peer.lock.has_shared());
+            let shared: Vec<&str> = shared.map(|peer| peer.name).collect();
+            return Err(InputError(format!(
+                "{option}: scenario `{name}` has `lock-shared` steps, and `{}` has no shared mode; \
+                 allowed: {}",
+                peer.name,
+                shared.join(", ")
             )));
         }
         let Some(variant) = first.with_foreign_lock(peer.name, peer.what, peer.lock) else {

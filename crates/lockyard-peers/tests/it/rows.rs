@@ -87,6 +87,71 @@ fn every_peer_excludes() {
     }
 }
 
+/// Returns a variant whose operations write twice as the writer, and read twice as a reader.
+fn readers_and_writers(peer: &Peer) -> Variant {
+    let text = r#"name = "readers"
+work_varies = false
+objects = [
+    { name = "lock", kind = "lock", lock = "rwlock" },
+    { name = "data", kind = "data" },
+]
+steps = [
+    { do = "lock", object = "lock" }, { do = "write", object = "data" },
+    { do = "work", ns = 20 }, { do = "write", object = "data" },
+    { do = "unlock", object = "lock" },
+    { do = "lock-shared", object = "lock" }, { do = "read", object = "data" },
+    { do = "work", ns = 20 }, { do = "read", object = "data" },
+    { do = "unlock-shared", object = "lock" },
+]
+variants = [{ name = "v" }]
+"#;
+    let variant = Script::parse("readers.toml", text).expect("it is valid").variants.remove(0);
+    variant.with_foreign_lock(peer.name, peer.what, peer.lock).expect("it has a lock")
+}
+
+#[test]
+fn every_peer_with_a_shared_mode_keeps_readers_and_writers_apart() {
+    let peers = PEERS.iter().filter(|peer| peer.lock.has_shared());
+    let mut names = Vec::new();
+    for peer in peers {
+        for (threads, operations) in [(2, 20_000), (5, 300)] {
+            let found = torture(&readers_and_writers(peer), threads, operations);
+            assert_eq!(found, Ok(()), "{}, {threads} threads", peer.name);
+        }
+        names.push(peer.name);
+    }
+    assert!(names.starts_with(&["std-sync-rwlock", "parking-lot-rwlock"]), "{names:?}");
+}
+
+/// Readers of a peer meet inside: each waits for the other one there.
+#[test]
+fn readers_of_a_peer_are_inside_together() {
+    static MET: Barrier = Barrier::new(2);
+    struct Meet;
+    impl Stage for Meet {
+        type Host = Native;
+        const FOREIGN_LOCKS: bool = true;
+        fn work(_: f64) {
+            MET.wait();
+        }
+        fn stopping() -> bool {
+            false
+        }
+        fn operation_done() {}
+    }
+    for peer in PEERS.iter().filter(|peer| peer.lock.has_shared()) {
+        let mut variant = readers_and_writers(peer);
+        variant.steps.remove(0);
+        let prepared = Prepared::<Meet>::new(&variant, 128, None, 0.0).expect("there is memory");
+        std::thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| prepared.run_operations(50));
+            }
+        });
+        assert_eq!(prepared.verify(100), Ok(()), "{}", peer.name);
+    }
+}
+
 #[test]
 fn the_torture_notices_a_lock_that_does_not_exclude() {
     // Threads that happen to run one after another do not interfere.

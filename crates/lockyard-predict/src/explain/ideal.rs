@@ -30,7 +30,8 @@ impl Costs {
     ///
     /// - no lock was taken;
     /// - threads share CPUs, so a spinning waiter takes time from others;
-    /// - a lock is in a lockref, whose count moves with the lock and changes under it.
+    /// - a lock is in a lockref, whose count moves with the lock and changes under it;
+    /// - a lock has readers, which hold it together.
     pub fn ideal(&self) -> Option<Bound> {
         let lent: u64 = self.locks.values().map(|lock| lock.lent).sum();
         let cycle = self.without_waits() + self.in_operation(lent);
@@ -97,7 +98,8 @@ impl Costs {
     /// Throughput if a thread's operation takes `cycle` nanoseconds without queues, of which it
     /// spends `services` in each lock.
     fn throughput_of(&self, cycle: f64, services: &[f64]) -> Option<Bound> {
-        if self.locks.is_empty() || self.locks_in_counts || self.shares_cpus() {
+        let has_readers = self.locks.values().any(|lock| lock.shared > 0);
+        if self.locks.is_empty() || has_readers || self.locks_in_counts || self.shares_cpus() {
             return None;
         }
         let threads = self.threads();

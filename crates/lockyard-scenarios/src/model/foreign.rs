@@ -23,7 +23,8 @@ use std::ptr::NonNull;
 ///
 /// [`make`](Self::make) returns its argument, initialised. [`locked`](Self::locked) provides mutual
 /// exclusion: at most one call on a lock is in `body` at a time, and each `body` sees all writes of
-/// earlier ones. Callers change non-atomic data in `body`.
+/// earlier ones. Callers change non-atomic data in `body`. [`locked_shared`](Self::locked_shared)
+/// provides the same between its calls and those of `locked`; its own calls may be inside together.
 pub unsafe trait Foreign: 'static {
     /// The lock. It does not move between `make` and its destructor.
     type Lock: Send + Sync;
@@ -36,6 +37,14 @@ pub unsafe trait Foreign: 'static {
     /// are the same for all locks.
     fn locked(lock: &Self::Lock, body: &mut dyn FnMut());
 
+    /// `true` if the lock has a shared mode: `locked_shared` lets readers in together.
+    const HAS_SHARED: bool = false;
+
+    /// Runs `body` as a reader. A lock without a shared mode is held.
+    fn locked_shared(lock: &Self::Lock, body: &mut dyn FnMut()) {
+        Self::locked(lock, body);
+    }
+
     /// Returns `true` if a thread holds the lock. Called only while no thread acquires or releases
     /// the lock.
     fn is_held(lock: &Self::Lock) -> bool;
@@ -46,6 +55,7 @@ pub unsafe trait Foreign: 'static {
 pub struct ForeignLock {
     name: &'static str,
     layout: Layout,
+    has_shared: bool,
     make: Make,
 }
 
@@ -59,7 +69,8 @@ enum Make {
 impl ForeignLock {
     /// Returns the lock that `F` describes. Each lock needs a different name.
     pub const fn of<F: Foreign>(name: &'static str) -> ForeignLock {
-        ForeignLock { name, layout: Layout::new::<F::Lock>(), make: Make::Of(make::<F>) }
+        let (layout, has_shared) = (Layout::new::<F::Lock>(), F::HAS_SHARED);
+        ForeignLock { name, layout, has_shared, make: Make::Of(make::<F>) }
     }
 
     /// Returns the lock that loaded functions provide. Each lock needs a different name.
@@ -72,12 +83,17 @@ impl ForeignLock {
         layout: Layout,
         functions: LoadedLock,
     ) -> ForeignLock {
-        ForeignLock { name, layout, make: Make::Loaded(functions) }
+        ForeignLock { name, layout, has_shared: false, make: Make::Loaded(functions) }
     }
 
     /// Name of the lock.
     pub const fn name(&self) -> &'static str {
         self.name
+    }
+
+    /// Returns `true` if the lock has a shared mode: it is a reader-writer lock.
+    pub const fn has_shared(&self) -> bool {
+        self.has_shared
     }
 
     /// Size and alignment of a lock.
@@ -150,6 +166,9 @@ impl<F: Foreign> Drop for ForeignAt<F> {
 impl<F: Foreign> LockObject for ForeignAt<F> {
     fn locked(&self, body: &mut dyn FnMut()) {
         F::locked(self.lock(), body);
+    }
+    fn locked_shared(&self, body: &mut dyn FnMut()) {
+        F::locked_shared(self.lock(), body);
     }
     fn is_held(&self) -> bool {
         F::is_held(self.lock())

@@ -70,6 +70,14 @@ named_kinds! {
         /// The reader-writer lock: it spins briefly, then sleeps, and the waiter that has waited
         /// longest closes it.
         ReadWrite = "rwlock";
+        /// A reader-writer lock that polls 100 times before it sleeps and prefers writers, as Rust's
+        /// `std` on Linux.
+        StdReadWrite = "std-rwlock";
+        /// A reader-writer lock whose waiters yield and then sleep in one queue, as `parking_lot`'s.
+        ParkingReadWrite = "parking-rwlock";
+        /// A reader-writer lock that sleeps at once and prefers readers, as a plain
+        /// `pthread_rwlock_t` on Linux.
+        PthreadReadWrite = "pthread-rwlock";
         /// The test-and-set lock.
         TestAndSet = "test-and-set";
         /// A control without mutual exclusion.
@@ -107,7 +115,14 @@ impl LockKind {
 
     /// Returns `true` if the lock has a shared mode: it is a reader-writer lock.
     pub fn has_shared(self) -> bool {
-        matches!(self, LockKind::ReadWrite | LockKind::BrokenReadWrite)
+        matches!(
+            self,
+            LockKind::ReadWrite
+                | LockKind::StdReadWrite
+                | LockKind::ParkingReadWrite
+                | LockKind::PthreadReadWrite
+                | LockKind::BrokenReadWrite
+        )
     }
 
     /// Returns `true` if the lock serves in order of arrival.

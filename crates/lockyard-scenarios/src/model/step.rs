@@ -200,6 +200,16 @@ pub enum Step {
         /// The step.
         step: Box<Step>,
     },
+    /// Performs steps if the operation's draw is in a range. The branches of one choice have ranges
+    /// that do not overlap.
+    Branch {
+        /// `true` for the first branch of a choice, which draws a number from 0 to 1.
+        draws: bool,
+        /// The range: from the first number, below the second.
+        range: (f64, f64),
+        /// The steps.
+        steps: Vec<Step>,
+    },
     /// Performs steps again and again, until conditions hold after them.
     Repeat {
         /// The steps.
@@ -230,7 +240,7 @@ impl Step {
     /// Returns the mean local work of the step and of the steps inside it, in nanoseconds, without
     /// calibrated work.
     pub fn mean_work(&self) -> f64 {
-        Step::sum(std::slice::from_ref(self), &|step| step.work(0.0))
+        Step::mean(std::slice::from_ref(self), &|step| step.work(0.0))
     }
 
     /// Returns the steps inside this one: under a lock, in a loop, or with a condition.
@@ -238,6 +248,7 @@ impl Step {
         match self {
             Step::Locked { steps, .. }
             | Step::LockedAmong { steps, .. }
+            | Step::Branch { steps, .. }
             | Step::Repeat { steps, .. } => Some(steps),
             Step::When { step, .. } => Some(std::slice::from_ref(step)),
             _ => None,
@@ -249,6 +260,7 @@ impl Step {
         match self {
             Step::Locked { steps, .. }
             | Step::LockedAmong { steps, .. }
+            | Step::Branch { steps, .. }
             | Step::Repeat { steps, .. } => Some(steps),
             Step::When { step, .. } => Some(std::slice::from_mut(step)),
             _ => None,
@@ -256,11 +268,24 @@ impl Step {
     }
 
     /// Returns the sum of `weight` over `steps`, including steps inside others. A loop counts as
-    /// one turn.
+    /// one turn, and all branches count.
     pub(crate) fn sum<N: std::iter::Sum>(steps: &[Step], weight: &impl Fn(&Step) -> N) -> N {
         let of_one = |step: &Step| match step.inner() {
             Some(steps) => Step::sum(steps, weight),
             None => weight(step),
+        };
+        steps.iter().map(of_one).sum()
+    }
+
+    /// Returns the mean sum of `weight` over `steps`, including steps inside others. A branch counts
+    /// with its share of the operations.
+    pub(crate) fn mean(steps: &[Step], weight: &impl Fn(&Step) -> f64) -> f64 {
+        let of_one = |step: &Step| match step {
+            Step::Branch { range, steps, .. } => (range.1 - range.0) * Step::mean(steps, weight),
+            step => match step.inner() {
+                Some(steps) => Step::mean(steps, weight),
+                None => weight(step),
+            },
         };
         steps.iter().map(of_one).sum()
     }

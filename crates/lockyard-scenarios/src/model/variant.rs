@@ -104,7 +104,7 @@ impl Variant {
     /// Returns the mean local work of one operation, in nanoseconds. `calibrated` is its calibrated
     /// part.
     pub fn work_of_operation(&self, calibrated: f64) -> f64 {
-        Step::sum(&self.steps, &|step| step.work(calibrated))
+        Step::mean(&self.steps, &|step| step.work(calibrated))
     }
 
     /// Returns the longest local work, in nanoseconds, of one operation or one disturbance.
@@ -119,7 +119,8 @@ impl Variant {
             _ => 0.0,
         };
         let of_walk: f64 = self.steps.iter().map(of_walk).sum();
-        let longest = of_walk.max(factor * self.work_of_operation(calibrated));
+        let of_operation = Step::sum(&self.steps, &|step| step.work(calibrated));
+        let longest = of_walk.max(factor * of_operation);
         disturbances.fold(longest, f64::max)
     }
 

@@ -1,4 +1,4 @@
-//! Steps of random walks.
+//! Steps that a task draws: those of random walks, and branches.
 
 use super::prepared::Prepared;
 use super::stage::Stage;
@@ -8,6 +8,23 @@ use lockyard::platform::{Host, Ordering, Region, Word};
 use std::time::Duration;
 
 impl<S: Stage> Prepared<S> {
+    /// Performs a branch, if the operation's draw is in its range.
+    pub(super) fn perform_branch(
+        &self,
+        (draws, (from, to), steps): (bool, (f64, f64), &[Step]),
+        factor: f64,
+        task: &mut Task,
+    ) {
+        if draws {
+            task.drawn = task.numbers.uniform();
+        }
+        if (from..to).contains(&task.drawn) {
+            task.in_branch = true;
+            self.perform(steps, factor, task);
+            task.in_branch = false;
+        }
+    }
+
     /// Performs a step that draws its time, its lock or its steps.
     pub(super) fn perform_drawn(&self, step: &Step, factor: f64, task: &mut Task) {
         match *step {

@@ -135,7 +135,7 @@ impl<S: Stage> Prepared<S> {
                     S::wait_ends();
                 }
                 Step::Read { object } => self.read(object, task),
-                Step::Write { object } => self.write(object),
+                Step::Write { object } => self.write(object, task),
                 Step::Table { object, operation, key } => {
                     S::wait_begins();
                     self.use_table(object, operation, key, task);
@@ -147,6 +147,9 @@ impl<S: Stage> Prepared<S> {
                 }
                 Step::When { ref conditions, ref step } => {
                     self.perform_when(conditions, step, factor, task);
+                }
+                Step::Branch { draws, range, ref steps } => {
+                    self.perform_branch((draws, range, steps), factor, task);
                 }
                 Step::Repeat { ref steps, ref until, outermost, line } => {
                     if outermost {
@@ -176,7 +179,10 @@ impl<S: Stage> Prepared<S> {
         let before = S::Host::begin_activity(wait);
         let mut body = || {
             S::wait_ends();
-            S::hold_begins(object);
+            match access {
+                Access::Exclusive => S::hold_begins(object),
+                Access::Shared => S::shared_hold_begins(object),
+            }
             self.entered(object, access, task);
             S::Host::begin_activity(Region::LockHold.into());
             self.perform(steps, factor, task);
@@ -185,7 +191,7 @@ impl<S: Stage> Prepared<S> {
             S::hold_ends();
         };
         S::wait_begins();
-        S::lock_wait_begins(object, access);
+        S::lock_wait_begins(object);
         match &self.objects[object].shared {
             Shared::Lock(lock) if access == Access::Shared => lock.locked_shared(&mut body),
             Shared::Lock(lock) => lock.locked(&mut body),
@@ -254,7 +260,7 @@ impl<S: Stage> Prepared<S> {
         std::hint::black_box(value);
     }
 
-    fn write(&self, object: usize) {
+    fn write(&self, object: usize, task: &mut Task) {
         match &self.objects[object].shared {
             Shared::Data(cell) => {
                 // SAFETY: as in `read`. The parser allows a write of data only under a lock that
@@ -265,6 +271,9 @@ impl<S: Stage> Prepared<S> {
                 let value = cell.with(|data| unsafe { data.read() });
                 // SAFETY: as above.
                 cell.with_mut(|data| unsafe { data.write(value + 1) });
+                if task.in_branch {
+                    task.changed(object, 1);
+                }
             }
             _ => self.word(object).store(1, Ordering::Relaxed),
         }

@@ -15,7 +15,7 @@ use lockyard::lock::{
 use lockyard::lockref::policy::{NoTrywait, Pause, PauseNoTrywait, Policy, Standard};
 use lockyard::lockref::{Count, LockRef};
 use lockyard::platform::{HostWithSlots, Portable};
-use lockyard::rwlock::{RawRwLock, ReadWrite};
+use lockyard::rwlock::{ParkingReadWrite, PthreadReadWrite, RawRwLock, ReadWrite, StdReadWrite};
 use lockyard::{NoContext, RawSpinLock};
 use lockyard_controls::{DoesNotExclude, ReadersBesideWriter, TicketAsQueued, Unfair, WakesNobody};
 use std::alloc::Layout;
@@ -198,6 +198,9 @@ impl LockKind {
             LockKind::ParkingLike => OnHost::of::<ParkingLike, H>(),
             LockKind::PthreadLike => OnHost::of::<ThreeStates<PthreadLike>, H>(),
             LockKind::ReadWrite => OnHost::of_read_write::<RawRwLock<H>, H>(),
+            LockKind::StdReadWrite => OnHost::of_read_write::<StdReadWrite<H>, H>(),
+            LockKind::ParkingReadWrite => OnHost::of_read_write::<ParkingReadWrite<H>, H>(),
+            LockKind::PthreadReadWrite => OnHost::of_read_write::<PthreadReadWrite<H>, H>(),
             LockKind::TestAndSet => OnHost::of::<TestAndSet, H>(),
             LockKind::Broken => OnHost::of::<DoesNotExclude, H>(),
             LockKind::BrokenReadWrite => OnHost::of_read_write::<ReadersBesideWriter<H>, H>(),

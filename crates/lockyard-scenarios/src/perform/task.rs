@@ -35,6 +35,10 @@ pub(super) struct Task {
     pub(super) shared: u32,
     /// Data that the task read last, inside these.
     pub(super) seen: Option<Seen>,
+    /// The operation's draw among the branches of its choice.
+    pub(super) drawn: f64,
+    /// `true` in a branch.
+    pub(super) in_branch: bool,
     /// `true` after a step that no script may do. The task then does nothing else.
     pub(super) is_faulty: bool,
 }
@@ -88,6 +92,8 @@ impl Begun {
             visit: 0,
             shared: 0,
             seen: None,
+            drawn: 0.0,
+            in_branch: false,
             is_faulty: false,
         }
     }

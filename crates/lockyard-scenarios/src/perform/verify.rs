@@ -91,7 +91,7 @@ impl<S: Stage> Prepared<S> {
             Step::Add { object, value } if object == index => i64::from(value),
             _ => 0,
         });
-        let changed = self.ended.sums().changes.get(index).copied().unwrap_or(0);
+        let changed = self.changes(index);
         let expected = (added as u64).wrapping_mul(operations);
         let expected = expected.wrapping_add(initial).wrapping_add(changed);
         if self.writes(index) == 0 && value != expected {
@@ -106,7 +106,7 @@ impl<S: Stage> Prepared<S> {
         if self.writes(index) != 0 {
             return Ok(());
         }
-        let changed = self.ended.sums().changes.get(index).copied().unwrap_or(0);
+        let changed = self.changes(index);
         let expected = initial.wrapping_mul(u64::from(count)).wrapping_add(changed);
         let sum = Self::values(words).fold(0, u64::wrapping_add);
         if sum != expected {
@@ -157,9 +157,10 @@ impl<S: Stage> Prepared<S> {
         after.has_all_of(&before).map_err(|what| Violation(format!("the chain from `{of}` {what}")))
     }
 
-    /// Checks that each write changed the data exactly once.
+    /// Checks that each write changed the data exactly once. Tasks count those in branches.
     fn verify_data(&self, index: usize, operations: u64, value: u64) -> Result<(), String> {
-        let expected = self.writes(index) * operations;
+        let in_branches = self.changes(index);
+        let expected = self.certain_writes(&self.steps, index) * operations + in_branches;
         if value != expected {
             return Err(format!(
                 "was changed {value} times in {operations} operations, not {expected} times: \
@@ -167,6 +168,21 @@ impl<S: Stage> Prepared<S> {
             ));
         }
         Ok(())
+    }
+
+    /// Returns the number of an operation's steps outside of branches that write data.
+    fn certain_writes(&self, steps: &[Step], index: usize) -> u64 {
+        let of_one = |step: &Step| match step {
+            Step::Write { object } => u64::from(*object == index),
+            Step::Branch { .. } => 0,
+            step => step.inner().map_or(0, |steps| self.certain_writes(steps, index)),
+        };
+        steps.iter().map(of_one).sum()
+    }
+
+    /// Returns the sum of all tasks' changes of an object.
+    fn changes(&self, index: usize) -> u64 {
+        self.ended.sums().changes.get(index).copied().unwrap_or(0)
     }
 
     fn verify_table(

@@ -15,6 +15,9 @@ pub(super) enum Do {
     WaitForOthers,
     Lock(Access),
     Unlock(Access),
+    Either,
+    Or,
+    End,
     Get,
     Put,
     Read,
@@ -27,7 +30,7 @@ pub(super) enum Do {
 }
 
 /// All actions, with the names that scripts use.
-pub(super) const DO: [(&str, Do); 23] = [
+pub(super) const DO: [(&str, Do); 26] = [
     ("work", Do::Work),
     ("pause", Do::Pause),
     ("wait-for-others", Do::WaitForOthers),
@@ -35,6 +38,9 @@ pub(super) const DO: [(&str, Do); 23] = [
     ("unlock", Do::Unlock(Access::Exclusive)),
     ("lock-shared", Do::Lock(Access::Shared)),
     ("unlock-shared", Do::Unlock(Access::Shared)),
+    ("either", Do::Either),
+    ("or", Do::Or),
+    ("end", Do::End),
     ("get", Do::Get),
     ("put", Do::Put),
     ("read", Do::Read),
@@ -60,11 +66,19 @@ impl Do {
         matches!(self, Do::Word(_) | Do::Work | Do::Pause)
     }
 
+    /// Returns `true` if the step may be in a branch. The lab checks how often an operation does the
+    /// others.
+    pub(super) fn may_be_in_a_branch(self) -> bool {
+        self.may_be_repeated()
+            || matches!(self, Do::Lock(_) | Do::Unlock(_) | Do::Read | Do::Write | Do::Repeat)
+    }
+
     /// Returns `true` if a step with this action has the field.
     fn has(self, field: &str) -> bool {
         match field {
             "share" | "ns" | "ahead" => self == Do::Work,
             "region" | "name" => matches!(self, Do::Work | Do::Lock(_)),
+            "percent" => self == Do::Either,
             "one_in" => self == Do::WaitForOthers,
             "operation" => matches!(self, Do::Get | Do::Put),
             "key" => self == Do::Read || matches!(self, Do::Table(table) if table.has_key()),
@@ -72,6 +86,7 @@ impl Do {
             "value" if self == Do::Add => true,
             "object" => match self {
                 Do::Work | Do::Pause | Do::WaitForOthers | Do::Repeat | Do::Until => false,
+                Do::Either | Do::Or | Do::End => false,
                 Do::Word(step) => step != WordStep::Set,
                 _ => true,
             },
@@ -94,6 +109,7 @@ impl Do {
             ("result", span(&entry.result)),
             ("at", span(&entry.at)),
             ("when", span(&entry.when)),
+            ("percent", span(&entry.percent)),
             ("one_in", span(&entry.one_in)),
             ("operation", span(&entry.operation)),
             ("key", span(&entry.key)),

@@ -16,6 +16,7 @@ mod published_run;
 mod region_parts;
 mod samples;
 mod script;
+mod sections;
 mod shipped;
 mod source;
 mod step_entry;

@@ -22,6 +22,7 @@ pub(super) struct StepEntry {
     pub(super) result: Option<Spanned<String>>,
     pub(super) at: Option<Spanned<toml::Value>>,
     pub(super) when: Option<Spanned<toml::Value>>,
+    pub(super) percent: Option<Spanned<f64>>,
     pub(super) one_in: Option<Spanned<u32>>,
     pub(super) region: Option<Spanned<String>>,
     pub(super) name: Option<Spanned<String>>,

@@ -12,10 +12,9 @@ use super::source::{Result, Source};
 use super::step_entry::StepEntry;
 use super::word_steps::{self, WordStep};
 use crate::model::{
-    Access, GetOperation, KeyChoice, LockKind, Object, ObjectKind, PutOperation, Step, Table,
-    TableOperation,
+    Access, GetOperation, KeyChoice, Object, ObjectKind, PutOperation, Step, Table, TableOperation,
 };
-use lockyard::platform::{Activity, NEST_LEVELS, Region};
+use lockyard::platform::{Activity, Region};
 use std::ops::Range;
 use toml::Spanned;
 
@@ -45,15 +44,15 @@ pub(super) fn build(context: Context, entries: &[Spanned<StepEntry>]) -> Result<
     Ok(steps)
 }
 
-/// A lock that is held, or a loop that has begun.
-struct Open {
-    what: Opened,
-    at: Range<usize>,
-    /// Steps before the lock was taken, or the loop began.
-    before: Vec<Step>,
+/// A lock that is held, or a loop or branch that has begun.
+pub(super) struct Open {
+    pub(super) what: Opened,
+    pub(super) at: Range<usize>,
+    /// Steps before the lock was taken, or the loop or branch began.
+    pub(super) before: Vec<Step>,
 }
 
-enum Opened {
+pub(super) enum Opened {
     Lock {
         object: usize,
         access: Access,
@@ -61,6 +60,11 @@ enum Opened {
         wait: Activity,
     },
     Loop,
+    /// A branch, which at least `percent` of 100 operations perform, if it is the first.
+    Branch {
+        percent: f64,
+        is_first: bool,
+    },
 }
 
 /// An entry that was inserted into a table and not removed.
@@ -70,18 +74,18 @@ struct Inserted {
 }
 
 /// The object that a step uses.
-struct Used<'a> {
-    object: usize,
-    kind: ObjectKind,
+pub(super) struct Used<'a> {
+    pub(super) object: usize,
+    pub(super) kind: ObjectKind,
     /// Name of the object in the entry.
-    found: &'a Spanned<String>,
+    pub(super) found: &'a Spanned<String>,
     /// Name of the step in the entry.
-    step: &'a str,
+    pub(super) step: &'a str,
 }
 
 impl Used<'_> {
     /// Rejects an object of the wrong kind.
-    fn needs(&self, source: &Source, right: bool, what: &str) -> Result<()> {
+    pub(super) fn needs(&self, source: &Source, right: bool, what: &str) -> Result<()> {
         if right {
             return Ok(());
         }
@@ -92,19 +96,19 @@ impl Used<'_> {
 }
 
 /// Builds the steps of one variant.
-struct Builder<'a> {
-    context: Context<'a>,
-    /// Locks that are held and loops that have begun, the innermost last.
-    open: Vec<Open>,
+pub(super) struct Builder<'a> {
+    pub(super) context: Context<'a>,
+    /// Locks that are held, and loops and branches that have begun, the innermost last.
+    pub(super) open: Vec<Open>,
     inserted: Vec<Inserted>,
 }
 
 impl Builder<'_> {
-    fn source(&self) -> &Source<'_> {
+    pub(super) fn source(&self) -> &Source<'_> {
         self.context.source
     }
 
-    fn objects(&self) -> &[Object] {
+    pub(super) fn objects(&self) -> &[Object] {
         self.context.objects
     }
 
@@ -121,6 +125,7 @@ impl Builder<'_> {
                     format!("`{}` is locked and never unlocked", self.objects()[object].name)
                 }
                 Opened::Loop => "`repeat` begins a loop that no `until` ends".to_owned(),
+                Opened::Branch { .. } => "`either` has no `end`".to_owned(),
             };
             return Err(self.source().error(at, message));
         }
@@ -159,6 +164,9 @@ impl Builder<'_> {
         if self.is_in_loop() {
             self.check_in_loop(what, entry)?;
         }
+        if self.is_in_branch() {
+            self.check_in_branch(what, entry)?;
+        }
         let before = steps.len();
         match what {
             Do::Work => steps.push(self.work(spanned)?),
@@ -173,6 +181,8 @@ impl Builder<'_> {
                 return Ok(());
             }
             Do::Until => return self.until(spanned, steps),
+            Do::Either => return self.either(spanned, steps),
+            Do::Or | Do::End => return self.end_of_branch(spanned, what, steps),
             _ => self.add_with_object(spanned, what, steps)?,
         }
         if let Some(when) = &entry.when {
@@ -220,6 +230,9 @@ impl Builder<'_> {
                 return error(format!(
                     "`until` ends a loop, but `{name}` was locked last; locks and loops nest"
                 ));
+            }
+            Some(Open { what: Opened::Branch { .. }, .. }) => {
+                return error("`until` ends a loop, but `either` came last; they nest".to_owned());
             }
             None => return error("`until` ends a loop that no `repeat` began".to_owned()),
         };
@@ -301,7 +314,14 @@ impl Builder<'_> {
             }
             Do::Word(step) => steps.push(word_steps::build(self.context, spanned, step, object)?),
             Do::Table(_) => used.needs(source, false, "a table")?,
-            Do::Work | Do::Pause | Do::WaitForOthers | Do::Repeat | Do::Until => {
+            Do::Work
+            | Do::Pause
+            | Do::WaitForOthers
+            | Do::Repeat
+            | Do::Until
+            | Do::Either
+            | Do::Or
+            | Do::End => {
                 unreachable!("they use no object")
             }
         }
@@ -351,96 +371,6 @@ impl Builder<'_> {
         Ok(Step::WaitForOthers { one_in })
     }
 
-    fn lock(
-        &mut self,
-        used: &Used,
-        access: Access,
-        entry: &StepEntry,
-        steps: &mut Vec<Step>,
-    ) -> Result<()> {
-        let source = self.context.source;
-        let is_lock = matches!(used.kind, ObjectKind::Lock { .. } | ObjectKind::LockRef { .. });
-        if access == Access::Shared {
-            self.check_shared(used)?;
-        }
-        used.needs(source, is_lock, "a lock or a lockref")?;
-        let name = used.found.get_ref();
-        if self.is_held(used.object) {
-            return Err(source.error(used.found.span(), format!("`{name}` is locked already")));
-        }
-        if self.keeps_a_node(used.object) {
-            let held = self.held().filter(|&held| self.keeps_a_node(held)).count();
-            if held == NEST_LEVELS as usize {
-                let message = format!(
-                    "`{name}` would be the fifth MCS or CLH lock held; a thread has nodes for \
-                     {NEST_LEVELS}"
-                );
-                return Err(source.error(used.found.span(), message));
-            }
-        }
-        let region = region_parts::region(source, entry)?.unwrap_or(Region::LockWait);
-        let parts = self.context.names.parts;
-        let wait = region_parts::named(entry, parts).unwrap_or_else(|| region.into());
-        let before = std::mem::take(steps);
-        let what = Opened::Lock { object: used.object, access, wait };
-        self.open.push(Open { what, at: used.found.span(), before });
-        Ok(())
-    }
-
-    /// Rejects a lock without a shared mode.
-    fn check_shared(&self, used: &Used) -> Result<()> {
-        let source = self.source();
-        let ObjectKind::Lock { lock } = used.kind else {
-            return used.needs(source, false, "a lock with a shared mode");
-        };
-        if lock.has_shared() {
-            return Ok(());
-        }
-        let all = LockKind::ALL.iter().filter(|kind| kind.has_shared() && !kind.is_control());
-        let all: Vec<&str> = all.map(|kind| kind.name()).collect();
-        let message = format!(
-            "`{}` steps need a lock with a shared mode; in variant `{}`, `{}` is a lock of kind \
-             `{}`; allowed: {}",
-            used.step,
-            self.context.variant.get_ref(),
-            used.found.get_ref(),
-            lock.name(),
-            all.join(", ")
-        );
-        Err(source.error(used.found.span(), message))
-    }
-
-    fn unlock(&mut self, used: &Used, by: Access, steps: &mut Vec<Step>) -> Result<()> {
-        let name = used.found.get_ref();
-        let message = match self.open.pop() {
-            Some(Open { what: Opened::Lock { object, access, wait }, before, .. })
-                if object == used.object && access == by =>
-            {
-                let inner = std::mem::replace(steps, before);
-                steps.push(Step::Locked { object, access, wait, steps: inner });
-                return Ok(());
-            }
-            Some(Open { what: Opened::Lock { object, access, .. }, .. })
-                if object == used.object =>
-            {
-                let (lock, unlock) = match access {
-                    Access::Exclusive => ("lock", "unlock"),
-                    Access::Shared => ("lock-shared", "unlock-shared"),
-                };
-                format!("`{name}` was taken by `{lock}`; allowed: release it by `{unlock}`")
-            }
-            Some(Open { what: Opened::Loop, .. }) => {
-                format!("`{name}` is unlocked in a loop; locks and loops nest")
-            }
-            Some(Open { what: Opened::Lock { object, .. }, .. }) => {
-                let last = &self.objects()[object].name;
-                format!("`{name}` is unlocked, but `{last}` was locked last; locks nest")
-            }
-            None => format!("`{name}` is unlocked, but not locked"),
-        };
-        Err(self.source().error(used.found.span(), message))
-    }
-
     /// Checks that an object has references, and that the task does not hold the object's lock.
     /// Otherwise the task would wait for itself.
     fn check_reference(&self, used: &Used, entry: &StepEntry) -> Result<()> {
@@ -480,25 +410,6 @@ impl Builder<'_> {
                 None => PutOperation::PutReturn,
             };
             Ok(Step::Put { object, operation })
-        }
-    }
-
-    /// Returns the locks that are held.
-    fn held(&self) -> impl Iterator<Item = usize> {
-        self.open.iter().filter_map(|open| match open.what {
-            Opened::Lock { object, .. } => Some(object),
-            Opened::Loop => None,
-        })
-    }
-
-    fn is_held(&self, object: usize) -> bool {
-        self.held().any(|held| held == object)
-    }
-
-    fn keeps_a_node(&self, object: usize) -> bool {
-        match self.objects()[object].kind {
-            ObjectKind::Lock { lock } | ObjectKind::LockRef { lock, .. } => lock.keeps_a_node(),
-            _ => false,
         }
     }
 

@@ -19,7 +19,7 @@ fn wrong_steps_are_named() {
         (
             "{ do = \"zzz\" }",
             "there is no step `zzz`; allowed: work, pause, wait-for-others, lock, unlock, \
-             lock-shared, unlock-shared, get, put, read, write, add, load, store, fetch-add, compare-exchange, set, repeat, until",
+             lock-shared, unlock-shared, either, or, end, get, put, read, write, add, load, store, fetch-add, compare-exchange, set, repeat, until",
         ),
         ("{ do = \"work\", ns = -5.0 }", "`ns` is -5; allowed: above 0, at most 10000000"),
         ("{ do = \"work\", ns = nan }", "`ns` is NaN; allowed: above 0, at most 10000000"),
@@ -63,7 +63,7 @@ fn wrong_steps_are_named() {
         (
             "{ do = \"lock-shared\", object = \"lock\" }",
             "`lock-shared` steps need a lock with a shared mode; in variant `v`, `lock` is a lock \
-             of kind `ticket`; allowed: rwlock",
+             of kind `ticket`; allowed: rwlock, std-rwlock, parking-rwlock, pthread-rwlock",
         ),
         (
             "{ do = \"lock-shared\", object = \"ref\" }",
@@ -88,6 +88,44 @@ fn wrong_steps_are_named() {
             "{ do = \"lock-shared\", object = \"rw\" }, { do = \"lock\", object = \"lock\" }, \
              { do = \"unlock-shared\", object = \"rw\" }",
             "`rw` is unlocked, but `lock` was locked last; locks nest",
+        ),
+        ("{ do = \"either\" }", "`either` needs `percent`, the share of the operations"),
+        ("{ do = \"either\", percent = 101 }", "`percent` is 101; allowed: 0 to 100"),
+        ("{ do = \"either\", percent = nan }", "`percent` is NaN; allowed: 0 to 100"),
+        ("{ do = \"either\", percent = 5 }", "`either` has no `end`"),
+        ("{ do = \"end\" }", "`end` without `either`"),
+        ("{ do = \"or\" }", "`or` without `either`"),
+        ("{ do = \"or\", percent = 5 }", "`or` steps have no `percent`"),
+        (
+            "{ do = \"either\", percent = 5 }, { do = \"or\" }, { do = \"or\" }, { do = \"end\" }",
+            "an `either` has at most one `or`",
+        ),
+        (
+            "{ do = \"either\", percent = 5 }, { do = \"either\", percent = 5 }",
+            "an `either` has no `either` steps",
+        ),
+        (
+            "{ do = \"either\", percent = 5 }, { do = \"get\", object = \"ref\" }",
+            "an `either` has no `get` steps, because the lab checks how often an operation does \
+             them; allowed: work, pause, lock, unlock, lock-shared, unlock-shared, read, write,",
+        ),
+        (
+            "{ do = \"either\", percent = 5 }, { do = \"work\", share = 1.0 }",
+            "work in an `either` has no `share`; use `ns`",
+        ),
+        (
+            "{ do = \"either\", percent = 5 }, { do = \"lock\", object = \"rw\" }, { do = \"end\" }",
+            "`end` ends a branch, but `rw` was locked last; they nest",
+        ),
+        (
+            "{ do = \"lock\", object = \"rw\" }, { do = \"either\", percent = 5 }, \
+             { do = \"unlock\", object = \"rw\" }",
+            "`rw` is unlocked in an `either` that began later; they nest",
+        ),
+        ("{ do = \"repeat\" }, { do = \"either\", percent = 5 }", "a loop has no `either` steps"),
+        (
+            "{ do = \"either\", percent = 5 }, { do = \"repeat\" }, { do = \"end\" }",
+            "a loop has no `end` steps",
         ),
         (
             "{ do = \"unlock-shared\", object = \"rw\", name = \"x\" }",

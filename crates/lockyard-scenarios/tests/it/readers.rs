@@ -69,7 +69,7 @@ fn every_reader_writer_lock_keeps_readers_and_writers_apart() {
         }
         kinds += 1;
     }
-    assert!(kinds > 0);
+    assert_eq!(kinds, 4);
 }
 
 /// Readers are inside together: work under shared access takes no longer with more tasks.
@@ -106,6 +106,54 @@ fn a_reader_that_sees_data_change_is_found() {
     // Threads of the host may run one after the other. Simulated ones do not.
     let what = simulated_with::<false>(&variant, 3).expect_err("it changed");
     assert!(what.contains("`data`: changed while a reader was inside its lock"), "{what}");
+}
+
+/// Steps of which some percent read and the others write.
+fn either(percent: f64) -> String {
+    format!(
+        r#"{{ do = "either", percent = {percent} }},
+        {{ do = "lock-shared", object = "rw" }}, {{ do = "work", ns = 300 }},
+        {{ do = "read", object = "data" }}, {{ do = "unlock-shared", object = "rw" }},
+        {{ do = "or" }},
+        {{ do = "lock", object = "rw" }}, {{ do = "work", ns = 100 }},
+        {{ do = "write", object = "data" }}, {{ do = "unlock", object = "rw" }},
+        {{ do = "end" }}"#
+    )
+}
+
+fn parsed(steps: &str) -> Variant {
+    Script::parse("either.toml", &with_steps(steps)).expect("it is valid").variants.remove(0)
+}
+
+#[test]
+fn each_operation_draws_its_branch() {
+    let variant = parsed(&either(75.0));
+    let [
+        Step::Branch { draws: true, range: first, .. },
+        Step::Branch { draws: false, range: then, .. },
+    ] = &variant.steps[..]
+    else {
+        panic!("{:?}", variant.steps)
+    };
+    assert_eq!((*first, *then), ((0.0, 0.75), (0.75, 1.0)));
+    assert_eq!(variant.work_of_operation(0.0), 0.75 * 300.0 + 0.25 * 100.0);
+    assert!(variant.takes_shared() && variant.takes_a_lock());
+    assert_eq!(performed::<Threads>(&variant), Ok(()), "tasks count the writes of their branches");
+    simulated(&variant, 5).expect("it excludes");
+    // One task takes as long as its branches do: the shares are those of the draws.
+    let time = |percent| simulated(&parsed(&either(percent)), 1).expect("it runs") as f64;
+    let (writes, most, reads) = (time(0.0), time(75.0), time(100.0));
+    let share = (most - writes) / (reads - writes);
+    assert!((0.55..0.95).contains(&share), "{writes} {most} {reads}: {share}");
+    assert_eq!(time(75.0), most, "the same seed gives the same draws");
+}
+
+#[test]
+fn a_branch_may_be_left_out() {
+    let steps = r#"{ do = "either", percent = 20 }, { do = "pause" }, { do = "end" }"#;
+    let variant = parsed(steps);
+    assert!(matches!(&variant.steps[..], [Step::Branch { range: (0.0, 0.2), .. }]));
+    simulated(&variant, 2).expect("it runs");
 }
 
 /// A lock without a shared mode is held alone by its readers too. (A script that says so is

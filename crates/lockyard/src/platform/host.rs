@@ -313,7 +313,8 @@ pub unsafe trait Host: Sized + 'static {
     /// Blocks while `word` equals `expected`, like a futex. The word is in a queue node (locks), in
     /// a waiter's stack frame ([condition variables](crate::condvar)), in a
     /// [domain](crate::reclaim) or in a buffer. Only [`ThreeStates`](crate::lock::ThreeStates)
-    /// blocks on the lock itself.
+    /// and two of the [locks for comparison](crate::rwlock#locks-for-comparison) block on the lock
+    /// itself.
     ///
     /// The call returns in these cases:
     ///

@@ -102,20 +102,32 @@
 //!   [`lock::adaptive`](crate::lock::adaptive), whose queue and patience this lock uses.
 //!
 //! This code was written from the descriptions, not from an implementation.
+//!
+//! # Locks for comparison
+//!
+//! [`StdReadWrite`], [`ParkingReadWrite`] and [`PthreadReadWrite`] are reader-writer locks of other
+//! libraries, over the platform. They are for predictions; do not use them in programs.
+//! [`ReadWrite`] is the trait of all four.
 
 mod api;
+mod parking_like;
 mod patience;
+mod pthread_like;
 mod queue;
 mod raw;
 mod read_write;
 mod recursive;
+mod std_like;
 mod wait;
 mod word;
 
 // The documentation names it.
 #[cfg(doc)]
 use crate::lock::adaptive::Patience;
+pub use parking_like::ParkingReadWrite;
 pub use patience::Usual;
+pub use pthread_like::PthreadReadWrite;
 pub use raw::RawRwLock;
 pub use read_write::ReadWrite;
 pub use recursive::ReadRecursive;
+pub use std_like::StdReadWrite;

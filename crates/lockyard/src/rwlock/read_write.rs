@@ -22,7 +22,7 @@ pub unsafe trait ReadWrite<H: HostWithSlots>: Sized + Send + Sync + 'static {
     /// Enters as a reader, waiting until it may.
     fn lock_shared(&self);
 
-    /// Leaves as a reader. It does not touch the lock after the step by which it leaves.
+    /// Leaves as a reader.
     ///
     /// # Safety
     ///
@@ -32,7 +32,7 @@ pub unsafe trait ReadWrite<H: HostWithSlots>: Sized + Send + Sync + 'static {
     /// Enters as the writer, waiting until nobody is inside.
     fn lock_exclusive(&self);
 
-    /// Leaves as the writer. It does not touch the lock after the step by which it leaves.
+    /// Leaves as the writer.
     ///
     /// # Safety
     ///

@@ -12,7 +12,7 @@ use lockyard::platform::{
     Announcement, BudgetSpent, Instant, NativeAtomics, NativeCell, Portable, QueueNode, SlotLeases,
 };
 use lockyard::reclaim::{Domain, Guard, Header, Owned};
-use lockyard::rwlock::{RawRwLock, Usual};
+use lockyard::rwlock::{ParkingReadWrite, PthreadReadWrite, RawRwLock, StdReadWrite, Usual};
 use lockyard::{Context, Held, Native, RawSpinLock};
 use std::cell::Cell as NotShared;
 use std::rc::Rc;
@@ -52,6 +52,7 @@ fn locks_counts_and_domains_are_sent_and_shared() {
         PageRef<Cmpxchg, Native>, PageRef<LockedBit, Native>,
         Domain<Native>, Domain<Native, Sticky>, Header<Native>,
         RawRwLock, RawRwLock<Native, Usual, true>,
+        StdReadWrite, ParkingReadWrite, PthreadReadWrite,
         QueueNode<NativeAtomics>, Announcement<NativeAtomics>, SlotLeases<1>,
     );
 }

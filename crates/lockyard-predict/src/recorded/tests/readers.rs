@@ -34,8 +34,8 @@ fn a_lock_that_is_only_read_saturates_by_its_word() {
     let busy = |threads| {
         let costs = replay(&machine, variant, threads).expect("it runs").costs;
         let lock = costs.locks["m"];
-        assert_eq!((lock.held, lock.calls[0].acquired), (0, 0), "{lock:?}");
-        costs.held_share(&lock) + costs.handed_over_share(&lock)
+        assert_eq!((lock.alone, lock.calls[0].acquired), (0, 0), "{lock:?}");
+        lock.serial as f64 * costs.cycle / costs.window
     };
     assert!(busy(1) < 0.3, "{}", busy(1));
     assert!(busy(24) > 0.9, "{}", busy(24));

@@ -100,9 +100,9 @@ fn the_replay_has_shared_sections_and_the_calls_of_each() {
         let variant = script.variant(variant).expect("it is there");
         variant.objects.iter().filter_map(lock).collect()
     };
-    assert_eq!(kinds("recorded"), [LockKind::ReadWrite]);
-    assert_eq!(kinds("std-rwlock"), [LockKind::ReadWrite]);
-    assert_eq!(kinds("parking-rwlock"), [LockKind::ReadWrite]);
+    assert_eq!(kinds("recorded"), [LockKind::PthreadReadWrite]);
+    assert_eq!(kinds("std-rwlock"), [LockKind::StdReadWrite]);
+    assert_eq!(kinds("parking-rwlock"), [LockKind::ParkingReadWrite]);
     assert_eq!(kinds("rwlock"), [LockKind::ReadWrite]);
     assert_eq!(kinds("rwlock-as-mutex"), [LockKind::PthreadLike]);
     // There is no mutex to be replaced, and no mutex that could be read.
@@ -118,8 +118,8 @@ fn other_mutexes_leave_reader_writer_locks_as_they_are() {
     let model = Model::of(&recording).expect("it has all");
     let script = script::script(&recording, &model, HostNumbers::default()).expect("it is one");
     for (variant, expected) in [
-        ("ticket", [LockKind::ReadWrite, LockKind::Ticket]),
-        ("std-rwlock", [LockKind::ReadWrite, LockKind::PthreadLike]),
+        ("ticket", [LockKind::PthreadReadWrite, LockKind::Ticket]),
+        ("std-rwlock", [LockKind::StdReadWrite, LockKind::PthreadLike]),
     ] {
         let objects = &script.variant(variant).expect("it is there").objects;
         let kind = |name: &str| {

@@ -10,7 +10,7 @@ use lockyard::lockref::{LockRef, LockRefGuard};
 use lockyard::page_ref::{Cmpxchg, PageRef};
 use lockyard::platform::{Host, HostWithSlots, Instant, Native, NativeAtomics, NativeCell};
 use lockyard::reclaim::{Domain, Guard, Header, Owned};
-use lockyard::rwlock::RawRwLock;
+use lockyard::rwlock::{ParkingReadWrite, PthreadReadWrite, RawRwLock, StdReadWrite};
 use lockyard::{Held, RawSpinLock};
 use std::marker::PhantomData;
 
@@ -48,6 +48,9 @@ passes_for_another! {
     page: PageOn<P> = PageRef<Cmpxchg, W<P>>;
     condvar: CondvarOn<P> = Condvar<W<P>>;
     read_write: ReadWriteOn<P> = RawRwLock<W<P>>;
+    read_write_std: StdOn<P> = StdReadWrite<W<P>>;
+    read_write_parking: ParkingOn<P> = ParkingReadWrite<W<P>>;
+    read_write_pthread: PthreadOn<P> = PthreadReadWrite<W<P>>;
     choice: ChoiceOn<P> = Choice<W<P>>;
     domain: DomainOn<P> = Domain<W<P>>;
     guard: GuardOn<P> = Guard<'static, W<P>>;
