@@ -14,5 +14,5 @@ pub use bound::Bound;
 pub use cause::Cause;
 pub use costs::{Costs, legend};
 pub use ideal::LITTLE;
-pub use lock_time::LockTime;
+pub use lock_time::{CallTime, LockTime};
 pub use locks::SATURATED;

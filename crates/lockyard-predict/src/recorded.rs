@@ -8,6 +8,7 @@
 
 mod answers;
 mod bound;
+mod calls;
 mod gate;
 mod replay;
 mod several;
@@ -24,7 +25,7 @@ pub use several::{Fitted, Several, widen};
 use crate::growth::{FITTED, Replayed};
 use crate::limit::Limit;
 use crate::simulate::SimulationError;
-use lockyard_recording::model::Model;
+use lockyard_recording::model::{Group, GroupTime, Model};
 use lockyard_recording::recording::{Kind, Recording};
 use lockyard_recording::runs::Runs;
 use lockyard_recording::script::what_if::WhatIf;
@@ -90,7 +91,7 @@ impl Recorded {
     ///
     /// As [`new`](Self::new).
     pub fn with_host(recording: Recording, host: Option<Machine>) -> Result<Recorded, String> {
-        let model = Model::of(&recording)?;
+        let mut model = Model::of(&recording)?;
         let of_file = || {
             let text = recording.about.host.as_deref()?;
             let found = Machine::parse("machine file of the recording", text);
@@ -99,11 +100,14 @@ impl Recorded {
         let costs = recording.about.costs;
         let host = host.map(Ok).or_else(of_file).transpose()?;
         let host = host.map(|host| with_calls(host, costs));
-        let numbers = match &host {
-            Some(host) => numbers(host, recording.about.costs.plain, &model)
-                .map_err(|error| format!("the recording's host: {error}"))?,
-            None => HostNumbers::default(),
+        let of_host = |host: &Machine| {
+            let numbers = numbers(host, recording.about.costs.plain, &model)?;
+            calls::take_off(&recording, &mut model, host, numbers)?;
+            Ok(numbers)
         };
+        let numbers = host.as_ref().map(of_host).transpose();
+        let fail = |error: SimulationError| format!("the recording's host: {error}");
+        let numbers = numbers.map_err(fail)?.unwrap_or_default();
         let script = script::script(&recording, &model, numbers)?;
         let changes = script::changes(&recording, &model, numbers);
         Ok(Recorded { recording, model, script, changes, host, numbers, several: None })
@@ -438,6 +442,19 @@ impl Recorded {
                  acquisitions read.",
                 shares.shared * 100.0
             ));
+            let taken_off = |(group, time): (&Group, &GroupTime)| {
+                let reads = time.shared.acquired;
+                let [of_writes, of_reads] = group.calls.map(|calls| calls.taken_off);
+                (time.acquired - reads) * of_writes + reads * of_reads
+            };
+            let taken_off: f64 = groups.iter().zip(&today.groups).map(taken_off).sum();
+            if taken_off >= 1.0 {
+                all.push(format!(
+                    "Of each acquisition, {taken_off:.0} ns of the recorded time are those of the \
+                     lock's own calls, by the replay of the recorded run: its word comes from \
+                     another core, and threads are woken."
+                ));
+            }
         }
         if groups.iter().any(|group| group.exclusive.data.is_none() && group.shared < 1.0) {
             all.push(

@@ -102,7 +102,7 @@ fn facts(cell: &TracedCell, missing: &[String], machine: &Machine) -> Vec<(Strin
     let mut facts = vec![(cell.name.clone(), time)];
     for (name, lock) in run.objects.iter().zip(&run.locks).filter(|(_, lock)| lock.busy > 0) {
         let of_one = length.max(1) as f64 * run.guests as f64;
-        let held = lock.held as f64 / of_one * 100.0;
+        let held = lock.occupied as f64 / of_one * 100.0;
         let what = format!("held {held:.1} % of the time, taken {} times", lock.acquired);
         facts.push((format!("{}: {name}", cell.name), what));
     }

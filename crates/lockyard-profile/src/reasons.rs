@@ -151,6 +151,13 @@ fn main_reason(profile: &Profile, process: &Process, group: &Group) -> String {
         return "Too few acquisitions for a reason.".to_owned();
     }
     if contended < CONTENDED && waiting >= WAITING {
+        if let Some(accesses) = counts.accesses.as_deref() {
+            return format!(
+                "Few acquisitions wait ({}), but long: {waiting:.1} threads wait on average. {}.",
+                share(contended),
+                between_accesses(profile, process, group, accesses)
+            );
+        }
         return format!(
             "Few acquisitions wait ({}), but long: {waiting:.1} threads wait on average, and one \
              thread takes the lock up to {} in a row. Make critical sections fewer and larger, or \
@@ -184,20 +191,27 @@ fn main_reason(profile: &Profile, process: &Process, group: &Group) -> String {
              them, or batch their work.",
             share(held.share)
         ),
-        _ => between_accesses(profile, process, group),
+        _ => {
+            let accesses = counts.accesses.as_deref().map(|accesses| {
+                format!(": {}", between_accesses(profile, process, group, accesses))
+            });
+            format!("Contended between readers and writers{}.", accesses.unwrap_or_default())
+        }
     }
 }
 
-/// Returns who holds a contended reader-writer lock, and who waits for it.
-fn between_accesses(profile: &Profile, process: &Process, group: &Group) -> String {
+/// Returns who holds a reader-writer lock, and who waits for it, without the end of the sentence.
+fn between_accesses(
+    profile: &Profile,
+    process: &Process,
+    group: &Group,
+    Accesses { reads, writes }: &Accesses,
+) -> String {
     let counts = &group.all.counts;
-    let Some(Accesses { reads, writes }) = counts.accesses.as_deref() else {
-        return "Contended between readers and writers.".to_owned();
-    };
     let waiting = |access: &Access| access.waits.ticks as f64 / counts.waits.ticks.max(1) as f64;
     format!(
-        "Contended between readers and writers: {} of its acquisitions write, and hold it {} of \
-         the time; readers have {} of its waiting, writers {}.",
+        "{} of its acquisitions write, and hold it {} of the time; readers have {} of its \
+         waiting, writers {}",
         share(writes.acquisitions as f64 / counts.acquisitions.max(1) as f64),
         share(profile.held_by(process, writes).share),
         share(waiting(reads)),

@@ -19,8 +19,9 @@
 //! of the program.
 
 mod calls;
+mod read_write;
 
-use lock_api::{RawMutex, RawMutexFair, RawMutexTimed, RawRwLock};
+use lock_api::{RawMutex, RawMutexFair, RawMutexTimed};
 
 /// A lock whose acquisitions and releases are recorded under `lockyard profile`.
 ///
@@ -148,58 +149,5 @@ unsafe impl<R: RawMutexTimed> RawMutexTimed for Recorded<R> {
     #[inline]
     fn try_lock_until(&self, timeout: R::Instant) -> Option<R::Guard> {
         self.acquire(false, || self.0.try_lock(), || self.0.try_lock_until(timeout))
-    }
-}
-
-// SAFETY: as above.
-unsafe impl<R: RawRwLock> RawRwLock for Recorded<R> {
-    #[allow(clippy::declare_interior_mutable_const, reason = "as in the trait")]
-    const INIT: Recorded<R> = Recorded(R::INIT);
-
-    type SharedGuard = R::SharedGuard;
-    type ExclusiveGuard = R::ExclusiveGuard;
-
-    #[inline]
-    fn lock_shared(&self) -> R::SharedGuard {
-        self.acquire_surely(true, || self.0.try_lock_shared(), || self.0.lock_shared())
-    }
-
-    #[inline]
-    fn try_lock_shared(&self) -> Option<R::SharedGuard> {
-        self.attempted(true, self.0.try_lock_shared())
-    }
-
-    #[inline]
-    unsafe fn unlock_shared(&self, guard: R::SharedGuard) {
-        self.release();
-        // SAFETY: the caller holds the lock.
-        unsafe { self.0.unlock_shared(guard) }
-    }
-
-    #[inline]
-    fn lock_exclusive(&self) -> R::ExclusiveGuard {
-        self.acquire_surely(false, || self.0.try_lock_exclusive(), || self.0.lock_exclusive())
-    }
-
-    #[inline]
-    fn try_lock_exclusive(&self) -> Option<R::ExclusiveGuard> {
-        self.attempted(false, self.0.try_lock_exclusive())
-    }
-
-    #[inline]
-    unsafe fn unlock_exclusive(&self, guard: R::ExclusiveGuard) {
-        self.release();
-        // SAFETY: the caller holds the lock.
-        unsafe { self.0.unlock_exclusive(guard) }
-    }
-
-    #[inline]
-    fn is_locked(&self) -> bool {
-        self.0.is_locked()
-    }
-
-    #[inline]
-    fn is_locked_exclusive(&self) -> bool {
-        self.0.is_locked_exclusive()
     }
 }

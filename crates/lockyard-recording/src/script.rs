@@ -34,8 +34,8 @@ pub const OTHER_LOCKS: [(&str, &str, LockKind); 9] = [
 
 /// Variants with other locks in place of all reader-writer locks.
 pub const OTHER_READ_WRITE_LOCKS: [(&str, &str, LockKind); 4] = [
-    ("std-rwlock", "reader-writer locks as Rust's std::sync::RwLock", LockKind::ReadWrite),
-    ("parking-rwlock", "reader-writer locks as parking_lot's RwLock", LockKind::ReadWrite),
+    ("std-rwlock", "reader-writer locks as Rust's std::sync::RwLock", LockKind::StdReadWrite),
+    ("parking-rwlock", "reader-writer locks as parking_lot's RwLock", LockKind::ParkingReadWrite),
     ("rwlock", "reader-writer locks as lockyard's RwLock", LockKind::ReadWrite),
     ("rwlock-as-mutex", "reader-writer locks as a pthread_mutex_t", LockKind::PthreadLike),
 ];

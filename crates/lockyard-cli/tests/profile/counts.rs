@@ -243,4 +243,8 @@ fn a_rust_program_records_its_own_locks() {
     let lock = locks.iter().find(is_sum).expect("the static is named");
     assert_eq!((&lock["kind"], &lock["acquisitions"]), (&"own".into(), &20_001.into()));
     assert_eq!(lock["hold"]["count"], 20_001);
+    let is_step = |lock: &&Value| lock["name"].as_str().is_some_and(|name| name.contains("STEP"));
+    let accesses = &locks.iter().find(is_step).expect("the static is named")["accesses"];
+    assert_eq!(accesses["reads"]["acquisitions"], 20_000, "{accesses:#}");
+    assert_eq!(accesses["writes"]["acquisitions"], 1, "{accesses:#}");
 }

@@ -177,7 +177,9 @@ impl Costs {
             lock: name.to_owned(),
             share_held: self.held_share(lock),
             share_handed_over: self.handed_over_share(lock),
-            held_ns_each_time: self.each_time(lock, lock.held + lock.read),
+            share_serial: self.share_of_time(lock.serial),
+            share_held_alone: self.share_of_time(lock.alone),
+            held_ns_each_time: self.each_time(lock, lock.held),
             held_stalled_ns_each_time: self.each_time(lock, lock.stalled),
             handed_over_ns_each_time: self.each_time(lock, lock.handed_over()),
             waited_ns_each_time: self.each_time(lock, lock.waited),
@@ -236,7 +238,7 @@ impl Costs {
             let mut cells = vec![short(name)];
             let shares = [held, handed, (1.0 - held - handed).max(0.0)];
             cells.extend(shares.map(share));
-            let times = [lock.held + lock.read, lock.handed_over(), lock.waited];
+            let times = [lock.held, lock.handed_over(), lock.waited];
             cells.extend(times.map(|cycles| format!("{:.0}", self.each_time(lock, cycles))));
             table.add_row(cells);
         }

@@ -98,7 +98,7 @@ impl Costs {
     /// Throughput if a thread's operation takes `cycle` nanoseconds without queues, of which it
     /// spends `services` in each lock.
     fn throughput_of(&self, cycle: f64, services: &[f64]) -> Option<Bound> {
-        let has_readers = self.locks.values().any(|lock| lock.read > 0);
+        let has_readers = self.locks.values().any(|lock| lock.shared > 0);
         if self.locks.is_empty() || has_readers || self.locks_in_counts || self.shares_cpus() {
             return None;
         }

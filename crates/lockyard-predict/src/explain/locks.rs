@@ -21,7 +21,7 @@ const AS_BUSY: f64 = 0.95;
 impl Costs {
     /// Share of the time in which a lock was held, from 0 to 1.
     pub fn held_share(&self, lock: &LockTime) -> f64 {
-        self.share_of_time(lock.held)
+        self.share_of_time(lock.occupied)
     }
 
     /// Share of the time in which a lock was wanted but not held, from 0 to 1.
@@ -35,7 +35,7 @@ impl Costs {
         self.locks.values().map(|lock| self.held_share(lock)).sum()
     }
 
-    fn share_of_time(&self, cycles: u64) -> f64 {
+    pub(super) fn share_of_time(&self, cycles: u64) -> f64 {
         if self.window > 0.0 { cycles as f64 * self.cycle / self.window } else { 0.0 }
     }
 
@@ -66,16 +66,17 @@ impl Costs {
     pub fn knee(&self, lock: &LockTime) -> f64 {
         let handed_over: u64 = self.locks.values().map(LockTime::handed_over).sum();
         let handed_over = handed_over as f64 * self.cycle / self.operations_of_guest();
-        let service = lock.busy as f64 * self.cycle / self.operations_of_guest();
+        let service = lock.serial as f64 * self.cycle / self.operations_of_guest();
         (self.without_waits() + handed_over) / service.max(self.cycle)
     }
 
     /// Returns the lock that bounds the throughput, if there is one. Candidates are the locks with
     /// the longest busy time; among these, it is the one with the longest waits. The cell must have
     /// enough threads for its [knee](Self::knee). Locks whose holders mostly wait for another lock
-    /// do not count.
+    /// do not count, and no locks with readers: a lock that serves several threads at a time obeys
+    /// other laws.
     pub fn bottleneck(&self) -> Option<(&str, &LockTime)> {
-        let own = |lock: &LockTime| 2 * lock.nested < lock.busy;
+        let own = |lock: &LockTime| 2 * lock.nested < lock.busy && lock.shared == 0;
         let locks = || self.locks.iter().filter(move |(_, lock)| own(lock));
         let most = locks().map(|(_, lock)| lock.busy).max()? as f64;
         let busiest = locks().filter(|(_, lock)| lock.busy as f64 >= AS_BUSY * most);

@@ -156,7 +156,7 @@ impl Costs {
     fn times_of(&self, lock: &LockTime) -> String {
         format!(
             "a hold takes {:.0} ns, a hand-over {:.0} ns",
-            self.each_time(lock, lock.held + lock.read),
+            self.each_time(lock, lock.held),
             self.each_time(lock, lock.handed_over())
         )
     }

@@ -184,9 +184,9 @@ fn saturation(machine: &str, rows: &[&Row], groups: &Groups) -> Vec<LockSaturati
             let Some(&index) = of_lock.get(lock.lock.as_str()) else { continue };
             let (of, knee) = &mut uses[index];
             *knee = knee.min(lock.knee_threads);
-            let share_busy = lock.share_held + lock.share_handed_over;
+            let (share_held, share_busy) = (lock.share_held_alone, lock.share_serial);
             if share_busy > of.share_busy {
-                *of = LockUse { threads, share_held: lock.share_held, share_busy };
+                *of = LockUse { threads, share_held, share_busy };
             }
         }
         for (of, (now, knee)) in found.iter_mut().zip(uses) {

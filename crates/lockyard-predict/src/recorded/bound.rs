@@ -21,13 +21,15 @@ pub(super) fn of(recording: &Recording, model: &Model, is_gated: bool) -> Limit 
     let time = model.threads / model.undisturbed_rate().max(f64::MIN_POSITIVE) * 1e9;
     let today = &model.today;
     let waited: f64 = today.groups.iter().map(|group| group.waited).sum();
-    // The data that a lock brings from another thread costs one thread alone nothing.
+    // The data and the word that a lock brings from another thread cost one thread alone nothing.
     let of_group = today.groups.iter().zip(&model.groups);
     let moved = |share: f64, of: Moved| share * of.share * of.data.unwrap_or(0.0);
     let data: f64 = of_group
         .map(|(time, group)| {
             let reads = time.shared.acquired;
-            moved(time.acquired - reads, group.exclusive) + moved(reads, group.reads)
+            let [writes_off, reads_off] = group.calls.map(|calls| calls.taken_off);
+            let calls = (time.acquired - reads) * writes_off + reads * reads_off;
+            moved(time.acquired - reads, group.exclusive) + moved(reads, group.reads) + calls
         })
         .sum();
     // Another machine may need less for the lock's own instructions.

@@ -74,7 +74,7 @@ struct Loop {
 }
 
 const MUTEX: Loop = Loop { lock: LockKind::PthreadLike, access: Access::Exclusive, threads: 1 };
-const WRITE: Loop = Loop { lock: LockKind::ReadWrite, ..MUTEX };
+const WRITE: Loop = Loop { lock: LockKind::PthreadReadWrite, ..MUTEX };
 const READ: Loop = Loop { access: Access::Shared, ..WRITE };
 const TURNS: Loop = Loop { lock: LockKind::Ticket, threads: 2, ..MUTEX };
 

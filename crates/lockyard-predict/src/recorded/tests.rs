@@ -9,6 +9,8 @@ use lockyard_recording::recording::{
 };
 use lockyard_results::row::Status;
 
+mod readers;
+
 /// Visits in each of two windows, and between them.
 const WITHIN: u64 = 400;
 const BETWEEN: u64 = 20_000;

@@ -205,23 +205,20 @@ impl Stage for OnMachine {
             }
         });
     }
-    fn lock_wait_begins(object: usize, access: Access) {
+    fn lock_wait_begins(object: usize) {
         recording(|record, thread, time| {
             let lock = thread / record.threads_of_guest * record.objects + object;
-            record.using.wants(thread, (lock, access), now(time));
+            record.using.wants(thread, lock, now(time));
             if let Some(steps) = &mut record.steps {
                 steps.is_wait(thread, lock);
             }
         });
     }
     fn hold_begins(object: usize) {
-        recording(|record, thread, time| {
-            record.using.has(thread, now(time));
-            let lock = thread / record.threads_of_guest * record.objects + object;
-            if let Some(steps) = &mut record.steps {
-                steps.begins(time, thread, StepKind::Holds(lock as u32));
-            }
-        });
+        Self::holds(object, Access::Exclusive);
+    }
+    fn shared_hold_begins(object: usize) {
+        Self::holds(object, Access::Shared);
     }
     fn hold_ends() {
         recording(|record, thread, time| {
@@ -233,6 +230,19 @@ impl Stage for OnMachine {
     }
     fn release_ends(_object: usize) {
         recording(|record, thread, time| record.using.released(thread, time));
+    }
+}
+
+impl OnMachine {
+    /// Records that the running thread has taken a lock.
+    fn holds(object: usize, access: Access) {
+        recording(|record, thread, time| {
+            record.using.has(thread, access, now(time));
+            let lock = thread / record.threads_of_guest * record.objects + object;
+            if let Some(steps) = &mut record.steps {
+                steps.begins(time, thread, StepKind::Holds(lock as u32));
+            }
+        });
     }
 }
 

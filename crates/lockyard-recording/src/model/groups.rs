@@ -2,6 +2,7 @@
 //! the replay draws one of them each time. And orders of nested groups: a circle could stop the
 //! replay, because it draws each lock apart, so the rarest nesting of a circle is replayed as work.
 
+use super::chain::ClassModel;
 use super::visits::{Operation, Run, Segment, Visit};
 use crate::recording::{About, Kind};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -30,6 +31,29 @@ pub struct Group {
     pub exclusive: Moved,
     /// Data that another thread wrote, and that comes to a shared section.
     pub reads: Moved,
+    /// Calls with exclusive access, and with shared access.
+    pub calls: [Calls; 2],
+}
+
+/// Calls of locks with one kind of access. Times are means of an acquisition, in nanoseconds.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Calls {
+    /// Recorded time from the release before to the acquisition, beyond the fastest of these times.
+    pub slower: f64,
+    /// Part of that which the replay does not have: there it is the time of the calls themselves.
+    pub taken_off: f64,
+}
+
+/// Share of times that count as the fastest.
+const FASTEST: f64 = 0.05;
+
+/// Returns the time below which the fastest of these are, and their mean.
+pub(crate) fn fastest_and_mean(times: impl Iterator<Item = f64>) -> (f64, f64) {
+    let mut times: Vec<f64> = times.collect();
+    times.sort_by(f64::total_cmp);
+    let mean = times.iter().sum::<f64>() / times.len().max(1) as f64;
+    let fastest = times.get((times.len() as f64 * FASTEST) as usize);
+    (fastest.copied().unwrap_or_default(), mean)
 }
 
 /// Data that comes with a lock from another thread.
@@ -95,7 +119,8 @@ pub(super) fn of(about: &About, runs: &[Run]) -> Vec<Group> {
         let of = |mode: usize| locks.iter().map(|(lock, _)| counts[lock][mode]).sum::<u64>() as f64;
         let shared = of(1) / (of(0) + of(1)).max(1.0);
         let (exclusive, reads) = (Moved::default(), Moved::default());
-        Group { name, kind: kind(first), locks, site, shared, exclusive, reads }
+        let calls = [Calls::default(); 2];
+        Group { name, kind: kind(first), locks, site, shared, exclusive, reads, calls }
     };
     let mut groups: Vec<Group> = groups.into_values().map(group).collect();
     let count = |group: &Group| group.locks.iter().map(|(_, count)| count).sum::<u64>();
@@ -136,6 +161,26 @@ impl Group {
             *count += rest;
         }
         locks
+    }
+}
+
+/// Adds the recorded times of the calls of reader-writer locks.
+pub(super) fn add_calls(groups: &mut [Group], classes: &[ClassModel]) {
+    let mut sums: BTreeMap<(u32, bool), (f64, f64)> = BTreeMap::new();
+    for visit in classes.iter().flat_map(|class| &class.visits) {
+        for (index, operation) in visit.shape.iter().enumerate() {
+            let Operation::Enter { lock, shared, .. } = *operation else { continue };
+            if groups[lock as usize].kind != Kind::RwLock {
+                continue;
+            }
+            let times = visit.segments.iter().map(|times| times[index].busy);
+            let (fastest, mean) = fastest_and_mean(times);
+            let (count, sum) = (visit.count() as f64, sums.entry((lock, shared)).or_default());
+            *sum = (sum.0 + (mean - fastest) * count, sum.1 + count);
+        }
+    }
+    for ((group, shared), (sum, count)) in sums {
+        groups[group as usize].calls[usize::from(shared)].slower = sum / count.max(1.0);
     }
 }
 

@@ -24,7 +24,8 @@ mod used;
 mod visits;
 
 pub use chain::{ClassModel, Shape, VisitModel};
-pub use groups::{Group, Moved, place};
+pub(crate) use groups::fastest_and_mean;
+pub use groups::{Calls, Group, Moved, place};
 pub use shares::Shares;
 pub use today::{GroupTime, SharedTime, Today};
 pub use used::Used;
@@ -110,6 +111,7 @@ impl Model {
         shares.circular = groups::without_circles(&of_lock, &mut runs);
         data::add_costs(&mut groups, &runs);
         let classes = chain::classes(&runs, &mut shares);
+        groups::add_calls(&mut groups, &classes);
         let outside = recording.outside_of(|thread| main_threads.contains(&thread), phase.times());
         let rate_outside = outside.map(|outside| outside.rate);
         let (threads, rate) = (phase.threads, phase.rate);

@@ -41,10 +41,10 @@ impl Layout {
             let recorded = match group.kind {
                 Kind::Spin => LockKind::TestAndSet,
                 Kind::Mutex => LockKind::PthreadLike,
-                Kind::RwLock => LockKind::ReadWrite,
+                Kind::RwLock => LockKind::PthreadReadWrite,
             };
             let is_changed = version.change.reads_mostly(index);
-            let lock = if is_changed { LockKind::ReadWrite } else { recorded };
+            let lock = if is_changed { LockKind::PthreadReadWrite } else { recorded };
             let kind = ObjectKind::Lock { lock };
             if version.change.removes(index) {
                 layout.locks.push(Vec::new());

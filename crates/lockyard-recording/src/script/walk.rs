@@ -2,7 +2,7 @@
 
 use super::layout::Layout;
 use super::version::{BATCH, Change, HostNumbers, READS, Version};
-use crate::model::{ClassModel, Group, Model, Operation, VisitModel};
+use crate::model::{ClassModel, Group, Model, Operation, VisitModel, fastest_and_mean};
 use crate::recording::{Kind, Recording};
 use lockyard_scenarios::{Access, Among, Choice, Region, Step, Times, Visit, Walk};
 use std::cell::RefCell;
@@ -260,12 +260,32 @@ impl Builder<'_> {
         if slept.iter().any(|time| *time > 0.0) {
             steps.push(Step::Sleep { times: Arc::new(Times::of(slept)) });
         }
-        let busy = self.times.of(visit, index, correction, of(|segment| segment.busy));
+        let squeezed = self.squeeze(visit, index);
+        let busy = of(|segment| segment.busy).map(squeezed);
+        let busy = self.times.of(visit, index, correction, busy);
         if busy.longest() > 0.0 {
             let region = if index == 0 { Region::System } else { Region::LockHold };
             let activity = region.into();
             steps.push(Step::Drawn { times: busy, factor, activity });
         }
+    }
+
+    /// Returns a function of the recorded times before an operation. It takes the time of the calls
+    /// of a reader-writer lock off that the replay has itself, from the slower times.
+    fn squeeze(&self, visit: &VisitModel, index: usize) -> impl Fn(f64) -> f64 {
+        let taken_off = match visit.shape[index] {
+            Operation::Enter { lock, shared, .. } => {
+                self.model.groups[lock as usize].calls[usize::from(shared)].taken_off
+            }
+            Operation::Leave => 0.0,
+        };
+        let (fastest, mean) = match taken_off > 0.0 {
+            true => fastest_and_mean(visit.segments.iter().map(|times| times[index].busy)),
+            false => (0.0, 0.0),
+        };
+        let slower = mean - fastest;
+        let factor = if slower > 0.0 { (1.0 - taken_off / slower).max(0.0) } else { 1.0 };
+        move |time| if time > fastest { fastest + (time - fastest) * factor } else { time }
     }
 
     /// Returns the time that is added to a recorded one: less the cost of events, more what the

@@ -35,11 +35,15 @@ pub struct CostsDetail {
 pub struct LockDetail {
     /// Name of the lock's object.
     pub lock: String,
-    /// Share of time during which the lock was held; of a reader-writer lock, by a writer.
+    /// Share of time during which at least one thread held the lock.
     pub share_held: f64,
-    /// Share of time during which a thread wanted the lock but none held it. Of readers, the time
-    /// counts in which they acquire or release it.
+    /// Share of time during which a thread wanted the lock but none held it.
     pub share_handed_over: f64,
+    /// Share of time during which the lock served one thread at a time: it was held or wanted by a
+    /// thread for itself alone, or acquired or released by a reader.
+    pub share_serial: f64,
+    /// Share of time during which a thread held the lock for itself alone.
+    pub share_held_alone: f64,
     /// Nanoseconds per critical section.
     pub held_ns_each_time: f64,
     /// Nanoseconds per critical section in which the holder waited for memory.

@@ -179,7 +179,10 @@ impl<S: Stage> Prepared<S> {
         let before = S::Host::begin_activity(wait);
         let mut body = || {
             S::wait_ends();
-            S::hold_begins(object);
+            match access {
+                Access::Exclusive => S::hold_begins(object),
+                Access::Shared => S::shared_hold_begins(object),
+            }
             self.entered(object, access, task);
             S::Host::begin_activity(Region::LockHold.into());
             self.perform(steps, factor, task);
@@ -188,7 +191,7 @@ impl<S: Stage> Prepared<S> {
             S::hold_ends();
         };
         S::wait_begins();
-        S::lock_wait_begins(object, access);
+        S::lock_wait_begins(object);
         match &self.objects[object].shared {
             Shared::Lock(lock) if access == Access::Shared => lock.locked_shared(&mut body),
             Shared::Lock(lock) => lock.locked(&mut body),

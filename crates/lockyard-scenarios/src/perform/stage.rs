@@ -1,7 +1,6 @@
 //! Stages on which scenarios are performed.
 
 use super::random;
-use crate::model::Access;
 use lockyard::platform::{Activity, HostWithSlots, during};
 
 /// A back-end, as a scenario sees it. It provides the host on which the primitives run, and
@@ -68,12 +67,19 @@ pub trait Stage: 'static {
     /// Reports that the running task begins to wait for the lock of an object. Objects are numbered
     /// in the order of [`Prepared::places`](crate::Prepared::places).
     #[inline(always)]
-    fn lock_wait_begins(_object: usize, _access: Access) {}
+    fn lock_wait_begins(_object: usize) {}
 
     /// Reports that the running task has taken the lock of an object. Objects are numbered in the
     /// order of [`Prepared::places`](crate::Prepared::places).
     #[inline(always)]
     fn hold_begins(_object: usize) {}
+
+    /// The same as [`hold_begins`](Self::hold_begins), for a lock that the task has taken as a
+    /// reader.
+    #[inline(always)]
+    fn shared_hold_begins(object: usize) {
+        Self::hold_begins(object);
+    }
 
     /// Reports that the running task is about to release the lock that it took last.
     #[inline(always)]

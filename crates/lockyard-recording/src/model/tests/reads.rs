@@ -100,9 +100,9 @@ fn the_replay_has_shared_sections_and_the_calls_of_each() {
         let variant = script.variant(variant).expect("it is there");
         variant.objects.iter().filter_map(lock).collect()
     };
-    assert_eq!(kinds("recorded"), [LockKind::ReadWrite]);
-    assert_eq!(kinds("std-rwlock"), [LockKind::ReadWrite]);
-    assert_eq!(kinds("parking-rwlock"), [LockKind::ReadWrite]);
+    assert_eq!(kinds("recorded"), [LockKind::PthreadReadWrite]);
+    assert_eq!(kinds("std-rwlock"), [LockKind::StdReadWrite]);
+    assert_eq!(kinds("parking-rwlock"), [LockKind::ParkingReadWrite]);
     assert_eq!(kinds("rwlock"), [LockKind::ReadWrite]);
     assert_eq!(kinds("rwlock-as-mutex"), [LockKind::PthreadLike]);
     // There is no mutex to be replaced, and no mutex that could be read.
@@ -118,8 +118,8 @@ fn other_mutexes_leave_reader_writer_locks_as_they_are() {
     let model = Model::of(&recording).expect("it has all");
     let script = script::script(&recording, &model, HostNumbers::default()).expect("it is one");
     for (variant, expected) in [
-        ("ticket", [LockKind::ReadWrite, LockKind::Ticket]),
-        ("std-rwlock", [LockKind::ReadWrite, LockKind::PthreadLike]),
+        ("ticket", [LockKind::PthreadReadWrite, LockKind::Ticket]),
+        ("std-rwlock", [LockKind::StdReadWrite, LockKind::PthreadLike]),
     ] {
         let objects = &script.variant(variant).expect("it is there").objects;
         let kind = |name: &str| {
@@ -163,7 +163,7 @@ fn a_mutex_may_be_a_lock_that_is_mostly_read() {
 
 #[test]
 fn data_comes_to_a_reader_after_another_thread_wrote() {
-    // A thread writes every 4 us. Another one reads four times meanwhile, the first time for longer.
+    // A thread writes every 4 us. Another one reads four times meanwhile, at first for longer.
     let writer = |_| [enter(3_900, 0, 0), leave(100, 0)];
     let reader = |number: u64| {
         let hold = |number: u64| if number % 4 == 3 { 450 } else { 150 };
