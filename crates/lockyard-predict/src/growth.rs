@@ -12,7 +12,8 @@
 //! | `spread` | errors of such predictions, by number of threads away |
 //!
 //! A [`Law`] is chosen by the largest measured number, predicted from the smaller ones: that which
-//! errs least. If none is within [`MOST_ERROR`], the rest stays as it is.
+//! errs least, and the simpler one of two that err alike. If none is within [`MOST_ERROR`], the rest
+//! stays as it is.
 
 mod crowd;
 pub mod spread;
@@ -24,6 +25,9 @@ pub use lockyard_results::growth::Law;
 
 /// Largest error, as a logarithm, with which a law is believed.
 pub const MOST_ERROR: f64 = 0.262;
+
+/// Error by which a law must be better than a simpler one: rates vary by as much.
+const MARGIN: f64 = 0.02;
 
 /// All laws, the simplest first.
 const LAWS: [Law; 3] = [Law::Constant, Law::Threads, Law::Pairs];
@@ -91,10 +95,10 @@ impl Fit {
         };
         let mut law = Law::Constant;
         if before.len() >= 2 {
-            let mut least = MOST_ERROR;
+            let mut least = MOST_ERROR + MARGIN;
             for each in LAWS {
                 let of_law = error(each);
-                if of_law < least {
+                if of_law < least - MARGIN {
                     (law, least) = (each, of_law);
                 }
             }

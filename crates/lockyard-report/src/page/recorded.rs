@@ -5,6 +5,7 @@ use super::tables::{Cell, Table};
 use crate::charts::recorded;
 use crate::text::{percent, share};
 use lockyard_results::details::Range;
+use lockyard_results::growth::Growth;
 use lockyard_results::recorded::{
     Accesses, BestChange, RecordedProgram, Replay, SATURATED_SHARE, Today,
 };
@@ -21,10 +22,11 @@ pub(super) type Section = (String, String, String);
 pub(super) fn sections(of: &RecordedProgram, id: &mut usize) -> Vec<Section> {
     let mark = of.mark();
     let section = |name: &str, title: String, content: String| (name.to_owned(), title, content);
-    let gate: Vec<String> = match &of.growth {
-        Some(growth) => growth.sentences(),
-        None => of.gate.iter().map(Replay::sentence).collect(),
-    };
+    let gate: Vec<String> = of.gate.iter().map(Replay::sentence).collect();
+    let grows = of.growth.as_ref().map(|growth| {
+        let content = sentences(&growth.sentences()) + &parts(growth).html();
+        section("growth", format!("What grows with threads{mark}"), content)
+    });
     let today = today(&of.today).html() + &charts(&[recorded::today(&of.today)], id);
     let today = today + &sentences(&gate);
     let mut all = Vec::new();
@@ -32,6 +34,7 @@ pub(super) fn sections(of: &RecordedProgram, id: &mut usize) -> Vec<Section> {
         let content = what_ifs(&of.what_if).html();
         all.push(section("what-helps", format!("What helps{mark}"), content));
     }
+    all.extend(grows);
     all.push(section("today", "Where the time goes today".to_owned(), today));
     if let Some(chart) = recorded::saturation(of) {
         let title = format!("Which lock saturates{mark}");
@@ -99,6 +102,38 @@ fn today(of: &Today) -> Table {
             ];
             table.lines.push((format!("/recorded/today/locks/{index}/{access}"), cells));
         }
+    }
+    table
+}
+
+/// Returns the times of an operation that grow, by place.
+fn parts(of: &Growth) -> Table {
+    let mut table = Table {
+        caption: "Time of an operation with the smallest and the largest recorded number of \
+                  threads, in nanoseconds; and the part of the growth that the replay explains"
+            .to_owned(),
+        columns: vec![
+            ("where", false),
+            ("from, ns", true),
+            ("to, ns", true),
+            ("explained, ns", true),
+            ("not explained, ns", true),
+            ("sites", false),
+        ],
+        fits: true,
+        lines: Vec::new(),
+    };
+    for (index, part) in of.parts.iter().enumerate().take(MOST) {
+        let place = part.lock.clone().unwrap_or_else(|| "outside of locks".to_owned());
+        let cells = vec![
+            Cell::Text(place),
+            number(part.from_ns, "from_ns"),
+            number(part.to_ns, "to_ns"),
+            number(part.explained_ns, "explained_ns"),
+            number(part.not_explained_ns, "not_explained_ns"),
+            Cell::Text(part.sites.join(", ")),
+        ];
+        table.lines.push((format!("/growth/parts/{index}"), cells));
     }
     table
 }

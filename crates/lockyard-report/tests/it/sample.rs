@@ -8,6 +8,7 @@ use lockyard_results::details::{
     TransfersDetail,
 };
 use lockyard_results::fairness::Waits;
+use lockyard_results::growth::{Growth, GrowthPart, Law, RecordedRate};
 use lockyard_results::histogram::Bucket;
 use lockyard_results::recorded::{
     AccessToday, Accesses, BestChange, LockSaturation, LockToday, LockUse, RecordedProgram, Replay,
@@ -121,6 +122,31 @@ pub(crate) fn document() -> Document {
     }
 }
 
+/// Returns what grows with the threads of a recorded program.
+fn growth() -> Growth {
+    let part = |lock: Option<&str>| GrowthPart {
+        lock: lock.map(str::to_owned),
+        sites: vec!["put (<a.c>:7)".to_owned()],
+        from_ns: 901.0,
+        to_ns: 1302.0,
+        explained_ns: 61.0,
+        not_explained_ns: 343.0,
+        law: Law::Threads,
+    };
+    Growth {
+        unit: "operations/s",
+        recorded: vec![1, 4]
+            .into_iter()
+            .map(|threads| RecordedRate { threads, ..RecordedRate::default() })
+            .collect(),
+        law: Law::Threads,
+        operation_ns: 1600.0,
+        not_explained_ns: 686.0,
+        parts: vec![part(None), part(Some("m"))],
+        ..Growth::default()
+    }
+}
+
 /// Returns results of a recorded program: the same, with answers.
 pub(crate) fn recorded() -> Document {
     let lock = |number: usize| LockToday {
@@ -184,6 +210,7 @@ pub(crate) fn recorded() -> Document {
             sleeps: None,
             passed: true,
         }),
+        growth: Some(growth()),
         today,
         saturation: vec![saturation(0), saturation(1)],
         best_changes: vec![best],
