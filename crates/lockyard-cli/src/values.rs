@@ -178,10 +178,10 @@ pub(crate) fn between(text: &str) -> Result<f64, String> {
 
 /// Reads a percentage.
 pub(crate) fn percent(text: &str) -> Result<f64, String> {
-    match text.parse::<f64>() {
-        Ok(percent) if (0.0..=100.0).contains(&percent) => Ok(percent),
-        _ => Err("per cent, 0 to 100".to_owned()),
-    }
+    let number = text.trim().parse().ok();
+    number.filter(|percent| (0.0..=100.0).contains(percent)).ok_or_else(|| {
+        format!("is `{}`; allowed: 0 to 100 per cent", lockyard_support::printable(text))
+    })
 }
 
 /// Reads a number of objects in a table.

@@ -36,6 +36,11 @@ const NEWEST: &str = "it keeps the successor's exchange of the node apart from t
 const NOTIFIED: &str = "it keeps the notifier's last accesses of the waiter's node apart from the \
                         end of the node's memory; the model checker does not see where a word ends";
 
+/// Reason for the state of a node by which a sleeper of a lock for comparison is called.
+const CALLED_NODE: &str = "the lock's word orders the data; this keeps the node's next use apart \
+                           from reads of its link by the thread that calls, which come first in \
+                           every execution of a checker";
+
 /// The table of survivors.
 pub const SURVIVORS: &[Survivor] = &[
     Survivor {
@@ -160,6 +165,32 @@ pub const SURVIVORS: &[Survivor] = &[
         weakened: Ordering::Release,
         reason: "without the acquire it may not see that the head sleeps, and not poke it; then \
                  the head enters when the lock is empty, at the latest, and nobody is stuck",
+    },
+    Survivor {
+        suite: "std's read-write",
+        file: "rwlock/std_like.rs",
+        function: "wake",
+        line: "self.state.compare_exchange(from, to, Ordering::Acquire, Ordering::Relaxed)",
+        weakened: Ordering::Relaxed,
+        reason: "a reader that has left must not count a writer that has come and gone since; for \
+                 harm a writer and a reader must wait meanwhile, which takes four threads and \
+                 more preemptions than these models have",
+    },
+    Survivor {
+        suite: "parking read-write",
+        file: "rwlock/parking_like.rs",
+        function: "sleep",
+        line: "while ready.load(Ordering::Acquire) == asleep {",
+        weakened: Ordering::Relaxed,
+        reason: CALLED_NODE,
+    },
+    Survivor {
+        suite: "parking read-write",
+        file: "rwlock/parking_like.rs",
+        function: "call",
+        line: "called.node::<H>().ready.store(CALLED, Ordering::Release)",
+        weakened: Ordering::Relaxed,
+        reason: CALLED_NODE,
     },
     Survivor {
         suite: "page-ref xadd",
