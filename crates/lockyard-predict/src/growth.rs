@@ -12,8 +12,8 @@
 //! | `spread` | errors of such predictions, by number of threads away |
 //!
 //! A [`Law`] is chosen by the largest measured number, predicted from the smaller ones: that which
-//! errs least, and the simpler one of two that err alike. If none is within [`MOST_ERROR`], the rest
-//! stays as it is.
+//! errs least, and the simpler one of two that err alike. If none is within [`MOST_ERROR`], the
+//! rest stays as it is.
 
 mod crowd;
 pub mod spread;

@@ -145,8 +145,8 @@ impl Runs {
         Runs::of(command.unwrap_or_default(), runs)
     }
 
-    /// Takes the rates of runs without the recorder, as [`rates`](crate::rates) has them. Returns the
-    /// recorded numbers of threads that have none.
+    /// Takes the rates of runs without the recorder, as [`rates`](crate::rates) has them. Returns
+    /// the recorded numbers of threads that have none.
     ///
     /// # Errors
     ///

@@ -39,8 +39,8 @@ pub struct RecordedRate {
     pub measured_per_s: f64,
     /// Acquisitions a second of the replay of the smallest number's recording with these threads.
     pub replayed_acquisitions_per_s: f64,
-    /// Growth that the replay does not explain: time of an operation, relative to the replay's, less
-    /// 1. That of the smallest number is 0.
+    /// Growth that the replay does not explain: time of an operation, relative to the replay's,
+    /// less 1. That of the smallest number is 0.
     pub not_explained_share: f64,
 }
 
@@ -263,10 +263,8 @@ mod tests {
         let said = growth(-400.0).sentences();
         assert_eq!(
             said[1..],
-            [
-                "With 4 threads the program does 25 % more than its replay, in which threads wait too \
-              long."
-            ]
+            ["With 4 threads the program does 25 % more than its replay, in which threads \
+                 wait too long."]
         );
     }
 }

@@ -103,8 +103,8 @@ fn figures_of_a_recorded_program_are_in_the_document() {
     assert_eq!(more(check_facts), 4 + 2 * 2 + 2 * 3 * 3);
     // Five parts, five figures of each lock; a knee and two shares of each lock, and one number at
     // which it saturates; the best change's seven with its intervals; four times of two places that
-    // grow.
-    assert_eq!(more(|page| check_tables(page, false)), 5 + 2 * 5 + 2 * 3 + 1 + 6 + 2 * 4);
+    // grow; five figures of one lock's readers and of its writers.
+    assert_eq!(more(|page| check_tables(page, false)), 5 + 2 * 5 + 2 * 3 + 1 + 6 + 2 * 4 + 2 * 5);
     for text in [
         "What grows with threads",
         "outside of locks: +38 % from 1 to 4 threads",
