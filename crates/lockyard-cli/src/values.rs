@@ -178,7 +178,7 @@ pub(crate) fn between(text: &str) -> Result<f64, String> {
 
 /// Reads a percentage.
 pub(crate) fn percent(text: &str) -> Result<f64, String> {
-    let number = text.trim().parse().ok();
+    let number: Option<f64> = text.trim().parse().ok();
     number.filter(|percent| (0.0..=100.0).contains(percent)).ok_or_else(|| {
         format!("is `{}`; allowed: 0 to 100 per cent", lockyard_support::printable(text))
     })

@@ -52,9 +52,10 @@ impl<S: Stage> Prepared<S> {
         matches!(self.objects[object].kind, ObjectKind::Lock { lock } if lock.has_shared())
     }
 
-    /// Notes the first fault of the run.
+    /// Notes the first violation of the run. The tasks go on.
     fn excludes_not(&self, object: usize, wrong: &str) {
         let name = &self.objects[object].name;
-        let _ = self.fault.set(Violation(format!("`{name}`: {wrong}: its lock did not exclude")));
+        let what = format!("`{name}`: {wrong}: its lock did not exclude");
+        let _ = self.not_excluded.set(Violation(what));
     }
 }

@@ -32,6 +32,8 @@ pub struct Prepared<S: Stage> {
     pub(super) conserved: Vec<Conserved>,
     /// The first step of the run that no script may do.
     pub(super) fault: OnceLock<Violation>,
+    /// The first time that readers and writers of a lock were inside together.
+    pub(super) not_excluded: OnceLock<Violation>,
     /// Name of the script's file.
     pub(super) origin: String,
     pub(super) local_work: f64,
@@ -126,6 +128,7 @@ impl<S: Stage> Prepared<S> {
             first_values: variant.first_values.clone(),
             conserved: variant.conserved.clone(),
             fault: OnceLock::new(),
+            not_excluded: OnceLock::new(),
             origin: variant.origin.clone(),
             local_work,
             bed,

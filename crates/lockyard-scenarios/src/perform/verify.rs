@@ -17,7 +17,7 @@ impl<S: Stage> Prepared<S> {
     ///
     /// The condition that is false.
     pub fn verify(&self, operations: u64) -> Result<(), Violation> {
-        if let Some(fault) = self.fault.get() {
+        if let Some(fault) = self.fault.get().or_else(|| self.not_excluded.get()) {
             return Err(fault.clone());
         }
         for (index, object) in self.objects.iter().enumerate() {
