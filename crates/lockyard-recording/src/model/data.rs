@@ -15,6 +15,9 @@ const ENOUGH: usize = 20;
 /// nanoseconds.
 const KNOWN: u64 = 1_000_000;
 
+/// A group, and true for its shared sections.
+type Sections = (u32, bool);
+
 /// An acquisition of a lock.
 struct Acquired {
     time: u64,
@@ -72,8 +75,8 @@ pub(super) fn add_costs(groups: &mut [Group], runs: &[Run]) {
             }
         }
     }
-    let mut holds: BTreeMap<((u32, bool), u32), [Vec<f64>; 2]> = BTreeMap::new();
-    let mut counts: BTreeMap<(u32, bool), [f64; 2]> = BTreeMap::new();
+    let mut holds: BTreeMap<(Sections, u32), [Vec<f64>; 2]> = BTreeMap::new();
+    let mut counts: BTreeMap<Sections, [f64; 2]> = BTreeMap::new();
     for list in of_locks.values_mut() {
         list.sort_by_key(|acquired| acquired.time);
         let mut known = Known::default();
@@ -84,7 +87,7 @@ pub(super) fn add_costs(groups: &mut [Group], runs: &[Run]) {
             holds.entry((key, one.site)).or_default()[comes].push(one.hold);
         }
     }
-    let mut sums: BTreeMap<(u32, bool), (f64, f64)> = BTreeMap::new();
+    let mut sums: BTreeMap<Sections, (f64, f64)> = BTreeMap::new();
     for ((key, _), [own, others]) in &mut holds {
         if own.len() < ENOUGH || others.len() < ENOUGH {
             continue;
@@ -102,7 +105,7 @@ pub(super) fn add_costs(groups: &mut [Group], runs: &[Run]) {
     }
 }
 
-fn moved(groups: &mut [Group], (index, shared): (u32, bool)) -> &mut Moved {
+fn moved(groups: &mut [Group], (index, shared): Sections) -> &mut Moved {
     let group = &mut groups[index as usize];
     if shared { &mut group.reads } else { &mut group.exclusive }
 }

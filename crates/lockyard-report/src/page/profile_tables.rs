@@ -181,7 +181,7 @@ pub(super) fn accesses(groups: &[Value], at: &str) -> Option<Table> {
                 continue;
             }
             let (wait, hold) = (&of["wait"], &of["hold"]);
-            let holders = of["mean_holders"].as_f64().map(|mean| figure(mean));
+            let holders = of["mean_holders"].as_f64().map(figure);
             let cells = vec![
                 Cell::Name(name(index, group)),
                 Cell::Text(access.to_owned()),

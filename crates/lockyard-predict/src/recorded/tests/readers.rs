@@ -8,7 +8,7 @@ use lockyard_recording::recording::Kind;
 /// ten and for `slower` nanoseconds more in the others.
 fn reading(threads: u32, slower: u64, host: Option<String>) -> Recording {
     let visit = |number: u64| {
-        let outside = 150 + if number % 10 == 0 { 0 } else { slower };
+        let outside = 150 + if number.is_multiple_of(10) { 0 } else { slower };
         [
             Event::Acquired { after: outside + 30, lock: 0, site: 0, how: How::Reads, wait: 0 },
             Event::Released { after: 30, lock: 0 },

@@ -32,11 +32,11 @@ fn visits(variant: &lockyard_scenarios::Variant) -> Vec<Visit> {
 
 /// Returns the access of a visit's section, and the steps in it.
 fn section(visit: &Visit) -> (Access, &[Step]) {
-    let sections = visit.steps.iter().filter_map(|step| match step {
+    let mut sections = visit.steps.iter().filter_map(|step| match step {
         Step::Locked { access, steps, .. } => Some((*access, steps.as_slice())),
         _ => None,
     });
-    sections.last().expect("it has one")
+    sections.next_back().expect("it has one")
 }
 
 fn near(found: f64, right: f64) -> bool {
