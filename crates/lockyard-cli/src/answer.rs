@@ -95,7 +95,8 @@ fn server() -> Option<Machine> {
     let about = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let here = std::thread::available_parallelism().map_or(1, usize::from);
     let (_, names) = SERVERS.into_iter().find(|(vendor, _)| about.contains(vendor))?;
-    let mut machines: Vec<Machine> = names.into_iter().filter_map(Machine::shipped).collect();
+    let mut machines: Vec<Machine> =
+        names.into_iter().filter_map(|name| Machine::shipped(name)).collect();
     let larger = machines.iter().position(|machine| machine.hardware_threads() > here);
     Some(machines.swap_remove(larger.unwrap_or(machines.len() - 1)))
 }
@@ -168,7 +169,8 @@ pub(crate) fn predict(recorded: &mut Recorded, wanted: &Wanted) -> Result<Found,
         rows = simulate(&requests, "cells simulated", &gate, recorded)?;
         let groups = saturated(recorded, &rows, machines.last());
         let mut variants = recorded.change(&groups).map_err(|why| fail(&why))?;
-        variants.push(MUTEX.to_owned());
+        let has_mutex = recorded.script.variant(MUTEX).is_some();
+        variants.extend(has_mutex.then(|| MUTEX.to_owned()));
         let mut changed = Vec::new();
         if let Some(machine) = machines.last() {
             let threads = changed_at(machine, &counts(machine));
@@ -176,7 +178,7 @@ pub(crate) fn predict(recorded: &mut Recorded, wanted: &Wanted) -> Result<Found,
         }
         // The gain of the mutex on the recorded run itself, which can be measured here.
         let own = recorded.threads();
-        if let Ok(host) = recorded.host() {
+        if let (Ok(host), true) = (recorded.host(), has_mutex) {
             let both = [RECORDED.to_owned(), MUTEX.to_owned()];
             let is_there = machines.iter().any(|machine| machine.name() == host.name());
             let known = is_there && counts(host).contains(&own);
@@ -227,7 +229,7 @@ fn simulate(
 }
 
 /// Returns the groups of locks to change: those that are saturated at the machine's largest number
-/// of threads, or else the one that is held for the longest time.
+/// of threads, or else the one that keeps others out for the longest time.
 fn saturated(recorded: &Recorded, rows: &[Row], machine: Option<&Machine>) -> Vec<usize> {
     let Some(machine) = machine else { return Vec::new() };
     let mut uses: Vec<(usize, f64)> = recorded.uses(rows, machine.name());
@@ -235,10 +237,9 @@ fn saturated(recorded: &Recorded, rows: &[Row], machine: Option<&Machine>) -> Ve
     uses.sort_by(|a, b| b.1.total_cmp(&a.1));
     let groups: Vec<usize> = uses.into_iter().map(|(group, _)| group).take(MOST_LOCKS).collect();
     if groups.is_empty() {
-        most_serial(&recorded.model, recorded.numbers).into_iter().collect()
-    } else {
-        groups
+        return most_serial(&recorded.model, recorded.numbers).into_iter().collect();
     }
+    groups
 }
 
 /// Returns the number of threads at which changes are compared: the largest one with a core for

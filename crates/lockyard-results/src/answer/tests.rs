@@ -104,6 +104,19 @@ fn of_two_saturated_locks_both_must_go() {
 }
 
 #[test]
+fn a_ceiling_below_a_change_is_not_said() {
+    let mut of = program(vec![lock("a", 0.3)]);
+    of.what_if = vec![
+        what_if("split-4", "a in 4 shards", &["a"], 0.5),
+        what_if("without", "without a (the ceiling)", &["a"], 0.6),
+    ];
+    let said = |of: &RecordedProgram| of.help().expect("there are changes");
+    assert!(said(&of).ends_with(" At most: without a (the ceiling) +60 %."), "{}", said(&of));
+    of.what_if[1].gain_share = Some(0.4);
+    assert_eq!(said(&of), "What helps at 48 threads: a in 4 shards +50 %.");
+}
+
+#[test]
 fn a_change_that_gives_nothing_is_no_help() {
     let mut of = program(vec![lock("a", 0.3)]);
     of.what_if = vec![what_if("mutex", "lockyard's mutex", &[], 0.01)];
