@@ -15,9 +15,6 @@ const ENOUGH: usize = 20;
 /// nanoseconds.
 const KNOWN: u64 = 1_000_000;
 
-/// A group, and true for its shared sections.
-type Sections = (u32, bool);
-
 /// An acquisition of a lock.
 struct Acquired {
     time: u64,
