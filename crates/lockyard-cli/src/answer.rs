@@ -95,8 +95,7 @@ fn server() -> Option<Machine> {
     let about = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let here = std::thread::available_parallelism().map_or(1, usize::from);
     let (_, names) = SERVERS.into_iter().find(|(vendor, _)| about.contains(vendor))?;
-    let mut machines: Vec<Machine> =
-        names.into_iter().filter_map(Machine::shipped).collect();
+    let mut machines: Vec<Machine> = names.into_iter().filter_map(Machine::shipped).collect();
     let larger = machines.iter().position(|machine| machine.hardware_threads() > here);
     Some(machines.swap_remove(larger.unwrap_or(machines.len() - 1)))
 }

@@ -264,7 +264,7 @@ mod tests {
 
     #[test]
     fn growth_with_pairs_does_not_make_more_threads_do_less() {
-        let points = [1, 2, 4].map(|n| point(n, 100.0 + 60.0 * (n * (n - 1)) as f64));
+        let points = [1, 2, 4].map(|n| point(n, 100.0 + 12.0 * (n * (n - 1)) as f64));
         let fit = Fit::of(&points, 16, HandOver::default()).expect("there are points");
         assert_eq!(fit.law(), Law::Pairs);
         assert!((fit.predict(&target(16)) / points[2].rate - 1.0).abs() < 1e-9);

@@ -353,13 +353,20 @@ impl Recorded {
     /// Returns the share of the time in which each group of locks is busy on a machine, at the
     /// largest predicted number of threads: held, or wanted and not held.
     pub fn uses(&self, rows: &[Row], machine: &str) -> Vec<(usize, f64)> {
-        answers::uses(self, rows, machine)
+        answers::uses(&self.facts(), rows, machine)
+    }
+
+    /// Returns what answers are made of.
+    fn facts(&self) -> answers::Facts<'_> {
+        let Recorded { recording, model, script, changes, several, .. } = self;
+        let last = several.as_ref().and_then(Several::last);
+        answers::Facts { recording, model, script, changes, last }
     }
 
     /// Returns the answers that the predicted rows give. The rows' variants have the names of the
     /// script.
     pub fn answers(&self, rows: &[Row], gate: &Gate) -> RecordedProgram {
-        let of = answers::of(self, rows, gate.refused.is_none());
+        let of = answers::of(&self.facts(), rows, gate.refused.is_none());
         let (refused, advice) = (gate.refused.clone(), gate.advice.clone());
         let replay = self.several.is_none().then(|| gate.replay.clone());
         let growth = gate.fitted.as_ref().map(|fitted| fitted.growth.clone());

@@ -9,7 +9,7 @@ use std::time::Duration;
 #[command(
     after_help = "The exit code is the program's.\nSee docs/use/predict-your-program.md.\n\n\
                   Examples:\n  lockyard record --no-host --out sort.recording -- sort /etc/passwd\n  \
-                  lockyard record --no-host --out s.recording --threads 1,2 -- \
+                  lockyard record --no-host --out s.recording --threads 1,2 -- \\\n      \
                   sort --parallel={threads} /etc/passwd"
 )]
 pub(crate) struct Record {

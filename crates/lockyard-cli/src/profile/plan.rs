@@ -1,13 +1,12 @@
 //! Runs of one program with several numbers of threads: `{threads}` stands for the number in an
 //! argument, or in a variable of the environment.
 
-use super::directories::Library;
 use super::preloaded::Asked;
 use super::printed::{self, Pattern, Plain};
-use super::record::{self, Taken};
 use crate::arguments::Several;
 use crate::errors::{Failure, complain};
 use crate::values::thread_list;
+use lockyard_recording::recording::Recording;
 use lockyard_recording::runs::{MOST_RUNS, MOST_THREADS, Run, Runs};
 use lockyard_support::printable;
 use std::ffi::{OsStr, OsString};
@@ -16,6 +15,13 @@ use std::process::ExitCode;
 
 /// Text that stands for the number of threads.
 const PLACE: &str = "{threads}";
+
+/// A recording that was made now.
+pub(super) struct Taken {
+    pub(super) recording: Recording,
+    /// Exit code of the program.
+    pub(super) code: ExitCode,
+}
 
 /// Program to run with several numbers of threads.
 #[derive(Debug, Default)]
@@ -112,7 +118,7 @@ impl Plan {
     }
 
     /// Runs the program with each number of threads: without the recorder, if the program prints a
-    /// rate, and then with it. Returns the exit code of a run that fails.
+    /// rate, and then with it, by `taken`. Returns the exit code of a run that fails.
     ///
     /// # Errors
     ///
@@ -120,7 +126,7 @@ impl Plan {
     pub(super) fn record(
         &self,
         who: &str,
-        library: &Library,
+        taken: impl Fn(Asked) -> Result<Result<Taken, ExitCode>, Failure>,
     ) -> Result<Result<Runs, ExitCode>, Failure> {
         let mut runs = Vec::new();
         for &threads in &self.threads {
@@ -134,7 +140,7 @@ impl Plan {
                 }
             }
             let with = lockyard_support::threads(threads);
-            let taken = record::taken(asked, library).map_err(|failure| match failure {
+            let taken = taken(asked).map_err(|failure| match failure {
                 Failure::Run(why) => Failure::Run(format!("{why} (with {with})")),
                 other => other,
             })?;

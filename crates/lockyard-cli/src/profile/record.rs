@@ -5,7 +5,7 @@ use super::directories::{self, Library};
 use super::events;
 use super::files::{Files, files};
 use super::noticed::{self, Noticed};
-use super::plan::Plan;
+use super::plan::{Plan, Taken};
 use super::preloaded::{
     self, Asked, DISPLACED, Ran, begun_line, check_program, code, end, full_line, measured,
     not_loaded,
@@ -76,7 +76,7 @@ fn several(
     given: Option<Host>,
     library: &Library,
 ) -> Result<ExitCode, Failure> {
-    let mut made = match plan.record("record", library)? {
+    let mut made = match plan.record("record", |asked| taken(asked, library))? {
         Ok(made) => made,
         Err(code) => return Ok(code),
     };
@@ -94,13 +94,6 @@ fn several(
         describe(&run.recording, file::write(&run.recording).len());
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// A recording that was made now.
-pub(super) struct Taken {
-    pub(super) recording: Recording,
-    /// Exit code of the program.
-    pub(super) code: ExitCode,
 }
 
 /// Records a run of a program, without its host. Returns the program's exit code if nothing was

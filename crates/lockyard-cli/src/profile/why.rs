@@ -4,10 +4,10 @@
 
 use super::chains::{waits_for, with_ends};
 use super::directories::Library;
-use super::plan::Plan;
+use super::plan::{Plan, Taken};
 use super::preloaded::{Asked, check_program};
 use super::prove::{self, Library as MutexLibrary};
-use super::record::{self, Taken};
+use super::record;
 use super::recorded_host::{self, Host};
 use super::{run, today};
 use crate::answer::{self, Wanted};
@@ -135,7 +135,7 @@ fn record_all(
     library: &Library,
 ) -> Result<Result<Runs, ExitCode>, Failure> {
     if !plan.threads.is_empty() {
-        return plan.record("why", library);
+        return plan.record("why", |asked| record::taken(asked, library));
     }
     match record::taken(asked, library)? {
         Ok(Taken { recording, code }) if code == ExitCode::SUCCESS => {

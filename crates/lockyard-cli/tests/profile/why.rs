@@ -84,7 +84,7 @@ fn facts_come_first_and_a_refused_gate_withholds_predictions_only() {
     assert!(answer.contains("skylake-client-4c"), "{answer}");
     let html = std::fs::read_to_string(&page).expect("there is a page");
     let place = |text: &str| html.find(text).unwrap_or_else(|| panic!("{text}: {html}"));
-    let sections = ["of its threads' time is waiting", "id=\"what-helps\"", "id=\"today\""];
+    let sections = ["of its threads&#39; time is waiting", "id=\"what-helps\"", "id=\"today\""];
     let places = sections.map(place);
     assert!(places.is_sorted(), "the verdict is first, then the changes: {places:?}");
     let _ = (std::fs::remove_file(&json), std::fs::remove_file(&page));
@@ -111,6 +111,17 @@ fn of_two_locks_in_a_row_both_must_go() {
     // Times of a program that hardly runs are those of the host.
     if value["recorded"]["refused"].as_str().is_some_and(|why| why.contains("this host gave")) {
         lockyard_testing::skip!("the host is too busy: {}", value["recorded"]["refused"]);
+        return;
+    }
+    // Where the threads were not always beside each other, one of the locks alone decides.
+    let gain = |variant: &str| {
+        let found = changes.iter().find(|of| of["variant"] == variant);
+        found.and_then(|of| of["gain_share"].as_f64())
+    };
+    let alone = ["without", "without-2"].map(|variant| gain(variant).unwrap_or(0.0));
+    let together = gain("without-all").unwrap_or(0.0);
+    if together < alone[0].max(alone[1]) + 0.2 {
+        lockyard_testing::skip!("both locks together give {together:+.2}, alone {alone:?}");
         return;
     }
     let both = words(&answer);

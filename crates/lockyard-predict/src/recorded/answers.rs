@@ -1,9 +1,8 @@
 //! Answers on a recorded program: where its time goes today, from the recording; which lock
 //! saturates, and which change gives most, from the predicted rows.
 
-use super::{Recorded, Several};
-use lockyard_recording::model::{GroupTime, place};
-use lockyard_recording::recording::Kind;
+use lockyard_recording::model::{GroupTime, Model, place};
+use lockyard_recording::recording::{Kind, Recording};
 use lockyard_recording::script::what_if::WITHOUT;
 use lockyard_recording::script::{self, RECORDED};
 use lockyard_recording::waiting::{self, Waiting};
@@ -17,9 +16,21 @@ use lockyard_results::what_if::{EndedBy, Scaling, WaitsFor, WhatIf};
 use lockyard_scenarios::Script;
 use std::collections::BTreeMap;
 
+/// What answers are made of.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Facts<'r> {
+    pub(super) recording: &'r Recording,
+    pub(super) model: &'r Model,
+    pub(super) script: &'r Script,
+    /// Changes that the script has.
+    pub(super) changes: &'r [script::what_if::WhatIf],
+    /// Statistics and call sites of the recording with the most threads, if there are several.
+    pub(super) last: Option<(&'r Model, &'r [String])>,
+}
+
 /// Returns the answers. The rows' variants have the names of the script.
-pub(super) fn of(recorded: &Recorded, rows: &[Row], gated: bool) -> RecordedProgram {
-    let Recorded { model, script, .. } = recorded;
+pub(super) fn of(recorded: &Facts, rows: &[Row], gated: bool) -> RecordedProgram {
+    let Facts { model, script, .. } = *recorded;
     let mut machines: Vec<&str> = Vec::new();
     // Runs may have figures in addition to the script's metric.
     let metric = rows.first().map(|row| row.key.metric.as_str()).unwrap_or_default();
@@ -51,8 +62,8 @@ pub(super) fn of(recorded: &Recorded, rows: &[Row], gated: bool) -> RecordedProg
 }
 
 /// Returns the share of the time in which each group of locks is busy on a machine.
-pub(super) fn uses(recorded: &Recorded, rows: &[Row], machine: &str) -> Vec<(usize, f64)> {
-    let groups = script::lock_groups(&recorded.model, &recorded.script.variants[0]);
+pub(super) fn uses(recorded: &Facts, rows: &[Row], machine: &str) -> Vec<(usize, f64)> {
+    let groups = script::lock_groups(recorded.model, &recorded.script.variants[0]);
     let rows: Vec<&Row> = rows.iter().collect();
     let place = |of: &LockSaturation| {
         groups.iter().position(|locks| locks.first().copied() == Some(of.lock.as_str()))
@@ -69,7 +80,7 @@ fn name(groups: &Groups, index: usize) -> String {
 }
 
 /// Returns who waits for whom.
-fn waits_for(recorded: &Recorded) -> Vec<WaitsFor> {
+fn waits_for(recorded: &Facts) -> Vec<WaitsFor> {
     let about = &recorded.recording.about;
     let site = |index: u32| {
         about.sites.get(index as usize).map(|site| place(site).to_owned()).unwrap_or_default()
@@ -89,9 +100,9 @@ fn waits_for(recorded: &Recorded) -> Vec<WaitsFor> {
     recorded.recording.waiting().into_iter().map(one).collect()
 }
 
-fn today(recorded: &Recorded, groups: &Groups) -> Today {
-    let last = recorded.several.as_ref().and_then(Several::last);
-    let own = (&recorded.model, recorded.recording.about.sites.as_slice());
+fn today(recorded: &Facts, groups: &Groups) -> Today {
+    let Facts { last, .. } = *recorded;
+    let own = (recorded.model, recorded.recording.about.sites.as_slice());
     let (model, sites) = last.unwrap_or(own);
     let of = &model.today;
     let name = |index: usize| match last {
@@ -281,7 +292,7 @@ fn scaling(machine: &str, rows: &[&Row]) -> Option<Scaling> {
 }
 
 /// Returns the changes that were predicted, those of the cell with most of them first.
-fn what_ifs(recorded: &Recorded, rows: &[&Row], groups: &Groups) -> Vec<WhatIf> {
+fn what_ifs(recorded: &Facts, rows: &[&Row], groups: &Groups) -> Vec<WhatIf> {
     let detail = |row: &Row| row.details.simulated.as_ref().and_then(|detail| detail.interval);
     let of_row = |row: &&Row| {
         let variant = row.key.variant.as_str();

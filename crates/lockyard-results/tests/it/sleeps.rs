@@ -3,7 +3,7 @@
 use lockyard_results::cell_key::CellKey;
 use lockyard_results::details::{Details, MeasuredDetail, SimulatedDetail};
 use lockyard_results::fairness::Fairness;
-use lockyard_results::render::{Document, Format, render};
+use lockyard_results::render::{Document, Format, Screen, render, render_on};
 use lockyard_results::row::{Measured, Row};
 
 fn document(measured: f64, simulated: f64) -> Document {
@@ -23,7 +23,8 @@ fn document(measured: f64, simulated: f64) -> Document {
 fn measured_and_predicted_sleeps_stand_side_by_side() {
     let document = document(0.25, 0.125);
     for format in [Format::Markdown, Format::Table] {
-        let text = render(&document, format);
+        let screen = Screen { waits: true, ..Screen::default() };
+        let text = render_on(&document, format, &screen);
         assert!(text.contains("sleeps") && text.contains("0.25"), "{text}");
         assert!(text.contains("predicted") && text.contains("0.12"), "{text}");
     }
