@@ -13,6 +13,7 @@
 use lockyard_predict::growth::{Crowd, Fit, HandOver, Law, Point, Replayed, Target, spread};
 use lockyard_predict::recorded::Recorded;
 use lockyard_recording::file;
+use lockyard_recording::recording::Kind;
 use lockyard_results::scaling::Usl;
 use lockyard_results::statistics::{median, quantile};
 use lockyard_sim::Machine;
@@ -44,6 +45,8 @@ struct Program {
     rates: BTreeMap<usize, f64>,
     replayed: BTreeMap<usize, Replayed>,
     cpus: usize,
+    /// True if it has reader-writer locks.
+    has_readers: bool,
 }
 
 impl Program {
@@ -84,6 +87,10 @@ impl Program {
 
     /// Returns what the constants are fitted to: mean errors of all that is predicted.
     fn cost(&self, hand_over: HandOver) -> f64 {
+        // They are a mutex's.
+        if self.has_readers {
+            return 0.0;
+        }
         let mean = |errors: &[f64]| {
             errors.iter().map(|error| error.abs().min(MOST)).sum::<f64>() / errors.len() as f64
         };
@@ -139,7 +146,10 @@ fn programs() -> Result<(Vec<Program>, Vec<String>), Box<dyn Error>> {
             replayed.insert(threads, recorded.replayed(host, threads)?);
         }
         let rates = rates.into_iter().filter_map(|(n, all)| Some((n, median(&all)?))).collect();
-        found.push(Program { name, rates, replayed, cpus: host.hardware_threads() });
+        let groups = &recorded.model.groups;
+        let has_readers = groups.iter().any(|group| group.kind == Kind::RwLock);
+        let cpus = host.hardware_threads();
+        found.push(Program { name, rates, replayed, cpus, has_readers });
     }
     Ok((found, refused))
 }

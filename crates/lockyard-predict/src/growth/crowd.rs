@@ -31,7 +31,7 @@ pub struct HandOver {
 }
 
 /// What twelve programs of one host say.
-pub const FITTED: HandOver = HandOver { few_ns: 120.0, full_ns: 80.0 };
+pub const FITTED: HandOver = HandOver { few_ns: 120.0, full_ns: 60.0 };
 
 impl HandOver {
     fn of(self, waiting: f64) -> f64 {
