@@ -40,7 +40,7 @@ use crate::lock::{pv, sleepers};
 use crate::platform::{Event, Host, HostWithSlots, Native, Ordering, Region, U64, Word, during};
 use core::fmt;
 
-/// A reader-writer lock as `parking_lot`'s. See the [source](self).
+/// A reader-writer lock as `parking_lot`'s. Its source file has the model.
 pub struct ParkingReadWrite<H: Host = Native> {
     state: U64<H>,
     queue: U64<H>,

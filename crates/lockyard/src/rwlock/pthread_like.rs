@@ -37,8 +37,8 @@ use super::read_write::ReadWrite;
 use crate::platform::{Event, Host, HostWithSlots, Native, Ordering, Region, U32, Word, during};
 use core::fmt;
 
-/// A reader-writer lock that prefers readers, as a default `pthread_rwlock_t`. See the
-/// [source](self).
+/// A reader-writer lock that prefers readers, as a default `pthread_rwlock_t`. Its source
+/// file has the model.
 pub struct PthreadReadWrite<H: Host = Native> {
     state: U32<H>,
     turn: U32<H>,

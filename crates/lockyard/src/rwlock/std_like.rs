@@ -38,7 +38,7 @@ use crate::platform::{
 };
 use core::fmt;
 
-/// A reader-writer lock as `std`'s. See the [source](self).
+/// A reader-writer lock as `std`'s. Its source file has the model.
 pub struct StdReadWrite<H: Host = Native> {
     state: U32<H>,
     notify: U32<H>,
