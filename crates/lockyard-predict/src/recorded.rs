@@ -360,7 +360,8 @@ impl Recorded {
     fn facts(&self) -> answers::Facts<'_> {
         let Recorded { recording, model, script, changes, several, .. } = self;
         let last = several.as_ref().and_then(Several::last);
-        answers::Facts { recording, model, script, changes, last }
+        let today = several.as_ref().map_or(recording, Several::largest);
+        answers::Facts { today, model, script, changes, last }
     }
 
     /// Returns the answers that the predicted rows give. The rows' variants have the names of the

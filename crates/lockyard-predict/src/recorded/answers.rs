@@ -19,13 +19,15 @@ use std::collections::BTreeMap;
 /// What answers are made of.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Facts<'r> {
-    pub(super) recording: &'r Recording,
+    /// The recording with the most threads: where time goes is of most interest there.
+    pub(super) today: &'r Recording,
+    /// Statistics of the recording that is replayed.
     pub(super) model: &'r Model,
     pub(super) script: &'r Script,
     /// Changes that the script has.
     pub(super) changes: &'r [script::what_if::WhatIf],
-    /// Statistics and call sites of the recording with the most threads, if there are several.
-    pub(super) last: Option<(&'r Model, &'r [String])>,
+    /// Statistics of the recording with the most threads, if there are several.
+    pub(super) last: Option<&'r Model>,
 }
 
 /// Returns the answers. The rows' variants have the names of the script.
@@ -81,7 +83,8 @@ fn name(groups: &Groups, index: usize) -> String {
 
 /// Returns who waits for whom.
 fn waits_for(recorded: &Facts) -> Vec<WaitsFor> {
-    let about = &recorded.recording.about;
+    let Facts { today, model, last, .. } = *recorded;
+    let about = &today.about;
     let site = |index: u32| {
         about.sites.get(index as usize).map(|site| place(site).to_owned()).unwrap_or_default()
     };
@@ -91,19 +94,18 @@ fn waits_for(recorded: &Facts) -> Vec<WaitsFor> {
         lock: lock(waits.lock).unwrap_or_default(),
         site: site(waits.site),
         threads: waits.threads,
-        of_threads: recorded.model.whole_threads(),
+        of_threads: last.unwrap_or(model).whole_threads(),
         waits_per_s: waits.waits_per_s,
         waited_ns_each_time: waits.wait_ns,
         ended_by: waits.ended_by.iter().map(ended).collect(),
         share_unknown: waits.share_unknown,
     };
-    recorded.recording.waiting().into_iter().map(one).collect()
+    today.waiting().into_iter().map(one).collect()
 }
 
 fn today(recorded: &Facts, groups: &Groups) -> Today {
-    let Facts { last, .. } = *recorded;
-    let own = (recorded.model, recorded.recording.about.sites.as_slice());
-    let (model, sites) = last.unwrap_or(own);
+    let Facts { model, last, .. } = *recorded;
+    let (model, sites) = (last.unwrap_or(model), &recorded.today.about.sites);
     let of = &model.today;
     let name = |index: usize| match last {
         Some(_) => model.groups.get(index).map(|group| group.name.clone()).unwrap_or_default(),

@@ -32,6 +32,8 @@ const ACQUISITIONS: &str = "acquisitions/s";
 #[derive(Debug)]
 pub struct Several {
     runs: Vec<OfRun>,
+    /// The recording with the most threads.
+    largest: Recording,
     /// Unit of the rates.
     unit: &'static str,
     without_rate: Vec<usize>,
@@ -61,7 +63,7 @@ impl Several {
     /// A recording cannot be replayed: one line.
     pub(super) fn of(runs: Runs) -> Result<(Recording, Option<Several>), String> {
         let mut all = Vec::new();
-        let mut smallest = None;
+        let (mut smallest, mut largest) = (None, Recording::default());
         let is_one = runs.runs.len() == 1;
         for run in runs.runs {
             if is_one {
@@ -72,8 +74,9 @@ impl Several {
                 format!("the run with {}: {why}", lockyard_support::threads(threads))
             })?;
             all.push((threads, run.rate(), model, run.recording.about.sites.clone()));
-            if smallest.is_none() {
-                smallest = Some(run.recording);
+            match smallest {
+                None => smallest = Some(run.recording),
+                Some(_) => largest = run.recording,
             }
         }
         let smallest = smallest.ok_or("there is no recording")?;
@@ -94,7 +97,7 @@ impl Several {
             let own = model.undisturbed_rate() / of_operation(threads);
             OfRun { threads, rate: rate.unwrap_or(own), model, sites }
         });
-        Ok((smallest, Some(Several { runs: runs.collect(), unit, without_rate })))
+        Ok((smallest, Some(Several { runs: runs.collect(), largest, unit, without_rate })))
     }
 
     /// Returns the largest recorded number of threads.
@@ -102,10 +105,14 @@ impl Several {
         self.runs.last().map_or(1, |run| run.threads)
     }
 
-    /// Returns the statistics of the largest recording, and its call sites: where time goes is of
-    /// most interest there.
-    pub(super) fn last(&self) -> Option<(&Model, &[String])> {
-        self.runs.last().map(|run| (&run.model, run.sites.as_slice()))
+    /// Returns the statistics of the largest recording.
+    pub(super) fn last(&self) -> Option<&Model> {
+        self.runs.last().map(|run| &run.model)
+    }
+
+    /// Returns the largest recording.
+    pub(super) fn largest(&self) -> &Recording {
+        &self.largest
     }
 
     /// Returns the unit of predicted figures.

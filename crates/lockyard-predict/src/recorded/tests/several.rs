@@ -147,3 +147,26 @@ fn intervals_are_errors_of_measured_programs() {
     let spread = crate::growth::spread::of(true, 1).expect("it is known");
     assert_eq!((found.low, found.high), (figure * spread.low, figure * spread.high));
 }
+
+/// Makes the waits of a run's first thread waits for a condition.
+fn wait_for_a_condition(run: &mut Run) {
+    for window in run.recording.windows.iter_mut().filter(|window| window.thread == 1) {
+        for event in &mut window.events {
+            if let Event::Acquired { after, how, wait, .. } = event {
+                (*how, *wait) = (How::Condition, *after / 2);
+            }
+        }
+    }
+}
+
+#[test]
+fn who_waits_for_whom_is_told_by_the_run_with_the_most_threads() {
+    for (waits, expected) in [(0, None), (2, Some(4))] {
+        let mut runs = runs([1e6, 1.9e6, 3e6]);
+        wait_for_a_condition(&mut runs.runs[waits]);
+        let recorded = Recorded::of_runs(runs, None).expect("they are replayed");
+        let gate = recorded.gate().expect("it runs");
+        let found = recorded.answers(&[], &gate).waits_for;
+        assert_eq!(found.first().map(|of| of.of_threads), expected, "{found:?}");
+    }
+}
