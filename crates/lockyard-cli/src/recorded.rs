@@ -98,7 +98,8 @@ fn rated(options: &Predict, mut runs: Runs, name: &str) -> Result<Runs, Failure>
     let Some(path) = &options.rates else { return Ok(runs) };
     if let [_] = runs.runs.as_slice() {
         return Err(Failure::Input(format!(
-            "--rates: `{}` is one recording; allowed: with recordings of several numbers of threads",
+            "--rates: `{}` is one recording; allowed: with recordings of several numbers of \
+             threads",
             lockyard_support::printable(name)
         )));
     }

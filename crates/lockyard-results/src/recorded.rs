@@ -190,6 +190,19 @@ pub struct AccessToday {
     pub waited_ns_each_time: f64,
 }
 
+impl LockToday {
+    /// Returns the times of all accesses together.
+    pub fn all(&self) -> AccessToday {
+        AccessToday {
+            acquisitions_per_s: self.acquisitions_per_s,
+            share_held: self.share_held,
+            share_waited: self.share_waited,
+            held_ns_each_time: self.held_ns_each_time,
+            waited_ns_each_time: self.waited_ns_each_time,
+        }
+    }
+}
+
 impl Accesses {
     /// Returns both with their names, in words and in JSON.
     pub fn each(self) -> [(&'static str, AccessToday); 2] {

@@ -49,6 +49,31 @@ pub enum ReadWriteOp {
 
 use ReadWriteOp::*;
 
+impl ReadWriteOp {
+    /// All operations but the waits that must be woken: these need a model with a clock.
+    pub const ALL: [ReadWriteOp; 14] = [
+        Read,
+        ReadRecursive,
+        TryRead,
+        ReadFair,
+        Write,
+        WriteTwice,
+        TryWrite,
+        WriteFair,
+        Downgrade,
+        Upgrade,
+        TryUpgrade,
+        ReadGivesUp,
+        WriteGivesUp,
+        UpgradeGivesUp,
+    ];
+
+    /// Returns true if it may give up when a time has passed.
+    pub fn may_give_up(self) -> bool {
+        matches!(self, ReadGivesUp | WriteGivesUp | UpgradeGivesUp)
+    }
+}
+
 /// One reader inside.
 const READER: u32 = 1 << 16;
 /// Outcome of a try that failed, or of a wait that gave up.

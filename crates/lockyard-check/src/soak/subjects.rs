@@ -335,28 +335,11 @@ fn locks() -> Vec<Subject> {
 
 /// The reader-writer lock, in all ways.
 fn read_write() -> Subject {
-    use ReadWriteOp::*;
-    const OPS: [ReadWriteOp; 14] = [
-        Read,
-        ReadRecursive,
-        TryRead,
-        ReadFair,
-        Write,
-        WriteTwice,
-        TryWrite,
-        WriteFair,
-        Downgrade,
-        Upgrade,
-        TryUpgrade,
-        ReadGivesUp,
-        WriteGivesUp,
-        UpgradeGivesUp,
-    ];
     let subject = subject::<
         ReadWriteProgram<Exact, Threads>,
         ReadWriteProgram<Exact, Simulated>,
         ReadWriteProgram<Exact, InModel>,
-    >("reader-writer lock", &OPS);
+    >("reader-writer lock", &ReadWriteOp::ALL);
     Subject { most_threads: MOST_SIMULATED, ..subject }
 }
 

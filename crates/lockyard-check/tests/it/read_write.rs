@@ -1,7 +1,7 @@
 //! Checks of the reader-writer lock under weak memory.
 //!
 //! - No reader is inside beside a writer, and no two writers are.
-//! - No thread sleeps for ever: its waiters do not nap in these models, so each wake-up is needed.
+//! - Each thread that sleeps is woken: waiters do not nap in these models.
 //! - Nobody writes while a thread upgrades or downgrades.
 //! - A wait that gives up while it is let in is inside, or leaves nothing behind.
 //! - A release does not touch the lock after it.
@@ -23,24 +23,16 @@ type P = ReadWriteProgram<Exact, InModel>;
 
 const TITLE: &str = "reader-writer lock";
 
-const ALL: [ReadWriteOp; 11] = [
-    Read,
-    ReadRecursive,
-    TryRead,
-    ReadFair,
-    Write,
-    WriteTwice,
-    TryWrite,
-    WriteFair,
-    Downgrade,
-    Upgrade,
-    TryUpgrade,
-];
-
 #[test]
 fn every_pair_of_operations_holds() {
     let bounds = depth(Bounds::stepping_back(2), Bounds::stepping_back(4));
-    check_pairs(TITLE, &ALL, |_, _| None, |pair| must_hold::<P>(TITLE, pair, bounds).executions);
+    let untimed: Vec<_> = ReadWriteOp::ALL.into_iter().filter(|op| !op.may_give_up()).collect();
+    check_pairs(
+        TITLE,
+        &untimed,
+        |_, _| None,
+        |pair| must_hold::<P>(TITLE, pair, bounds).executions,
+    );
 }
 
 #[test]

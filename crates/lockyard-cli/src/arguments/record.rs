@@ -8,7 +8,8 @@ use std::time::Duration;
 #[derive(Debug, Args)]
 #[command(
     after_help = "The exit code is the program's.\nSee docs/use/predict-your-program.md.\n\n\
-                  Examples:\n  lockyard record --no-host --out sort.recording -- sort /etc/passwd\n  \
+                  Examples:\n  \
+                  lockyard record --no-host --out sort.recording -- sort /etc/passwd\n  \
                   lockyard record --no-host --out s.recording --threads 1,2 -- \\\n      \
                   sort --parallel={threads} /etc/passwd"
 )]

@@ -272,7 +272,8 @@ fn bad_usage_is_refused_in_one_line_that_says_where_and_what_is_allowed() {
         ),
         (
             &["--format", "json", "reproduce"],
-            "`lockyard` has no option `--format`; there are: --color, --quiet, --waits, --help, --version"
+            "`lockyard` has no option `--format`; there are: --color, --quiet, --waits, --help, \
+             --version"
                 .to_owned(),
         ),
         (
@@ -301,7 +302,8 @@ fn bad_usage_is_refused_in_one_line_that_says_where_and_what_is_allowed() {
         ),
         (
             &["machines", "check", "--all"],
-            "`machines check` has no option `--all`; there are: --format, --color, --quiet, --waits, --help"
+            "`machines check` has no option `--all`; there are: --format, --color, --quiet, --waits, \
+             --help"
                 .to_owned(),
         ),
         (

@@ -1,11 +1,13 @@
 //! Cost of a crowd: threads that wait in the kernel for one lock.
 //!
-//! With few waiters, programs do more than their replay: most of those that call the kernel find
-//! the lock free again, and in the replay too many sleep. With many, they do less, and stay there:
-//! callers of one futex share the kernel's bucket, its lock and its list. Both are modelled as a
-//! time that each hand-over takes less or more than in the replay, by the mean number of waiters.
-//! The two constants are fitted on twelve programs of one host, each left out where its error is
-//! reported ([evidence](../../../../docs/evidence/recordings.md)).
+//! With few waiters, a program does more than its replay. Most threads that call the kernel find
+//! the lock free again; in the replay too many sleep. With many waiters it does less: callers of
+//! one futex share the kernel's bucket, its lock and its list. Both are a time that each hand-over
+//! takes less or more than in the replay, by the mean number of waiters.
+//!
+//! The two constants are fitted on eleven programs of one host, those without reader-writer locks.
+//! Each is left out where its error is reported
+//! ([evidence](../../../../docs/evidence/recordings.md)).
 
 use lockyard_results::details::CostsDetail;
 

@@ -11,9 +11,9 @@ use lockyard_recording::script::what_if::WITHOUT;
 /// this.
 const NOT_GATED: f64 = 1.5;
 
-/// Beginnings of the names of variants whose locks are held half as long, and of those that take
-/// them less often, or not at all.
+/// Beginning of the names of variants whose locks are held half as long.
 const HOLD_HALVED: &str = "hold-halved";
+/// Beginnings of the names of variants that take locks less often, or not at all.
 const LESS_OFTEN: [&str; 2] = ["batch", WITHOUT];
 
 /// Returns the bound of a recording's predictions.

@@ -2,11 +2,12 @@
 //!
 //! From a release to the next acquisition, a recording has the call that releases, the program's
 //! own time, and the call that acquires up to its wait. One thread's calls take as long as plain
-//! ones, which are taken off. With several threads, each call also fetches the word of the lock from
-//! another core, and may wake a thread. The replay does that too, so it must not be in its times.
+//! ones, which are taken off. With several threads, each call also fetches the word of the lock
+//! from another core, and may wake a thread. The replay does that too, so it must not be in its
+//! times.
 //!
-//! How long it takes is told by the replay of the recorded run: the waits for lines of the calls
-//! that acquire, and all of those that release, beyond plain ones. Sleep in a call that acquires is
+//! The replay of the recorded run tells how long it takes. That is, beyond plain calls: waits for
+//! lines in a call that acquires, and all of a call that releases. Sleep in a call that acquires is
 //! a wait, which the recording has apart. With shorter times threads meet more often, so the run is
 //! replayed several times. Never more is taken off than the recorded times are slower than their
 //! fastest twentieth: those met nobody, or hardly anybody.

@@ -7,7 +7,7 @@ use crate::text::{percent, share};
 use lockyard_results::details::Range;
 use lockyard_results::growth::Growth;
 use lockyard_results::recorded::{
-    Accesses, BestChange, RecordedProgram, Replay, SATURATED_SHARE, Today,
+    AccessToday, Accesses, BestChange, RecordedProgram, Replay, SATURATED_SHARE, Today,
 };
 use lockyard_results::render::figure;
 use lockyard_results::what_if::WhatIf;
@@ -79,28 +79,22 @@ fn today(of: &Today) -> Table {
         cells.resize(table.columns.len(), Cell::Text(String::new()));
         table.lines.push(("/recorded/today".to_owned(), cells));
     }
-    for (index, lock) in of.locks.iter().enumerate().take(MOST) {
-        let cells = vec![
-            Cell::Text(lock.lock.clone()),
+    let line = |name: String, of: AccessToday| {
+        vec![
+            Cell::Text(name),
             Cell::Text(String::new()),
-            part(lock.share_held, "share_held"),
-            part(lock.share_waited, "share_waited"),
-            number(lock.acquisitions_per_s, "acquisitions_per_s"),
-            number(lock.held_ns_each_time, "held_ns_each_time"),
-            number(lock.waited_ns_each_time, "waited_ns_each_time"),
-        ];
-        table.lines.push((format!("/recorded/today/locks/{index}"), cells));
+            part(of.share_held, "share_held"),
+            part(of.share_waited, "share_waited"),
+            number(of.acquisitions_per_s, "acquisitions_per_s"),
+            number(of.held_ns_each_time, "held_ns_each_time"),
+            number(of.waited_ns_each_time, "waited_ns_each_time"),
+        ]
+    };
+    for (index, lock) in of.locks.iter().enumerate().take(MOST) {
+        let at = format!("/recorded/today/locks/{index}");
+        table.lines.push((at.clone(), line(lock.lock.clone(), lock.all())));
         for (access, of) in lock.accesses.into_iter().flat_map(Accesses::each) {
-            let cells = vec![
-                Cell::Text(format!("- its {access}")),
-                Cell::Text(String::new()),
-                part(of.share_held, "share_held"),
-                part(of.share_waited, "share_waited"),
-                number(of.acquisitions_per_s, "acquisitions_per_s"),
-                number(of.held_ns_each_time, "held_ns_each_time"),
-                number(of.waited_ns_each_time, "waited_ns_each_time"),
-            ];
-            table.lines.push((format!("/recorded/today/locks/{index}/{access}"), cells));
+            table.lines.push((format!("{at}/{access}"), line(format!("- its {access}"), of)));
         }
     }
     table

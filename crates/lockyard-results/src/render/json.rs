@@ -1,6 +1,6 @@
 //! JSON output: one object with `schema`, `environment`, `rows` and `summary`. The object also has
-//! `fits` if laws were fitted, `recorded` if the rows are of a recorded program, `growth` and `gate`
-//! if that was recorded with several numbers of threads, and `partial` if rows are missing.
+//! `fits` if laws were fitted, `recorded` if the rows are of a recorded program, `growth` and
+//! `gate` if that was recorded with several numbers of threads, and `partial` if rows are missing.
 
 use super::document::{Document, Partial, mark_partial};
 use super::fits;

@@ -5,7 +5,8 @@ use super::cells::{new_table, per_cent};
 use super::screen::Screen;
 use super::si::si;
 use crate::recorded::{
-    Accesses, LockSaturation, LockToday, RecordedProgram, Replay, SATURATED_SHARE, Today,
+    AccessToday, Accesses, LockSaturation, LockToday, RecordedProgram, Replay, SATURATED_SHARE,
+    Today,
 };
 use comfy_table::{Table, presets};
 use lockyard_support::threads;
@@ -142,28 +143,22 @@ fn of_today(today: &Today, name: Words<str>) -> Table {
     if today.share_without_cpu >= 0.0005 {
         table.add_row(part("without a CPU", today.share_without_cpu));
     }
+    let line = |name: String, of: AccessToday| {
+        vec![
+            name,
+            per_cent(of.share_held + of.share_waited),
+            per_cent(of.share_held),
+            per_cent(of.share_waited),
+            si(of.acquisitions_per_s),
+            format!("{:.0}", of.held_ns_each_time),
+            format!("{:.0}", of.waited_ns_each_time),
+        ]
+    };
     let shown = today.locks.len().min(OF_TODAY);
     for lock in &today.locks[..shown] {
-        let LockToday { share_held, share_waited, .. } = *lock;
-        table.add_row(vec![
-            name(&lock.lock),
-            per_cent(share_held + share_waited),
-            per_cent(share_held),
-            per_cent(share_waited),
-            si(lock.acquisitions_per_s),
-            format!("{:.0}", lock.held_ns_each_time),
-            format!("{:.0}", lock.waited_ns_each_time),
-        ]);
+        table.add_row(line(name(&lock.lock), lock.all()));
         for (access, of) in lock.accesses.into_iter().flat_map(Accesses::each) {
-            table.add_row(vec![
-                format!("- its {access}"),
-                per_cent(of.share_held + of.share_waited),
-                per_cent(of.share_held),
-                per_cent(of.share_waited),
-                si(of.acquisitions_per_s),
-                format!("{:.0}", of.held_ns_each_time),
-                format!("{:.0}", of.waited_ns_each_time),
-            ]);
+            table.add_row(line(format!("- its {access}"), of));
         }
     }
     let rest = &today.locks[shown..];

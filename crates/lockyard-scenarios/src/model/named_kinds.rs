@@ -70,10 +70,11 @@ named_kinds! {
         /// The reader-writer lock: it spins briefly, then sleeps, and the waiter that has waited
         /// longest closes it.
         ReadWrite = "rwlock";
-        /// A reader-writer lock that polls 100 times before it sleeps and prefers writers, as Rust's
-        /// `std` on Linux.
+        /// A reader-writer lock that polls 100 times before it sleeps and prefers writers, as
+        /// Rust's `std` on Linux.
         StdReadWrite = "std-rwlock";
-        /// A reader-writer lock whose waiters yield and then sleep in one queue, as `parking_lot`'s.
+        /// A reader-writer lock whose waiters yield and then sleep in one queue, as
+        /// `parking_lot`'s.
         ParkingReadWrite = "parking-rwlock";
         /// A reader-writer lock that sleeps at once and prefers readers, as a plain
         /// `pthread_rwlock_t` on Linux.

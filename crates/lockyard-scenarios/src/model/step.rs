@@ -277,8 +277,8 @@ impl Step {
         steps.iter().map(of_one).sum()
     }
 
-    /// Returns the mean sum of `weight` over `steps`, including steps inside others. A branch counts
-    /// with its share of the operations.
+    /// Returns the mean sum of `weight` over `steps`, including steps inside others. A branch
+    /// counts with its share of the operations.
     pub(crate) fn mean(steps: &[Step], weight: &impl Fn(&Step) -> f64) -> f64 {
         let of_one = |step: &Step| match step {
             Step::Branch { range, steps, .. } => (range.1 - range.0) * Step::mean(steps, weight),

@@ -66,8 +66,8 @@ impl Do {
         matches!(self, Do::Word(_) | Do::Work | Do::Pause)
     }
 
-    /// Returns `true` if the step may be in a branch. The lab checks how often an operation does the
-    /// others.
+    /// Returns `true` if the step may be in a branch. The lab checks how often an operation does
+    /// the others.
     pub(super) fn may_be_in_a_branch(self) -> bool {
         self.may_be_repeated()
             || matches!(self, Do::Lock(_) | Do::Unlock(_) | Do::Read | Do::Write | Do::Repeat)

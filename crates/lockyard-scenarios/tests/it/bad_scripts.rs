@@ -19,7 +19,8 @@ fn wrong_steps_are_named() {
         (
             "{ do = \"zzz\" }",
             "there is no step `zzz`; allowed: work, pause, wait-for-others, lock, unlock, \
-             lock-shared, unlock-shared, either, or, end, get, put, read, write, add, load, store, fetch-add, compare-exchange, set, repeat, until",
+             lock-shared, unlock-shared, either, or, end, get, put, read, write, add, load, store, \
+             fetch-add, compare-exchange, set, repeat, until",
         ),
         ("{ do = \"work\", ns = -5.0 }", "`ns` is -5; allowed: above 0, at most 10000000"),
         ("{ do = \"work\", ns = nan }", "`ns` is NaN; allowed: above 0, at most 10000000"),
@@ -114,7 +115,8 @@ fn wrong_steps_are_named() {
             "work in an `either` has no `share`; use `ns`",
         ),
         (
-            "{ do = \"either\", percent = 5 }, { do = \"lock\", object = \"rw\" }, { do = \"end\" }",
+            "{ do = \"either\", percent = 5 }, { do = \"lock\", object = \"rw\" }, \
+             { do = \"end\" }",
             "`end` ends a branch, but `rw` was locked last; they nest",
         ),
         (

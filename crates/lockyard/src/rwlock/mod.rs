@@ -47,8 +47,8 @@
 //!    pokes it.
 //!
 //! A sleeper naps: at first for [`Patience::NAP`], then four times as long each time, and for
-//! [`Patience::LONGEST_NAP`] at most. After a nap it looks if it is the head. The head of a lock that
-//! is not closed naps for [`Patience::NAP`] each time.
+//! [`Patience::LONGEST_NAP`] at most. After a nap it looks if it is the head. The head of a lock
+//! that is not closed naps for [`Patience::NAP`] each time.
 //!
 //! Of [`Patience`], the lock takes the number of spinners, their polls and gaps, and the naps. All
 //! its releases are exact ([`Patience::PLAIN_RELEASE`] changes nothing). Without naps, a sleeper
@@ -56,9 +56,9 @@
 //!
 //! # Why no wake-up is lost
 //!
-//! A release is one change of the word. It does not touch the lock after that, because another thread
-//! may free it then. What it pokes is the node of the head, which is the host's memory. The node's
-//! `ready` word says that its thread sleeps, or that it is awake and looks.
+//! A release is one change of the word. It does not touch the lock after that, because another
+//! thread may free it then. What it pokes is the node of the head, which is the host's memory. The
+//! node's `ready` word says that its thread sleeps, or that it is awake and looks.
 //!
 //! - A thread joins the queue by a compare-exchange, if it may not enter. So the threads inside, or
 //!   those that keep it out by C or I, act later. They see it in the word.
@@ -70,16 +70,17 @@
 //! - A writer that ends its spin clears I by the same compare-exchange by which it joins, and then
 //!   pokes the head. So does one that sets C. A thread that clears C is the head: it is inside, or
 //!   pokes the next one.
-//! - A spinner for whom a release poked nobody enters, or joins the queue. If it enters as a reader,
-//!   or joins while no writer is inside, it pokes the head: that may come in where it may not.
+//! - A spinner for whom a release poked nobody enters, or joins the queue. If it enters as a
+//!   reader, or joins while no writer is inside, it pokes the head: that may come in where it may
+//!   not.
 //! - Readers that are about to find that they must wait may be counted when a writer leaves. They
 //!   do not count then: the writer pokes the head as if the lock were empty.
 //!
 //! # Bounds
 //!
 //! - *A writer* that meets readers closes the lock. It waits for those inside, and for its wake-up.
-//!   One that meets a writer, or sleepers, waits for [`Patience::NAP`] at most once it knows that it
-//!   is the head, while others pass it. Each sleeper before it adds the same at most.
+//!   One that meets a writer, or sleepers, waits for [`Patience::NAP`] at most once it knows that
+//!   it is the head, while others pass it. Each sleeper before it adds the same at most.
 //! - *A reader* waits for the sleepers before it in the same way. After a writer, the readers that
 //!   wait next to each other enter together.
 //! - *A hand-over* by C comes once in [`Patience::NAP`]: the next head naps once, before it closes
@@ -93,7 +94,8 @@
 //!   poking it: up to four times as long as it has waited;
 //! - writers beside readers that read again ([`ReadRecursive`]), or beside a
 //!   [`RecursiveRwLock`](crate::RecursiveRwLock), as long as one of the readers is inside, and who
-//!   sleeps behind such a writer: readers that read again too, if a writer was inside when they came;
+//!   sleeps behind such a writer: readers that read again too, if a writer was inside when they
+//!   came;
 //! - the wait of a thread without a slot, or in an interruption: it yields, and everyone may pass
 //!   it. An interruption of a thread that waits must not wait for the same lock: that thread may
 //!   keep others out, as a spinning writer or as the head of a closed lock.

@@ -340,9 +340,9 @@ impl<H: HostWithSlots> ParkingReadWrite<H> {
     }
 }
 
-// SAFETY: exclusion: a reader adds itself while W is not set, and a writer is inside once it has set
-// W, which was not set, and has seen no reader after that. Ordering: those operations acquire, and
-// the subtractions release. All changes of the word are read-modify-writes.
+// SAFETY: exclusion: a reader adds itself while W is not set, and a writer is inside once it has
+// set W, which was not set, and has seen no reader after that. Ordering: those operations acquire,
+// and the subtractions release. All changes of the word are read-modify-writes.
 unsafe impl<H: HostWithSlots> ReadWrite<H> for ParkingReadWrite<H> {
     fn free() -> Self {
         const { assert_slots_fit::<H>() }

@@ -90,7 +90,8 @@ impl<H: HostWithSlots> PthreadReadWrite<H> {
         H::count(Event::Slowpath);
         let mut has_slept = false;
         loop {
-            // Acquire: pairs with the release in `wake_a_writer`, which has cleared the mark before.
+            // Acquire: pairs with the release in `wake_a_writer`, which has cleared the mark
+            // before.
             let notified = self.notify.load(Ordering::Acquire);
             // Acquire: pairs with the releases of all that have left.
             let (of, to) = (Ordering::Acquire, Ordering::Relaxed);
@@ -112,8 +113,8 @@ impl<H: HostWithSlots> PthreadReadWrite<H> {
         }
     }
 
-    /// Wakes a writer, if one sleeps or is about to. The caller has left the lock empty, by a change
-    /// that acquires.
+    /// Wakes a writer, if one sleeps or is about to. The caller has left the lock empty, by a
+    /// change that acquires.
     #[inline(always)]
     fn wake_a_writer(&self) {
         // Relaxed: the change of the state by which the caller has left acquires.
@@ -153,9 +154,9 @@ impl<H: HostWithSlots> PthreadReadWrite<H> {
 }
 
 // SAFETY: exclusion: a writer sets W in an empty word, and a reader is inside once it is counted
-// and W is 0. While it is counted the word is not empty, so no writer sets W. Ordering: the writer's
-// compare-exchange, and the reader's addition and load, acquire. The releases of both release. All
-// changes are read-modify-writes of the word.
+// and W is 0. While it is counted the word is not empty, so no writer sets W. Ordering: the
+// writer's compare-exchange, and the reader's addition and load, acquire. The releases of both
+// release. All changes are read-modify-writes of the word.
 unsafe impl<H: HostWithSlots> ReadWrite<H> for PthreadReadWrite<H> {
     fn free() -> Self {
         PthreadReadWrite {

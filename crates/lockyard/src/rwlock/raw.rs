@@ -184,8 +184,8 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
         self.release(READER.wrapping_neg(), false);
     }
 
-    /// Leaves as a reader. If threads wait, the one that has waited longest comes next: only upgrades
-    /// and recursive reads may pass it.
+    /// Leaves as a reader. If threads wait, the one that has waited longest comes next: only
+    /// upgrades and recursive reads may pass it.
     ///
     /// # Safety
     ///
@@ -228,8 +228,8 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
         self.release(WRITER.wrapping_neg(), false);
     }
 
-    /// Leaves as the writer. If threads wait, the one that has waited longest comes next: only upgrades
-    /// and recursive reads may pass it.
+    /// Leaves as the writer. If threads wait, the one that has waited longest comes next: only
+    /// upgrades and recursive reads may pass it.
     ///
     /// # Safety
     ///

@@ -18,8 +18,8 @@ use lock_api::{GuardNoSend, RwLock, RwLockReadGuard};
 /// assert_eq!(*lock.read_recursive(), *first);
 /// ```
 ///
-/// A call that finds no writer inside does not wait. So threads that read in this way, one after the
-/// other, may starve writers. A call that finds one waits in its turn, as other readers do.
+/// A call that finds no writer inside does not wait. So threads that read in this way, one after
+/// the other, may starve writers. A call that finds one waits in its turn, as other readers do.
 pub trait ReadRecursive {
     /// The protected value.
     type Value: ?Sized;

@@ -4,6 +4,7 @@
 #![cfg(all(unix, feature = "std"))]
 
 use crate::support::counting::{Counting, Counts};
+use crate::support::sleepy::Sleepy;
 use crate::support::watchdog::watched;
 use lock_api::{RawMutex as _, RawMutexFair as _, RawMutexTimed as _};
 use lockyard::lock::adaptive::Patience;
@@ -17,17 +18,6 @@ use std::thread;
 use std::time::Duration;
 
 const HOUR: Duration = Duration::from_secs(3600);
-
-/// Waiters sleep soon, and for ever if no release wakes them.
-#[derive(Debug)]
-struct Sleepy;
-impl Patience for Sleepy {
-    const POLLS: u32 = 1;
-    const FIRST_GAP: u32 = 1;
-    const LONGEST_GAP: u32 = 1;
-    const NAP: Option<Duration> = None;
-    const PLAIN_RELEASE: bool = false;
-}
 
 /// Waiters demand the lock almost at once.
 #[derive(Debug)]

@@ -3,6 +3,7 @@
 
 #![cfg(all(unix, feature = "std"))]
 
+use crate::support::sleepy::Sleepy;
 use crate::support::watchdog::watched;
 use lock_api::{RwLockUpgradableReadGuard, RwLockWriteGuard};
 use lockyard::lock::adaptive::Patience;
@@ -15,17 +16,6 @@ use std::time::Duration;
 
 const HOUR: Duration = Duration::from_secs(3600);
 const SOON: Duration = Duration::from_millis(1);
-
-/// Waiters sleep soon, and for ever if nobody wakes them.
-#[derive(Debug)]
-struct Sleepy;
-impl Patience for Sleepy {
-    const POLLS: u32 = 1;
-    const FIRST_GAP: u32 = 1;
-    const LONGEST_GAP: u32 = 1;
-    const NAP: Option<Duration> = None;
-    const PLAIN_RELEASE: bool = false;
-}
 
 type Sleeping<T> = lock_api::RwLock<RawRwLock<Native, Sleepy>, T>;
 type Lock<P> = RawRwLock<Native, P>;

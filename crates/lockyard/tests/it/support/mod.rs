@@ -6,6 +6,8 @@ pub(crate) mod counting;
 pub(crate) mod failing;
 #[cfg(unix)]
 pub(crate) mod forked;
+#[cfg(all(unix, feature = "std"))]
+pub(crate) mod sleepy;
 #[macro_use]
 mod traits;
 pub(crate) mod watchdog;
