@@ -13,6 +13,7 @@
 
 mod fit;
 mod report;
+mod search;
 mod solve;
 pub mod usl;
 

@@ -10,8 +10,7 @@
 //! fixed at 0. The best fit without a negative parameter is chosen.
 
 use super::Usl;
-use levenberg_marquardt::{LeastSquaresProblem, LevenbergMarquardt};
-use nalgebra::{DMatrix, DVector, Dyn, Owned};
+use super::search::{self, Row};
 
 /// Free parameters of the four fits: 0 is `a`, 1 is `b`, 2 is `c`. All others are fixed at 0. Fits
 /// with fewer parameters come first.
@@ -27,54 +26,28 @@ fn factors(threads: f64) -> [f64; 3] {
 }
 
 /// Least-squares problem in some of the parameters.
+#[derive(Clone, Copy)]
 struct Problem<'a> {
     threads: &'a [f64],
     observed: &'a [f64],
     free: &'static [usize],
-    parameters: DVector<f64>,
 }
 
 impl Problem<'_> {
-    fn denominator(&self, threads: f64) -> f64 {
-        let factors = factors(threads);
-        self.free.iter().zip(self.parameters.iter()).map(|(&i, p)| factors[i] * p).sum()
+    /// Returns the residuals and their derivatives; `None` if the law is undefined there.
+    fn rows(&self, parameters: [f64; 3]) -> Option<Vec<Row>> {
+        let row = |(&threads, &observed): (&f64, &f64)| {
+            let factors = factors(threads);
+            let denominator: f64 = (0..3).map(|i| factors[i] * parameters[i]).sum();
+            let by = -threads / (denominator * denominator);
+            let slope = self.only_free(factors.map(|factor| by * factor));
+            (denominator > 0.0).then_some(Row { residual: threads / denominator - observed, slope })
+        };
+        self.threads.iter().zip(self.observed).map(row).collect()
     }
 
-    fn residual(&self, index: usize) -> f64 {
-        let denominator = self.denominator(self.threads[index]);
-        if denominator > 0.0 {
-            self.threads[index] / denominator - self.observed[index]
-        } else {
-            // The law is undefined for these parameters. A large residual makes the search reject
-            // the step.
-            1e9
-        }
-    }
-}
-
-impl LeastSquaresProblem<f64, Dyn, Dyn> for Problem<'_> {
-    type ResidualStorage = Owned<f64, Dyn>;
-    type JacobianStorage = Owned<f64, Dyn, Dyn>;
-    type ParameterStorage = Owned<f64, Dyn>;
-
-    fn set_params(&mut self, parameters: &DVector<f64>) {
-        self.parameters.copy_from(parameters);
-    }
-
-    fn params(&self) -> DVector<f64> {
-        self.parameters.clone()
-    }
-
-    fn residuals(&self) -> Option<DVector<f64>> {
-        Some(DVector::from_fn(self.threads.len(), |row, _| self.residual(row)))
-    }
-
-    fn jacobian(&self) -> Option<DMatrix<f64>> {
-        Some(DMatrix::from_fn(self.threads.len(), self.free.len(), |row, column| {
-            let threads = self.threads[row];
-            let denominator = self.denominator(threads);
-            -threads / (denominator * denominator) * factors(threads)[self.free[column]]
-        }))
+    fn only_free(&self, values: [f64; 3]) -> [f64; 3] {
+        [0, 1, 2].map(|i| if self.free.contains(&i) { values[i] } else { 0.0 })
     }
 }
 
@@ -103,40 +76,32 @@ pub(super) fn solve(threads: &[f64], observed: &[f64]) -> Option<Usl> {
 /// Returns the best parameters if only those in `free` may differ from 0, and the remaining sum of
 /// squares.
 fn face(threads: &[f64], observed: &[f64], free: &'static [usize]) -> Option<([f64; 3], f64)> {
-    let problem = Problem { threads, observed, free, parameters: start(threads, observed, free)? };
-    let (solved, report) = LevenbergMarquardt::new().minimize(problem);
-    let mut parameters = [0.0; 3];
-    for (&index, &value) in free.iter().zip(solved.parameters.iter()) {
-        parameters[index] = value;
-    }
-    let [a, b, c] = parameters;
-    let rest = 2.0 * report.objective_function;
-    let allowed = a > 0.0 && b >= 0.0 && c >= 0.0 && parameters.iter().all(|p| p.is_finite());
-    (allowed && rest.is_finite()).then_some((parameters, rest))
+    let problem = Problem { threads, observed, free };
+    let ([a, b, c], rest) = search::minimise(start(problem), |at| problem.rows(at))?;
+    let allowed = a > 0.0 && b >= 0.0 && c >= 0.0 && [a, b, c].iter().all(|p| p.is_finite());
+    (allowed && rest.is_finite()).then_some(([a, b, c], rest))
 }
 
 /// Returns the starting point of the search. This is the solution of the linear problem if the law
 /// is defined there, otherwise linear scaling.
-fn start(threads: &[f64], observed: &[f64], free: &'static [usize]) -> Option<DVector<f64>> {
+fn start(problem: Problem<'_>) -> [f64; 3] {
     // An error d in N / X causes an error of X^2 / N times d in X.
-    let weight = |row: usize| observed[row] * observed[row] / threads[row];
-    let left = DMatrix::from_fn(threads.len(), free.len(), |row, column| {
-        weight(row) * factors(threads[row])[free[column]]
-    });
-    let right = DVector::from_fn(threads.len(), |row, _| observed[row]);
-    let linear = left.svd(true, true).solve(&right, 1e-14).ok()?;
-    let mut problem = Problem { threads, observed, free, parameters: linear };
-    if !threads.iter().all(|&threads| problem.denominator(threads) > 0.0) {
-        problem.parameters.fill(0.0);
-        problem.parameters[0] = threads[0] / observed[0];
+    let row = |(&threads, &observed): (&f64, &f64)| {
+        let weight = observed * observed / threads;
+        let slope = problem.only_free(factors(threads).map(|factor| weight * factor));
+        Row { residual: observed, slope }
+    };
+    let rows: Vec<Row> = problem.threads.iter().zip(problem.observed).map(row).collect();
+    let linear = search::linear(&rows);
+    match problem.rows(linear) {
+        Some(_) => linear,
+        None => [problem.threads[0] / problem.observed[0], 0.0, 0.0],
     }
-    Some(problem.parameters)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use levenberg_marquardt::differentiate_numerically;
     use proptest::prelude::*;
 
     const THREADS: [f64; 7] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0];
@@ -148,12 +113,24 @@ mod tests {
     #[test]
     fn the_derivatives_are_those_of_the_law() {
         let observed = of(Usl { lambda: 1.0, sigma: 0.1, kappa: 0.001 });
+        let at = [1.1, 0.2, 0.003];
         for free in FACES {
-            let parameters = DVector::from_fn(free.len(), |i, _| [1.1, 0.2, 0.003][free[i]]);
-            let mut problem = Problem { threads: &THREADS, observed: &observed, free, parameters };
-            let numeric = differentiate_numerically(&mut problem).unwrap();
-            let ours = problem.jacobian().unwrap();
-            assert!((numeric - ours).abs().max() < 1e-5, "{free:?}");
+            let problem = Problem { threads: &THREADS, observed: &observed, free };
+            let rows = problem.rows(at).unwrap();
+            for i in 0..3 {
+                let moved = |by: f64| {
+                    let mut parameters = at;
+                    parameters[i] += by;
+                    problem.rows(parameters).unwrap()
+                };
+                let step = 1e-6 * at[i];
+                for ((row, more), less) in rows.iter().zip(moved(step)).zip(moved(-step)) {
+                    let numeric = (more.residual - less.residual) / (2.0 * step);
+                    let ours = row.slope[i];
+                    let wanted = if free.contains(&i) { numeric } else { 0.0 };
+                    assert!((ours - wanted).abs() < 1e-6 * (1.0 + wanted.abs()), "{free:?}");
+                }
+            }
         }
     }
 
