@@ -17,7 +17,7 @@ echo "== by listing"
 cargo test --quiet -p lockyard-peers --test it listings
 
 echo "== straight loops, one thread"
-cargo run --quiet --release -p lockyard-lab --example uncontended
+cargo study uncontended
 
 cargo build --quiet --release
 echo "== $cpus CPUs, load $(cut -d' ' -f1-3 /proc/loadavg 2>/dev/null || echo 'not known')"

@@ -96,7 +96,7 @@ fn with_format(arguments: &[OsString]) -> Vec<OsString> {
         };
         texts.iter().any(is)
     };
-    let measures = ["measure", "measure-tables"].contains(&command);
+    let measures = command == "measure";
     if measures && !chosen("--repeats") {
         all.extend(["--repeats".into(), "1".into()]);
     }

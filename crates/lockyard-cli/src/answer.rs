@@ -8,7 +8,7 @@ use crate::progress;
 use crate::recorded::{Gated, HOST, apart};
 use crate::values::thread_list;
 use lockyard_lab::predict::{self, PredictRequest, Predictions};
-use lockyard_measure::measure_tables::usual_threads;
+use lockyard_measure::cpus::usual_threads;
 use lockyard_predict::names;
 use lockyard_predict::recorded::{Gate, Recorded};
 use lockyard_predict::simulate::Runs;

@@ -4,7 +4,7 @@ use std::io::Write;
 
 /// Reason why a command fails.
 #[derive(Debug)]
-pub(crate) enum Failure {
+pub enum Failure {
     /// Bad usage or bad input: exit code 2.
     Input(String),
     /// Anything else: exit code 1.

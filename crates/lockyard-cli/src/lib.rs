@@ -29,7 +29,6 @@ mod host;
 mod machines;
 mod machines_new;
 mod measure;
-mod measure_tables;
 mod memory;
 mod new_file;
 mod output;
@@ -46,6 +45,7 @@ mod screen;
 mod shell;
 mod signals;
 mod standard;
+pub mod study;
 mod sweep;
 mod syscalls;
 mod temporary;
@@ -85,17 +85,23 @@ pub fn main_with(own: &[OwnLock]) -> ExitCode {
     if let Some(code) = syscalls::task() {
         return code;
     }
+    process(|| {
+        let locks = LockKinds::with_own(own)?;
+        let arguments = usage::parse(&locks)?;
+        let arguments::Display { colour, quiet, waits } = arguments.display;
+        screen::detect(colour, quiet, waits);
+        perform(&arguments, &locks)
+    })
+}
+
+/// Does the work of the process. Prints why it failed, and returns the exit code.
+fn process(work: impl FnOnce() -> Result<ExitCode, Failure>) -> ExitCode {
     if let Err(error) = signals::install() {
         complain(&format!(
             "warning: a signal will end the command without its finished rows: {error}"
         ));
     }
-    let done = LockKinds::with_own(own).map_err(Failure::from).and_then(|locks| {
-        let arguments = usage::parse(&locks)?;
-        let arguments::Display { colour, quiet, waits } = arguments.display;
-        screen::detect(colour, quiet, waits);
-        perform(&arguments, &locks)
-    });
+    let done = work();
     let interrupted = signals::caught();
     let code = match done {
         Ok(code) => {
@@ -142,7 +148,6 @@ fn perform(arguments: &Arguments, locks: &LockKinds) -> Result<ExitCode, Failure
         Some(Command::Merge(options)) => sweep::merge(options, locks),
         Some(Command::Measure(options)) => measure::run(options, locks),
         Some(Command::Fit(options)) => fit::run(options, locks),
-        Some(Command::MeasureTables(options)) => measure_tables::run(options),
         Some(Command::Syscalls(options)) => syscalls::run(options),
         Some(Command::LockCallPath(options)) => call_path::run(options),
         Some(Command::Profile(options)) => return profile::run(options),

@@ -10,7 +10,7 @@ use crate::trace::TraceFile;
 use crate::values::thread_list;
 use crate::{call_path, output, progress, trace};
 use lockyard_lab::predict::{self, PredictRequest, Predictions};
-use lockyard_measure::measure_tables::usual_threads;
+use lockyard_measure::cpus::usual_threads;
 use lockyard_predict::placement::MachinePlacement;
 use lockyard_predict::recorded::Recorded;
 use lockyard_predict::simulate::Runs;

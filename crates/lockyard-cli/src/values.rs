@@ -184,11 +184,6 @@ pub(crate) fn percent(text: &str) -> Result<f64, String> {
     })
 }
 
-/// Reads a number of objects in a table.
-pub(crate) fn objects(text: &str) -> Result<u32, String> {
-    whole(text, lockyard_measure::measure_tables::MOST_OBJECTS)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

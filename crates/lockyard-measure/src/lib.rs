@@ -1,4 +1,4 @@
-//! Measurements on this host: scenarios, calls of locks, system calls, tables.
+//! Measurements on this host: scenarios, calls of locks, system calls.
 //!
 //! | module | content |
 //! | --- | --- |
@@ -11,7 +11,6 @@
 //! | [`call_path`] | cost of calling a lock in different ways |
 //! | [`syscalls`] | system calls of the running kernel |
 //! | [`peers`] | other projects' locks in place of a scenario's own |
-//! | [`measure_tables`] | tables, counters and reclamation, compared with other projects |
 
 pub mod attribution;
 pub mod call_path;
@@ -19,7 +18,6 @@ pub mod counters;
 pub mod cpus;
 pub mod detect;
 pub mod kernel;
-pub mod measure_tables;
 pub mod membarrier;
 pub mod order;
 pub mod peers;

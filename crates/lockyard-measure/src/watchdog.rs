@@ -65,15 +65,19 @@ pub fn abandonable<R: Send + 'static>(
 /// Number of operations of one thread, padded to its own cache lines.
 #[repr(align(128))]
 #[derive(Default)]
-pub struct Progress(pub(crate) AtomicU64);
+pub struct Progress(
+    /// Number of operations.
+    pub AtomicU64,
+);
 
 /// The main thread's view of the threads of a run.
 pub struct Watchdog<'a> {
-    pub(crate) progress: &'a [Progress],
+    /// Progress of each thread.
+    pub progress: &'a [Progress],
     /// Abort a run in which no thread finishes an operation for this long.
-    pub(crate) stalled_after: Duration,
+    pub stalled_after: Duration,
     /// Description of the run, for errors.
-    pub(crate) what: String,
+    pub what: String,
 }
 
 impl Watchdog<'_> {

@@ -6,9 +6,6 @@
 //! the simulated machine nor the library depends on this crate.
 //!
 //! [`loaded`] has locks from shared objects, as other compilers make them.
-//!
-//! [`tables`] has alternatives to lockyard's tables, caches, counters and reclamation (`lockyard
-//! measure-tables`).
 
 mod bare;
 pub mod loaded;
@@ -20,7 +17,6 @@ mod pthread;
 mod pthread_rwlock;
 pub mod straight;
 pub mod table;
-pub mod tables;
 
 pub use bare::BareLock;
 pub use named::find;

@@ -1,9 +1,8 @@
 //! Uncontended locks as straight-line code: a loop with only the lock, one addition and the unlock.
 //! There is no interpreter and no indirect call.
 //!
-//! `tests/it/listings.rs` checks the machine code of each loop. `cargo run --release -p
-//! lockyard-lab --example uncontended` measures the cost of a pair of lock and unlock, next to the
-//! yardstick, round by round.
+//! `tests/it/listings.rs` checks the machine code of each loop. `cargo study uncontended`
+//! measures the cost of a pair of lock and unlock, next to the yardstick, round by round.
 
 use crate::bare::BareLock;
 use lockyard::{RawQSpinLock, RawTicketLock};

@@ -3,9 +3,10 @@
 use clap::Args;
 use std::path::PathBuf;
 
-// Options of `measure`, `measure-tables` and `predict`. A doc comment here would become help text.
+// Options of `measure`, `predict`, and studies. A doc comment here would become help text.
 #[derive(Debug, Args)]
-pub(crate) struct BaselineOptions {
+#[expect(missing_docs, reason = "it would become the command's help text")]
+pub struct BaselineOptions {
     /// Save the results under this name (see docs/use/compare.md); replaces earlier results
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub(crate) save: Option<String>,

@@ -5,7 +5,8 @@ use clap::{Args, ValueEnum};
 
 // Format of results. A doc comment here would become the command's help text.
 #[derive(Debug, Args)]
-pub(crate) struct Output {
+#[expect(missing_docs, reason = "it would become the command's help text")]
+pub struct Output {
     /// Output: table, json, csv, markdown
     #[arg(short, long, value_enum, default_value_t = Format::Table, hide_possible_values = true)]
     pub(crate) format: Format,

@@ -8,7 +8,6 @@ mod display;
 mod fit;
 mod machines;
 mod measure;
-mod measure_tables;
 mod predict;
 mod profile;
 mod record;
@@ -21,20 +20,21 @@ mod sweep;
 mod syscalls;
 mod why;
 
-pub(crate) use baselines::{BaselineDirectory, BaselineOptions};
+pub(crate) use baselines::BaselineDirectory;
+pub use baselines::BaselineOptions;
 pub(crate) use call_path::CallPath;
-pub(crate) use common::Output;
+pub use common::Output;
 pub(crate) use compare::Compare;
 pub(crate) use display::{ColourChoice, Display};
 pub(crate) use fit::FitData;
 pub(crate) use machines::{Calibrate, Machines, MachinesCommand, NewMachine};
 pub(crate) use measure::Measure;
-pub(crate) use measure_tables::MeasureTables;
 pub(crate) use predict::Predict;
 pub(crate) use profile::{Profile, ProfileFormat};
 pub(crate) use record::{HostOptions, Record, Several};
 pub(crate) use report::{Pages, ReportFile};
 pub(crate) use reproduce::Reproduce;
+pub use rounds::{Rounds, Stall};
 pub(crate) use scenarios::{NewScenario, Scenarios, ScenariosCommand};
 pub(crate) use shell::{Completions, Man};
 pub(crate) use sweep::{Merge, MergeFormat, Sweep};
@@ -79,8 +79,6 @@ pub(crate) enum Command {
     Measure(Measure),
     /// Compare your measurements with a machine's predictions
     Fit(FitData),
-    /// Measure tables, counters and reclamation beside alternatives
-    MeasureTables(MeasureTables),
     /// Measure system calls on one file, and lockyard's lockref for comparison
     Syscalls(SyscallsOptions),
     /// Measure the cost of calling an uncontended lock

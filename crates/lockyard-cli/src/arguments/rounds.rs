@@ -4,10 +4,10 @@ use crate::values::{repeats, stalled_after, window};
 use clap::Args;
 use std::time::Duration;
 
-// Options of `measure` and `measure-tables`. A doc comment here would become the command's help
-// text.
+// Options of `measure`, and of studies. A doc comment here would become the command's help text.
 #[derive(Debug, Args)]
-pub(crate) struct Rounds {
+#[expect(missing_docs, reason = "it would become the command's help text")]
+pub struct Rounds {
     /// Seconds per round of one cell
     #[arg(
         long,
@@ -30,7 +30,8 @@ pub(crate) struct Rounds {
 
 // For the same commands as `Rounds`, but further down in the help.
 #[derive(Debug, Args)]
-pub(crate) struct Stall {
+#[expect(missing_docs, reason = "it would become the command's help text")]
+pub struct Stall {
     /// Abort a run that makes no progress for this many seconds
     #[arg(
         long,

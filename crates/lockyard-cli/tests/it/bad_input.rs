@@ -257,9 +257,8 @@ fn a_script_with_a_lock_runs_to_its_end() {
 
 #[test]
 fn bad_usage_is_refused_in_one_line_that_says_where_and_what_is_allowed() {
-    let commands = "reproduce, predict, sweep, merge, measure, fit, measure-tables, syscalls, \
-                    lock-call-path, why, profile, record, compare, machines, scenarios, \
-                    completions, man, help";
+    let commands = "reproduce, predict, sweep, merge, measure, fit, syscalls, lock-call-path, \
+                    why, profile, record, compare, machines, scenarios, completions, man, help";
     let machine = "<NAME|FILE>: machine name or path of a machine file";
     for (arguments, answer) in [
         (&["zzz"][..], format!("`lockyard` has no command `zzz`; there are: {commands}")),
@@ -364,7 +363,7 @@ fn bad_values_of_options_are_refused_in_one_line() {
 #[test]
 fn every_command_refuses_an_option_that_it_does_not_have_in_one_line() {
     let machines = ["show", "detect", "check", "calibrate"].map(|name| vec!["machines", name]);
-    let others = ["reproduce", "predict", "measure", "measure-tables", "syscalls"];
+    let others = ["reproduce", "predict", "measure", "syscalls"];
     let more = ["lock-call-path", "compare", "machines"];
     let commands = others.into_iter().chain(more).map(|name| vec![name]).chain(machines);
     for mut command in commands {

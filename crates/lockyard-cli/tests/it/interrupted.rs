@@ -145,12 +145,11 @@ const PREDICT: &[&str] = &[
 ];
 
 /// Every long-running command, with more work than it can finish before the signal.
-const LONG: [(&str, &[&str]); 8] = [
+const LONG: [(&str, &[&str]); 7] = [
     ("reproduce", &["reproduce", "--no-measure", "--jobs", "1"]),
     ("training", &["reproduce", "--training", "--jobs", "1"]),
     ("predict", PREDICT),
     ("measure", MEASURE),
-    ("tables", &["measure-tables", "--seconds", "0.05", "--repeats", "1000"]),
     ("syscalls", &["syscalls", "fstat2", "--tasks", "1,2", "--seconds", "60"]),
     ("call-path", &["lock-call-path", "--seconds", "20", "--repeats", "1000"]),
     ("calibrate", &["machines", "calibrate", "--seconds", "3600"]),

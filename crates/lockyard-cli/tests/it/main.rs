@@ -19,7 +19,6 @@ mod lock_files;
 mod lock_free;
 mod looked;
 mod measure;
-mod measure_tables;
 mod names;
 mod own_scenario;
 mod peers;

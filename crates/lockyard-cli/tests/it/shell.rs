@@ -10,7 +10,7 @@ fn completions_name_every_command_and_bash_reads_them() {
         let output = lockyard(&["completions", shell]);
         assert!(output.status.success() && output.stderr.is_empty(), "{shell}");
         let script = text(&output.stdout);
-        for name in ["measure-tables", "scenarios", "--sensitivity"] {
+        for name in ["scenarios", "--sensitivity"] {
             // Fish writes an option without its dashes.
             assert!(script.contains(name.trim_start_matches('-')), "{shell}: {name}");
         }

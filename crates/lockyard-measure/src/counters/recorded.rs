@@ -1,6 +1,6 @@
 //! Text format of a recorded or hand-written reading. Each event has a line: `EVENT VALUE ENABLED
 //! RUNNING` or `EVENT error NUMBER`. The first line describes the host: `host paranoid 2 unit no
-//! virtualised yes`. `#` begins a comment. `cargo run -p lockyard-lab --example counters` makes a
+//! virtualised yes`. `#` begins a comment. `cargo study counters` makes a
 //! recording.
 
 use super::{Count, Counters, Event, Reading, Source, Surroundings, why};

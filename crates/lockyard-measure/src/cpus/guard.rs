@@ -12,12 +12,12 @@ static AT_FIRST: OnceLock<Vec<usize>> = OnceLock::new();
 
 /// Remembers the CPUs that the calling thread may use, before the first run. The threads of a run
 /// inherit them.
-pub(crate) fn begin() {
+pub fn begin() {
     AT_FIRST.get_or_init(current);
 }
 
 /// Returns true if the calling thread is still pinned to `cpu`.
-pub(crate) fn is_pinned_to(cpu: usize) -> bool {
+pub fn is_pinned_to(cpu: usize) -> bool {
     allowed().is_none_or(|cpus| cpus == [cpu])
 }
 
@@ -27,7 +27,7 @@ pub(crate) fn is_pinned_to(cpu: usize) -> bool {
 /// # Errors
 ///
 /// If CPUs of the run were taken away. The error names the CPUs before and after, and the remedy.
-pub(crate) fn check(
+pub fn check(
     placement: &Placement,
     threads: usize,
     pinned: bool,

@@ -27,16 +27,18 @@ struct Account {
 
 /// Time stamp of a thread at its start.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Begun {
+pub struct Begun {
     at: Instant,
     account: Account,
 }
 
 /// Presence of a thread during a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Stamps {
-    pub(crate) began: Instant,
-    pub(crate) ended: Instant,
+pub struct Stamps {
+    /// Time at its first operation.
+    pub began: Instant,
+    /// Time after its last operation.
+    pub ended: Instant,
     ran: Option<Duration>,
     waited: Option<Duration>,
     preempted: Option<u64>,
@@ -44,24 +46,24 @@ pub(crate) struct Stamps {
 }
 
 /// Number of times that these threads slept; `None` if the system does not report it.
-pub(crate) fn slept(threads: &[Stamps]) -> Option<u64> {
+pub fn slept(threads: &[Stamps]) -> Option<u64> {
     threads.iter().map(|thread| thread.slept).sum()
 }
 
 /// Total time for which these threads ran; `None` if the system does not report it.
-pub(crate) fn ran(threads: &[Stamps]) -> Option<Duration> {
+pub fn ran(threads: &[Stamps]) -> Option<Duration> {
     threads.iter().map(|thread| thread.ran).sum()
 }
 
 impl Begun {
     /// Takes the time stamp of the calling thread.
-    pub(crate) fn now() -> Begun {
+    pub fn now() -> Begun {
         let account = account();
         Begun { at: Instant::now(), account }
     }
 
     /// Completes the time stamp. The calling thread must be the one that started it.
-    pub(crate) fn ended(self) -> Stamps {
+    pub fn ended(self) -> Stamps {
         let ended = Instant::now();
         let now = account();
         let time = |now: Option<Duration>, then: Option<Duration>| now?.checked_sub(then?);
@@ -79,7 +81,7 @@ impl Begun {
 
 /// Presence of the threads in one round.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Round {
+pub struct Round {
     /// Lower bound of the share of time during which all threads ran.
     least: f64,
     /// Upper bound of that share.
@@ -92,7 +94,7 @@ pub(crate) struct Round {
 impl Round {
     /// Computes the presence of the threads in a round with this window; `None` if the system does
     /// not report how long threads ran.
-    pub(crate) fn of(threads: &[Stamps], window: (Instant, Instant)) -> Option<Round> {
+    pub fn of(threads: &[Stamps], window: (Instant, Instant)) -> Option<Round> {
         let length = (window.1 - window.0).as_secs_f64();
         let began = threads.iter().map(|thread| thread.began).max()?.max(window.0);
         let ended = threads.iter().map(|thread| thread.ended).min()?.min(window.1);
@@ -147,7 +149,7 @@ const KEPT_AWAY: f64 = 0.005;
 
 impl Presence {
     /// Combines the rounds; `None` if no round has a known presence.
-    pub(crate) fn of(rounds: &[Round]) -> Option<Presence> {
+    pub fn of(rounds: &[Round]) -> Option<Presence> {
         let of = |value: fn(&Round) -> f64| median(&rounds.iter().map(value).collect::<Vec<f64>>());
         let waited: Option<Vec<f64>> = rounds.iter().map(|round| round.waited).collect();
         Some(Presence {

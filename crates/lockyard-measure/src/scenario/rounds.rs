@@ -159,19 +159,27 @@ impl Result {
 }
 
 /// One round of one cell.
-pub(crate) struct Sample {
-    pub(crate) throughput: f64,
-    pub(crate) operations: Vec<u64>,
-    pub(crate) presence: Option<Round>,
-    pub(crate) pinned: bool,
-    pub(crate) cpu_ns: Option<f64>,
-    pub(crate) sleeps: Option<f64>,
-    pub(crate) failed_exchanges: Option<f64>,
+#[derive(Debug)]
+pub struct Sample {
+    /// Operations per second.
+    pub throughput: f64,
+    /// Operations of each thread.
+    pub operations: Vec<u64>,
+    /// How much of the round the threads were present in; `None` if it was not watched.
+    pub presence: Option<Round>,
+    /// True if every thread was pinned to its CPU.
+    pub pinned: bool,
+    /// CPU time per operation, in nanoseconds.
+    pub cpu_ns: Option<f64>,
+    /// Sleeps per operation.
+    pub sleeps: Option<f64>,
+    /// Failed compare-exchanges per operation.
+    pub failed_exchanges: Option<f64>,
 }
 
 /// Observations of one cell in the passes after the rounds.
-#[derive(Default)]
-pub(crate) struct Looked {
+#[derive(Debug, Default)]
+pub struct Looked {
     waits: Option<Histogram<u64>>,
     handovers: Option<(Handovers, f64)>,
     counted: Option<Counted>,
@@ -366,7 +374,8 @@ pub(crate) fn cell(task: &Task) -> HostCell<'_> {
     }
 }
 
-pub(crate) fn summarise(samples: &[Sample], looked: Looked) -> Option<Result> {
+/// Returns the result of the rounds of one cell; `None` if there is no sample.
+pub fn summarise(samples: &[Sample], looked: Looked) -> Option<Result> {
     let throughputs: Vec<f64> = samples.iter().map(|s| s.throughput).collect();
     let interval = statistics::median_interval(&throughputs)?;
     let rounds: Vec<&[u64]> = samples.iter().map(|s| s.operations.as_slice()).collect();

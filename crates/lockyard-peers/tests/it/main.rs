@@ -3,4 +3,3 @@
 
 mod listings;
 mod rows;
-mod tables;

@@ -20,7 +20,7 @@
 //! The [identifier table](crate::id_table) is the kernel's design of this: it gives the *lowest
 //! free* number, uses numbers again at once, and locks each object that it finds. Use it if numbers
 //! must be small and dense. Otherwise use a handle table, which was faster in every operation
-//! that `lockyard measure-tables` has.
+//! that `cargo evidence measure-tables` has.
 //!
 //! # Access
 //!

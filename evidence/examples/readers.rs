@@ -7,7 +7,7 @@
 //! median and the interval of the rounds.
 //!
 //! ```text
-//! cargo run --release -p lockyard-peers --example readers -- READS,READS... WORK,WORK... \
+//! cargo study readers -- READS,READS... WORK,WORK... \
 //!     THREADS,THREADS... [ROUNDS]
 //! ```
 //!

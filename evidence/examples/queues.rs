@@ -1,7 +1,7 @@
 //! Bounded queues beside a published table on which nothing was fitted.
 //!
 //! ```text
-//! cargo run --release -p lockyard-lab --example queues [MACHINE ...]
+//! cargo study queues [MACHINE ...]
 //! ```
 //!
 //! Prints the round trip of a message through two queues, and each cell of the table: nanoseconds a

@@ -1,5 +1,5 @@
 //! Solves again for the numbers of shipped machines that were set by a latency between cores:
-//! `cargo run --release -p lockyard-lab --example rescale [NAME]...`.
+//! `cargo study rescale [NAME]...`.
 //!
 //! A machine's `[checks]` say which figures are inputs. Each decides one number: the scale of the
 //! family, the turn between siblings, or a leg. The output has the number of the file beside the

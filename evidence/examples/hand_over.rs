@@ -3,8 +3,8 @@
 //! does.
 //!
 //! ```text
-//! cargo run --release -p lockyard-lab --example hand_over -- 300 > measured.csv
-//! cargo run --release -p lockyard-lab --example hand_over -- measured.csv mine.toml
+//! cargo study hand_over -- 300 > measured.csv
+//! cargo study hand_over -- measured.csv mine.toml
 //! ```
 //!
 //! The first command measures on the first two CPUs that the process may use, for 300 rounds. A

@@ -1,21 +1,21 @@
-//! `lockyard measure-tables`: every subject of every group is measured, with the requested shares
-//! and threads. A request that cannot be measured is refused in one line. No test here asserts a
-//! speed.
+//! `cargo evidence measure-tables`: every subject of every group is measured, with the requested
+//! shares and threads. A request that cannot be measured is refused in one line. No test here
+//! asserts a speed.
 
-use lockyard_measure::measure_tables::GROUPS;
+use lockyard_evidence::tables::GROUPS;
 use serde_json::Value;
 use std::process::Output;
 
-fn lockyard(arguments: &[&str]) -> Output {
-    crate::support::lockyard(&[&["measure-tables"], arguments].concat())
+fn evidence(arguments: &[&str]) -> Output {
+    crate::support::evidence(&[&["measure-tables"], arguments].concat())
 }
 
 fn json(arguments: &[&str]) -> Value {
-    crate::support::outcomes::json(&lockyard(&[arguments, &["--format", "json"]].concat()))
+    crate::support::json(&evidence(&[arguments, &["--format", "json"]].concat()))
 }
 
 fn refusal(arguments: &[&str]) -> String {
-    crate::support::outcomes::refusal(lockyard(arguments))
+    crate::support::refusal(evidence(arguments))
 }
 
 fn rows(document: &Value) -> Vec<[String; 3]> {
@@ -84,7 +84,7 @@ fn what_is_asked_for_is_measured_and_nothing_else() {
 
 #[test]
 fn people_get_a_table_with_what_each_subject_is() {
-    let output = lockyard(&[&["id-read", "--threads", "1", "--reads", "99"], &BRIEF[..]].concat());
+    let output = evidence(&[&["id-read", "--threads", "1", "--reads", "99"], &BRIEF[..]].concat());
     assert_eq!(output.status.code(), Some(0));
     let text = String::from_utf8(output.stdout).expect("it is text");
     let group = GROUPS.iter().find(|group| group.name == "id-read").expect("it is there");
@@ -125,6 +125,6 @@ fn what_cannot_be_measured_is_refused_in_a_line() {
         assert!(why.contains(expected), "{arguments:?}: {why}");
     }
     for usage in [&["--repeats", "0"][..], &["--objects", "-1"], &["--format", "x"]] {
-        assert_eq!(lockyard(usage).status.code(), Some(2), "{usage:?}");
+        assert_eq!(evidence(usage).status.code(), Some(2), "{usage:?}");
     }
 }

@@ -4,7 +4,7 @@
 //!
 //! ```text
 //! cargo build --release -p lockyard-cli
-//! cargo run --release -p lockyard-cli --example false_alarms -- \
+//! cargo study false_alarms -- \
 //!     target/release/lockyard 100 9 \
 //!     measure page-ref --threads 1,2 --variant locked-bit --seconds 0.02
 //! ```

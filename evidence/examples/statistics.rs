@@ -15,7 +15,7 @@
 //!   or the node (per-node).
 //!
 //! ```text
-//! cargo run --release -p lockyard-lab --example statistics [ROUNDS]
+//! cargo study statistics [ROUNDS]
 //! ```
 
 use lockyard::lock::Queued;

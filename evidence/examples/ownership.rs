@@ -3,8 +3,8 @@
 //! another of its own.
 //!
 //! ```text
-//! cargo run --release -p lockyard-lab --example ownership -- 40 > measured.csv
-//! cargo run --release -p lockyard-lab --example ownership -- measured.csv mine.toml
+//! cargo study ownership -- 40 > measured.csv
+//! cargo study ownership -- measured.csv mine.toml
 //! ```
 //!
 //! The first command measures on the first two CPUs that the process may use, for 40 rounds. A

@@ -4,7 +4,7 @@
 //! that is shuffled for each round.
 //!
 //! ```text
-//! cargo run --release -p lockyard-lab --example uncontended [ROUNDS]
+//! cargo study uncontended [ROUNDS]
 //! ```
 
 use lockyard_measure::cpus::{Cpus, pin};

@@ -7,7 +7,7 @@
 //! that of the figures of one round, with the median and the interval of the rounds.
 //!
 //! ```text
-//! cargo run --release -p lockyard-peers --example subscription -- SECTION THREADS,THREADS...
+//! cargo study subscription -- SECTION THREADS,THREADS...
 //! ```
 //!
 //! Sections: `empty`; `short`: 200 ns held and 1 us outside; `long`: 2 us each; `holder`: as

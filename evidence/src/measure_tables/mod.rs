@@ -1,17 +1,20 @@
 //! Measurement of tables, counters and reclamation on this host, together with their usual
 //! alternatives. Results are rows.
 //!
-//! The subjects come from `lockyard_peers::tables`. `subjects.rs` measures a single one.
+//! The subjects come from `crate::tables`. `subjects.rs` measures a single one.
 
+mod arguments;
+mod command;
 mod subjects;
 
-use crate::cpus::{Cpus, MOST_THREADS, Placement};
-use crate::measure_tables::subjects::{Figures, Results, Task};
-use crate::scenario::detail::detail;
-use crate::scenario::rounds::Effort;
-use crate::scenario::warnings;
-pub use lockyard_peers::tables::GROUPS;
-use lockyard_peers::tables::{self as peers, Group, Load, SubjectRole};
+pub use arguments::MeasureTables;
+pub use command::run as command;
+
+use crate::tables::{self as peers, GROUPS, Group, Load, SubjectRole};
+use lockyard_measure::cpus::{Cpus, MOST_THREADS, Placement};
+use lockyard_measure::scenario::detail::detail;
+use lockyard_measure::scenario::rounds::Effort;
+use lockyard_measure::scenario::warnings;
 use lockyard_results::cell_key::CellKey;
 use lockyard_results::details::{Details, RatioDetail, TablesDetail};
 use lockyard_results::render::Extent;
@@ -19,6 +22,7 @@ use lockyard_results::row::Row;
 use lockyard_results::statistics::coverage;
 use lockyard_scenarios::Metric;
 use lockyard_support::{InputError, hint, printable};
+use subjects::{Figures, Results, Task};
 
 /// Maximum number of objects in a table.
 pub const MOST_OBJECTS: u32 = 1 << 24;
@@ -60,15 +64,6 @@ pub struct TablesReport {
     pub notes: Vec<String>,
     /// Conditions of the measurement, by name.
     pub environment: Vec<(String, String)>,
-}
-
-/// Returns the default thread counts: the powers of two below this number of CPUs, and the number
-/// itself.
-pub fn usual_threads(cpus: usize) -> Vec<usize> {
-    let mut threads: Vec<usize> =
-        (0..usize::BITS).map(|bit| 1 << bit).take_while(|&n| n < cpus).collect();
-    threads.push(cpus);
-    threads
 }
 
 fn groups(request: &TablesRequest) -> Result<Vec<&'static Group>, InputError> {
@@ -161,7 +156,7 @@ pub fn run(request: &TablesRequest, done: &mut dyn FnMut()) -> Result<TablesRepo
         ("objects".to_owned(), request.objects.to_string()),
     ];
     environment.extend(request.effort.describe());
-    let host = crate::detect::environment();
+    let host = lockyard_measure::detect::environment();
     environment.extend(host.into_iter().map(|(name, value)| (name.to_owned(), value)));
     let tasks: Vec<Task> = cells.iter().map(|(_, task)| task.clone()).collect();
     let results = subjects::run(&tasks, &request.placement, request.effort, done);

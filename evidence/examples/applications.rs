@@ -3,7 +3,7 @@
 //! on the ticket lock's row, and then predicts the ratio.
 //!
 //! ```text
-//! cargo run --release -p lockyard-lab --example applications [-- MACHINE]
+//! cargo study applications [-- MACHINE]
 //! ```
 //!
 //! Prints for each assumption:

@@ -2,7 +2,7 @@
 //! this program.
 //!
 //! ```text
-//! cargo run --release -p lockyard-lab --example fit -- broadwell-ep-2s22c2t 300 1 \
+//! cargo study fit -- broadwell-ep-2s22c2t 300 1 \
 //!     cycles.leg=10..30 cycles.transfer=50..100 protocol.granted_legs=0.3..4 \
 //!     ping_pong=44 ping_pong_remote=122
 //! ```

@@ -1,4 +1,4 @@
-//! Measurement of subjects of `lockyard_peers::tables` on this host: tables, counters and
+//! Measurement of subjects of `crate::tables` on this host: tables, counters and
 //! reclamation, both ours and other projects', in the same rounds.
 //!
 //! As with scenarios, each cell is measured once per round, in an order that is shuffled for each
@@ -10,13 +10,13 @@
 //! The threads are not joined. A thread that does not stop is named in an error, and abandoned
 //! until the process ends.
 
-use crate::cpus::placement::Placement;
-use crate::cpus::{guard, pin};
-use crate::order::Orders;
-use crate::scenario::presence::{self, Begun, Round, Stamps};
-use crate::scenario::rounds::{self, Effort, Sample};
-use crate::watchdog::{INTERRUPTED, LONGEST_START, Progress, Watchdog, abandonable};
-use lockyard_peers::tables::{Done, Load, Stop, Subject, SubjectRow, Worker};
+use crate::tables::{Done, Load, Stop, Subject, SubjectRow, Worker};
+use lockyard_measure::cpus::placement::Placement;
+use lockyard_measure::cpus::{guard, pin};
+use lockyard_measure::order::Orders;
+use lockyard_measure::scenario::presence::{self, Begun, Round, Stamps};
+use lockyard_measure::scenario::rounds::{self, Effort, Sample};
+use lockyard_measure::watchdog::{INTERRUPTED, LONGEST_START, Progress, Watchdog, abandonable};
 use lockyard_results::row::Measured;
 use lockyard_support::jobs;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -6,7 +6,7 @@
 //! with its interval. Nothing is asserted, because this is a measurement.
 //!
 //! ```text
-//! cargo run --release -p lockyard-lab --example plain_syscalls -- [ROUNDS] [SECONDS]
+//! cargo study plain_syscalls -- [ROUNDS] [SECONDS]
 //! ```
 
 #[cfg(target_os = "linux")]

@@ -2,7 +2,9 @@
 //! several, and reports losses. Its name, version and licence are right. No test here asserts a
 //! speed.
 
-use lockyard_peers::tables::{Done, GROUPS, Load, Stop, Subject, SubjectRole, SubjectRow, Worker};
+use lockyard_evidence::tables::{
+    Done, GROUPS, Load, Stop, Subject, SubjectRole, SubjectRow, Worker,
+};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -128,13 +130,13 @@ fn names_are_plain_and_ours_is_beside_others_in_every_group() {
 }
 
 fn file(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name);
     std::fs::read_to_string(path).expect("it is committed")
 }
 
 #[test]
 fn the_versions_are_those_that_are_built_and_the_licences_permit_it() {
-    let locked = file("Cargo.lock");
+    let locked = file("evidence/Cargo.lock");
     each(|_, row, _| {
         // All the licences must be permissive, so the difference between `AND` and `OR` does not
         // matter.

@@ -2,7 +2,7 @@
 //! them for new ones, each of which evicts another.
 //!
 //! ```text
-//! cargo run --release -p lockyard-sim --example cache_misses
+//! cargo study cache_misses
 //! ```
 //!
 //! It prints the operations of all threads in a thousand cycles. An operation gets a buffer, reads

@@ -2,9 +2,9 @@
 //! of the shipped files come from this program.
 //!
 //! ```text
-//! cargo run --release -p lockyard-lab --example scale -- \
+//! cargo study scale -- \
 //!     cascade-lake-2s24c2t cycles.socket_leg=20..300 24 134
-//! cargo run --release -p lockyard-lab --example scale -- zen4-7840u family.scale=0.2..2 1 19
+//! cargo study scale -- zen4-7840u family.scale=0.2..2 1 19
 //! ```
 //!
 //! The arguments are: the machine (a name or a file), the number with its range, the hardware

@@ -8,7 +8,7 @@
 //!   clock.
 //!
 //! ```text
-//! cargo run --release -p lockyard-lab --example counter
+//! cargo study counter
 //! ```
 //!
 //! Nothing is fitted here. The first host has eight sockets
@@ -20,9 +20,9 @@ use lockyard::platform::{Ordering, Word};
 use lockyard_results::statistics;
 use lockyard_sim::{Machine, RunEnd, SimulatedU64, Simulation};
 
-const MESH: &str = include_str!("../../../training/atomic_increment_platinum_8176.csv");
+const MESH: &str = include_str!("../../training/atomic_increment_platinum_8176.csv");
 const CORES: usize = 28;
-const ZEN: &str = include_str!("../../../training/atomic_increment_zen4_guest.csv");
+const ZEN: &str = include_str!("../../training/atomic_increment_zen4_guest.csv");
 /// One thread needs 2.53 ns per addition on that host, and 7 cycles on the simulated machine.
 const ZEN_GHZ: f64 = 2.77;
 /// Alternative values for two numbers of the machine. `granted_legs` is the time for which a core
