@@ -1,6 +1,6 @@
 //! Checks of the documents. Every relative link and anchor has a target, and every page is in the
-//! table of contents. The README and the glossary respect their maximum lengths. The guide to an
-//! own lock shows the code of its example.
+//! table of contents. The README, the glossary and the changelog's entries respect their maximum
+//! lengths. The guide to an own lock shows the code of its example.
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use std::collections::{BTreeMap, BTreeSet};
@@ -250,4 +250,40 @@ fn the_readme_and_the_glossary_are_short() {
     let glossary = fs::read_to_string(root.join("docs/glossary.md")).expect("it is there");
     let lines = glossary.lines().count();
     assert!(lines <= GLOSSARY_LINES, "the glossary has {lines} lines");
+}
+
+/// Returns the faults of a changelog: a section that is neither an addition, a change nor a fix,
+/// and entries that are too long.
+fn changelog_faults(text: &str) -> Vec<String> {
+    let mut faults = Vec::new();
+    let mut lines_of_entry = 0;
+    for (index, line) in text.lines().enumerate() {
+        let mut fault = |what: &str| faults.push(format!("CHANGELOG.md:{}: {what}", index + 1));
+        let is_section = line.starts_with("### ");
+        if is_section && !["### Added", "### Changed", "### Fixed"].contains(&line) {
+            fault("sections are Added, Changed and Fixed");
+        }
+        lines_of_entry = match line.get(..2) {
+            Some("- ") => 1,
+            Some("  ") => lines_of_entry + 1,
+            _ => 0,
+        };
+        if lines_of_entry == 3 {
+            fault("an entry has at most two lines");
+        }
+        if line.chars().count() > 100 {
+            fault("a line has at most 100 columns");
+        }
+    }
+    faults
+}
+
+#[test]
+fn the_changelog_has_three_sections_and_entries_of_two_lines() {
+    let text = fs::read_to_string(root().join("CHANGELOG.md")).expect("it is there");
+    assert!(text.lines().filter(|line| line.starts_with("- ")).count() > 100, "few entries");
+    let faults = changelog_faults(&text);
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let wrong = format!("### News\n\n- One\n  two\n  three\n- {}\n", "x".repeat(99));
+    assert_eq!(changelog_faults(&wrong).len(), 3);
 }
