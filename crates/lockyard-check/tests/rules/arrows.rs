@@ -55,11 +55,7 @@ const WALLS: &[Wall] = &[
         &["lockyard-support", "lockyard", "lockyard-tables", "lockyard-controls"],
         &["lockyard-sim"],
     ),
-    wall(
-        "lockyard-peers",
-        &["lockyard", "lockyard-tables", "lockyard-scenarios"],
-        &["lockyard-testing"],
-    ),
+    wall("lockyard-peers", &["lockyard", "lockyard-scenarios"], &["lockyard-testing"]),
     wall("lockyard-results", &["lockyard-support", "lockyard-scenarios"], &[]),
     wall("lockyard-recording", &["lockyard-support", "lockyard-scenarios"], &[]),
     wall("lockyard-report", &["lockyard-support", "lockyard-sim", "lockyard-results"], &[]),
@@ -109,7 +105,7 @@ const WALLS: &[Wall] = &[
             "lockyard-predict",
             "lockyard-measure",
         ],
-        &["lockyard-tables", "lockyard-peers", "lockyard-testing"],
+        &["lockyard-testing"],
     ),
     wall(
         "lockyard-cli",
@@ -155,21 +151,12 @@ const WALLS: &[Wall] = &[
 
 /// Files that read a file of another crate by its path, with reasons. These arrows also lead only
 /// to lower crates.
-const PATHS: [(&str, &str, &str); 10] = [
+const PATHS: [(&str, &str, &str); 5] = [
     (
         "crates/lockyard-measure/src/call_path/mod.rs",
         "crates/lockyard/examples/common/ways.rs",
         "the measured loops are those whose listings the library commits",
     ),
-    ("crates/lockyard-tables/examples/buffers.rs", CLOCK, "both crates' examples use a clock"),
-    ("crates/lockyard-tables/examples/connections.rs", CLOCK, "both crates' examples use a clock"),
-    ("crates/lockyard-tables/examples/buffers.rs", COUNTING, "both crates' examples count memory"),
-    (
-        "crates/lockyard-tables/examples/connections.rs",
-        COUNTING,
-        "both crates' examples count memory",
-    ),
-    ("crates/lockyard-tables/examples/memory.rs", COUNTING, "both crates' examples count memory"),
     (
         "crates/lockyard-tables/tests/it/support.rs",
         "crates/lockyard/tests/it/support/between.rs",
@@ -191,9 +178,6 @@ const PATHS: [(&str, &str, &str); 10] = [
         "both crates' tests replay inputs and changes of each",
     ),
 ];
-
-const CLOCK: &str = "crates/lockyard/examples/common/clock.rs";
-const COUNTING: &str = "crates/lockyard/examples/common/counting.rs";
 
 /// A circle of files that is allowed to stay.
 struct Exception {

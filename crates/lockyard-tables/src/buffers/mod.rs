@@ -57,8 +57,8 @@
 //!
 //! A buffer takes 48 bytes, its key (of a block 16), its value, and the allocator's overhead.
 //! [`WideHash`] adds 16 to 32 bytes for the chains, which stay when buffers leave.
-//! [`BufferCache::bytes`] returns the memory of a cache. `cargo run --release -p lockyard-tables
-//! --example buffers` measures it with a million buffers, and shows that memory is steady under
+//! [`BufferCache::bytes`] returns the memory of a cache.
+//! `cargo study buffers` measures it with a million buffers, and shows that memory is steady under
 //! churn.
 //!
 //! # Faults

@@ -42,8 +42,8 @@
 //! measurement gives 96.8 bytes per connection with [`Rcu`], and 80.8 with [`Locked`]. The
 //! allocator adds 16 to each.
 //! [`Connections::bytes`] returns the memory of a table. Of former entries, only those that wait
-//! for look-ups are kept. Memory is therefore steady under churn. `cargo run --release -p
-//! lockyard-tables --example connections` measures both, with a million connections.
+//! for look-ups are kept. Memory is therefore steady under churn.
+//! `cargo study connections` measures both, with a million connections.
 //!
 //! # How look-ups go on while a chain changes
 //!

@@ -7,16 +7,16 @@
 //! are an hour at 10,000 new ones a second.
 //!
 //! ```text
-//! cargo run --release -p lockyard-tables --example connections [CHURN]
+//! cargo study connections [CHURN]
 //! ```
 //!
 //! The environment variable `LOCKYARD_CONNECTIONS` holds settings of the table under churn, for
 //! example `bits=16`. (A program can read its users' choices at start-up in this way. The compiled
 //! default here is 20 bits, one bucket per connection.)
 
-#[path = "../../lockyard/examples/common/clock.rs"]
+#[path = "support/clock.rs"]
 mod clock;
-#[path = "../../lockyard/examples/common/counting.rs"]
+#[path = "support/counting.rs"]
 mod counting;
 
 use clock::{cpu_time, per};

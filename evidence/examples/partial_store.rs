@@ -10,10 +10,10 @@
 //! (`Portable<Native>`). Each figure is the median of rounds that alternate within one run.
 //!
 //! ```text
-//! cargo run --release -p lockyard --example partial_store
+//! cargo study partial_store
 //! ```
 
-#[path = "common/clock.rs"]
+#[path = "support/clock.rs"]
 mod clock;
 
 use lockyard::RawSpinLock;

@@ -9,7 +9,7 @@
 //! order, and is measured for comparison.
 //!
 //! ```text
-//! cargo run --release -p lockyard --example waits
+//! cargo study waits
 //! ```
 
 use lock_api::{Mutex, RawMutex};

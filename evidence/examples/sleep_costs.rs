@@ -4,7 +4,7 @@
 //! Each figure is the median of 11 rounds of some thousand operations, in nanoseconds.
 //!
 //! ```text
-//! cargo run --release -p lockyard --example sleep_costs
+//! cargo study sleep_costs
 //! ```
 
 #[cfg(target_os = "linux")]

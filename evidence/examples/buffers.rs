@@ -6,12 +6,12 @@
 //! new, and another is reclaimed for it. 36 million misses are an hour at 10,000 misses a second.
 //!
 //! ```text
-//! cargo run --release -p lockyard-tables --example buffers [CHURN]
+//! cargo study buffers [CHURN]
 //! ```
 
-#[path = "../../lockyard/examples/common/clock.rs"]
+#[path = "support/clock.rs"]
 mod clock;
-#[path = "../../lockyard/examples/common/counting.rs"]
+#[path = "support/counting.rs"]
 mod counting;
 
 use clock::{cpu_time, per};

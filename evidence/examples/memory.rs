@@ -5,13 +5,13 @@
 //! (exact, from a counting allocator), and the bytes seen by the operating system.
 //!
 //! ```text
-//! cargo run --release -p lockyard-tables --example memory
+//! cargo study memory
 //! ```
 //!
 //! Resident bytes belong to the whole process. The example therefore measures each row in a
 //! separate process, which it starts.
 
-#[path = "../../lockyard/examples/common/counting.rs"]
+#[path = "support/counting.rs"]
 mod counting;
 
 use counting::memory;
