@@ -54,7 +54,7 @@ fn one_line(error: &clap::Error) -> String {
 ///
 /// Bad input: the list is wrong.
 pub fn thread_list(list: &str) -> Result<Vec<usize>, Failure> {
-    Ok(values::thread_list(list)?)
+    values::thread_list(list)
 }
 
 /// Reads the list of numbers of `option`, such as `90,99`. `what` names them in an error.
@@ -63,7 +63,7 @@ pub fn thread_list(list: &str) -> Result<Vec<usize>, Failure> {
 ///
 /// Bad input: the list is wrong.
 pub fn number_list(option: &str, what: &str, list: &str) -> Result<Vec<usize>, Failure> {
-    Ok(values::number_list_from(0, option, what, list)?)
+    values::number_list_from(0, option, what, list)
 }
 
 /// Returns the length and number of rounds that the options ask for.
