@@ -70,7 +70,7 @@ pub struct Progress(pub(crate) AtomicU64);
 /// The main thread's view of the threads of a run.
 pub struct Watchdog<'a> {
     pub(crate) progress: &'a [Progress],
-    /// Abort a run in which no thread finishes an operation for this long.
+    /// Abort a run where no thread finishes an operation for this long.
     pub(crate) stalled_after: Duration,
     /// Description of the run, for errors.
     pub(crate) what: String,
