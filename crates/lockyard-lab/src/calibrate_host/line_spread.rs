@@ -1,4 +1,4 @@
-//! How much the way of a line differs from line to line: the machine's `jitter`, the longest extra
+//! Difference between the paths of lines: the machine's `jitter`, the longest extra
 //! time of a message, drawn uniformly.
 //!
 //! A line has its home somewhere on the ring or the mesh, near to some cores and far from others. A
