@@ -179,7 +179,7 @@ mod measured {
         }),
         ("`pthread_spin`", |cell| {
             let raw = Box::new(UnsafeCell::new(0));
-            // SAFETY: the pointer is valid, and nobody uses the lock yet.
+            // SAFETY: the pointer is valid, and no thread uses the lock yet.
             unsafe { libc::pthread_spin_init(raw.get(), libc::PTHREAD_PROCESS_PRIVATE) };
             measure(&PthreadSpin(raw), cell)
         }),
