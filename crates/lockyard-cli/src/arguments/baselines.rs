@@ -6,7 +6,7 @@ use std::path::PathBuf;
 // Options of `measure`, `measure-tables` and `predict`. A doc comment here would become help text.
 #[derive(Debug, Args)]
 pub(crate) struct BaselineOptions {
-    /// Save the results under this name (see docs/use/compare.md); replaces earlier results
+    /// Save the results under this name (see docs/use/compare-in-ci.md); replaces earlier results
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub(crate) save: Option<String>,
     /// Compare with the results of this name or file; exit with code 1 if a row is slower, as

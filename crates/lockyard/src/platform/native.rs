@@ -18,7 +18,7 @@
 //! has left the core. On an AMD EPYC (family 25), taking and releasing a lock back to back then
 //! takes 9.1 ns. With a read-modify-write release it takes 5.4 ns. With 9 ns or more in between
 //! there is no difference. On an Intel Xeon the plain store was faster, by 6 ns (example
-//! `partial_store`; `docs/evidence/price-of-one-size.md`).
+//! `partial_store`; `docs/evidence/assumptions.md`).
 //!
 //! # The portable forms everywhere
 //!
