@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# What docs/evidence/peers.md shows: lockyard's locks beside those that people use instead, on all CPUs of this host, in one run;
+# What docs/evidence/other-locks.md shows: lockyard's locks beside those that people use instead, on all CPUs of this host, in one run;
 # and what an uncontended lock is, by listing, and costs, in straight loops, beside one compare-exchange and one store.
 #
 #   examples/peers.sh [OPTION]...      options of `lockyard measure`, such as --repeats 31

@@ -48,7 +48,7 @@ fn main() {
     println!("cargo::rustc-cfg=has_preload");
 }
 
-/// Compiles a crate of this workspace into a folder.
+/// Compiles a crate of this workspace into a directory.
 fn compile(folder: &Path, out: &Path, options: &[&str]) {
     let compiler = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let mut command = Command::new(compiler);

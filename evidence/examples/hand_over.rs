@@ -64,7 +64,7 @@ impl<W: Word<Int = u32>> Apart<W> {
 
 /// Lines shared by the two threads.
 struct Lines<H: Host> {
-    /// Number of the turn; or the word of a lock, whose lower byte is 1 while it is held.
+    /// Index of the turn; or the word of a lock, whose lower byte is 1 while it is held.
     word: Apart<U32<H>>,
     /// Lines that each thread writes during its turn.
     others: [Apart<U32<H>>; 4],
@@ -128,7 +128,7 @@ impl Timed for Simulated {
     }
 }
 
-/// Function for one turn, given the thread `me` and the number of the turn. Returns the timed
+/// Function for one turn, given the thread `me` and the index of the turn. Returns the timed
 /// ticks.
 type Turn<H> = fn(&Lines<H>, usize, u32) -> u64;
 

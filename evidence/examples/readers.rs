@@ -75,7 +75,7 @@ mod measured {
         }
     }
 
-    /// What the threads do.
+    /// Work of the threads.
     #[derive(Clone, Copy)]
     struct Cell {
         threads: usize,

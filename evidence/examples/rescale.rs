@@ -2,7 +2,7 @@
 //! `cargo study rescale [NAME]...`.
 //!
 //! A machine's `[checks]` say which figures are inputs. Each decides one number: the scale of the
-//! family, the turn between siblings, or a leg. The output has the number of the file beside the
+//! family, the turn between siblings, or a leg. The output has the index of the file beside the
 //! solved one. They differ after a change of the family or of the engine.
 
 use lockyard_predict::machine::known_figures::check;

@@ -1,6 +1,6 @@
 //! Mutexes at every level of subscription: throughput, the longest wait, and CPU time.
 //!
-//! The table is that of `docs/evidence/subscription.md`. Each round measures each lock twice, in an
+//! The table is that of `docs/evidence/other-locks.md`. Each round measures each lock twice, in an
 //! order that changes: for 0.15 s without looking at waits, and for 0.25 s with a look at the clock
 //! before and after each lock. A figure is the median of 9 rounds. Its interval is from the second
 //! least to the second greatest, which contains the median with a probability of 96 %. A ratio is
@@ -179,7 +179,7 @@ mod measured {
         }),
         ("`pthread_spin`", |cell| {
             let raw = Box::new(UnsafeCell::new(0));
-            // SAFETY: the pointer is valid, and nobody uses the lock yet.
+            // SAFETY: the pointer is valid, and no thread uses the lock yet.
             unsafe { libc::pthread_spin_init(raw.get(), libc::PTHREAD_PROCESS_PRIVATE) };
             measure(&PthreadSpin(raw), cell)
         }),

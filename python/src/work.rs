@@ -57,7 +57,7 @@ pub(crate) fn without_the_lock<T: Send>(
     result
 }
 
-/// Returns the number of pieces of work at the same time: the given one, or one for each CPU.
+/// Returns the number of jobs at the same time: the given one, or one for each CPU.
 pub(crate) fn jobs(given: Option<usize>) -> usize {
     given
         .filter(|&jobs| jobs > 0)

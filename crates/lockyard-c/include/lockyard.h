@@ -507,7 +507,7 @@ LY_MUST_USE bool ly_mutex_timedlock(struct ly_mutex_t *mutex, uint64_t nanosecon
 
 /**
  * Releases the mutex. Another thread may take it before those that wait. Cost: one load and one
- * plain store, and a wake-up if a thread sleeps and nobody else is about to take the mutex. Never
+ * plain store, and a wake-up if a thread sleeps and no other thread is about to take the mutex. Never
  * fails. A debug build aborts if the mutex is free.
  *
  * Requires: The calling thread holds the mutex.
@@ -516,7 +516,7 @@ void ly_mutex_unlock(struct ly_mutex_t *mutex) LY_NOEXCEPT;
 
 /**
  * Releases the mutex, directly to the thread that has slept longest if there is one. Cost: that
- * thread's wake-up, in which nobody else can take the mutex. Never fails. A debug build aborts if
+ * thread's wake-up, in which no other thread can take the mutex. Never fails. A debug build aborts if
  * the mutex is free.
  *
  * Requires: The calling thread holds the mutex, and is not a signal handler.
@@ -1324,7 +1324,7 @@ bool ly_conns_remove(struct ly_conns_t *conns, const struct ly_tuple_t *tuple) L
 size_t ly_conns_expire(struct ly_conns_t *conns, uint64_t now, size_t buckets) LY_NOEXCEPT;
 
 /**
- * Returns the number of connections. Exact while nobody inserts or removes. Cost: reads every
+ * Returns the number of connections. Exact while no thread inserts or removes. Cost: reads every
  * bucket.
  *
  * Requires: `conns` is from `ly_conns_create`.
@@ -1420,7 +1420,7 @@ LY_NOEXCEPT;
 bool ly_bufs_remove(struct ly_bufs_t *bufs, uint32_t group, uint64_t block) LY_NOEXCEPT;
 
 /**
- * Frees up to `buffers` buffers that nobody references, the least recently used first. Returns the
+ * Frees up to `buffers` buffers that no thread references, the least recently used first. Returns the
  * number. Cost: a lock for each 16 examined buffers.
  *
  * Requires: `bufs` is from `ly_bufs_create`.
@@ -1428,7 +1428,7 @@ bool ly_bufs_remove(struct ly_bufs_t *bufs, uint32_t group, uint64_t block) LY_N
 size_t ly_bufs_reclaim(struct ly_bufs_t *bufs, size_t buffers) LY_NOEXCEPT;
 
 /**
- * Returns the number of buffers in the cache. Exact while nobody changes it. Cost: reads every
+ * Returns the number of buffers in the cache. Exact while no thread changes it. Cost: reads every
  * shard.
  *
  * Requires: `bufs` is from `ly_bufs_create`.

@@ -160,8 +160,8 @@ pub unsafe extern "C" fn ly_bufs_remove(bufs: *mut ly_bufs_t, group: u32, block:
     bufs.cache.remove(Key::new(group, block)).is_some()
 }
 
-/// Frees up to `buffers` buffers that nobody references, the least recently used first. Returns the
-/// number. Cost: a lock for each 16 examined buffers.
+/// Frees up to `buffers` buffers that no thread references, the least recently used first. Returns
+/// the number. Cost: a lock for each 16 examined buffers.
 ///
 /// # Safety
 ///
@@ -173,7 +173,7 @@ pub unsafe extern "C" fn ly_bufs_reclaim(bufs: *mut ly_bufs_t, buffers: usize) -
     bufs.cache.reclaim(buffers)
 }
 
-/// Returns the number of buffers in the cache. Exact while nobody changes it. Cost: reads every
+/// Returns the number of buffers in the cache. Exact while no thread changes it. Cost: reads every
 /// shard.
 ///
 /// # Safety

@@ -219,7 +219,7 @@ pub unsafe extern "C" fn ly_conns_expire(
     conns.table.expire(now, buckets, |gone| drop(gone))
 }
 
-/// Returns the number of connections. Exact while nobody inserts or removes. Cost: reads every
+/// Returns the number of connections. Exact while no thread inserts or removes. Cost: reads every
 /// bucket.
 ///
 /// # Safety

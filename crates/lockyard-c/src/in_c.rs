@@ -32,7 +32,7 @@ pub(crate) use in_c;
 #[cold]
 #[inline(never)]
 pub(crate) fn misuse(function: &str, reason: &str) -> ! {
-    // `eprintln` would panic if nobody reads the stream.
+    // `eprintln` would panic if no process reads the stream.
     let _ = writeln!(std::io::stderr(), "lockyard: {function}: {reason}");
     std::process::abort()
 }
@@ -107,7 +107,7 @@ fn mark<T: Handle>(pointer: *mut T) -> *mut u64 {
 ///
 /// # Safety
 ///
-/// The pointer is to memory for a handle that nobody else uses.
+/// The pointer is to memory for a handle that no other thread uses.
 #[inline(always)]
 pub(crate) unsafe fn fill<T: Handle>(pointer: *mut T, value: T::Rust, function: &str) {
     check_pointer(pointer, function);
@@ -123,7 +123,7 @@ pub(crate) unsafe fn fill<T: Handle>(pointer: *mut T, value: T::Rust, function: 
 ///
 /// # Safety
 ///
-/// [`fill`] has filled the handle, and nobody empties or changes it during `'a`.
+/// [`fill`] has filled the handle, and no thread empties or changes it during `'a`.
 #[inline(always)]
 pub(crate) unsafe fn inside<'a, T: Handle>(pointer: *const T, function: &str) -> &'a T::Rust {
     check_pointer(pointer, function);
@@ -165,7 +165,7 @@ pub(crate) fn on_heap<T>(value: T) -> *mut T {
 ///
 /// # Safety
 ///
-/// The pointer is null or from `on_heap`, and nobody uses the value any more.
+/// The pointer is null or from `on_heap`, and no thread uses the value any more.
 pub(crate) unsafe fn off_heap<T>(pointer: *mut T) {
     if !pointer.is_null() {
         // SAFETY: allocated by the global allocator with the layout of `T`.

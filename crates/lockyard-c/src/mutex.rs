@@ -82,8 +82,8 @@ pub unsafe extern "C" fn ly_mutex_timedlock(mutex: *mut ly_mutex_t, nanoseconds:
 }
 
 /// Releases the mutex. Another thread may take it before those that wait. Cost: one load and one
-/// plain store, and a wake-up if a thread sleeps and nobody else is about to take the mutex. Never
-/// fails. A debug build aborts if the mutex is free.
+/// plain store, and a wake-up if a thread sleeps and no other thread is about to take the mutex.
+/// Never fails. A debug build aborts if the mutex is free.
 ///
 /// # Safety
 ///
@@ -95,8 +95,8 @@ pub unsafe extern "C" fn ly_mutex_unlock(mutex: *mut ly_mutex_t) {
 }
 
 /// Releases the mutex, directly to the thread that has slept longest if there is one. Cost: that
-/// thread's wake-up, in which nobody else can take the mutex. Never fails. A debug build aborts if
-/// the mutex is free.
+/// thread's wake-up, in which no other thread can take the mutex. Never fails. A debug build aborts
+/// if the mutex is free.
 ///
 /// # Safety
 ///

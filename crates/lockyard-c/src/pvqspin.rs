@@ -15,7 +15,7 @@ use lockyard::{Held, RawPvQSpinLock};
 pub struct ly_pvqspin_t {
     /// Only for the functions of this type.
     pub word_: u32,
-    /// What the holder gives back. Only the holder uses it.
+    /// Token of the holder, which gives it back. Only the holder uses it.
     pub token_: u32,
 }
 

@@ -23,7 +23,7 @@ unsafe fn of<'a>(pointer: *const ly_stats_t, function: &str) -> &'a Statistics {
     &object.counts
 }
 
-/// What is counted: an update, or a sum.
+/// Counted event: an update, or a sum.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct ly_counts_t {

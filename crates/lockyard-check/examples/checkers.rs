@@ -1,5 +1,5 @@
 //! Executions and seconds of the two model checkers, on the same programs: the tables of
-//! docs/evidence/checkers.md.
+//! docs/evidence/proof.md.
 //!
 //! Each thread takes the lock once. The number of threads rises while a check is likely to end
 //! within the limit.

@@ -31,7 +31,7 @@ pub(crate) fn write(text: &str) -> Result<(), Failure> {
     }
 }
 
-/// Returns a text in which the terminal obeys nothing but line ends, tabs, and the colours of this
+/// Returns a text where the terminal obeys nothing but line ends, tabs, and the colours of this
 /// command. Names are escaped where they are put into a text; this is for forgotten ones.
 fn plain(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());

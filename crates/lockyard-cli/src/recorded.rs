@@ -27,7 +27,7 @@ const NOT_GATED: &str = "/not-gated";
 /// Bytes by which a recording is recognised.
 const BEGINNING: usize = 32;
 
-/// What the user names.
+/// Names that the user gives.
 pub(crate) enum Given {
     /// A recording.
     Recording(Box<Recorded>),

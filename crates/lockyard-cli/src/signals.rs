@@ -2,7 +2,7 @@
 //! process at once, unless its parent made it ignore that one, as `nohup` does.
 //!
 //! The exit code is 128 plus the signal's number: 130, 143, 129. The process exits instead of
-//! raising the signal again, so that buffers are flushed and temporary folders removed. SIGXFSZ
+//! raising the signal again, so that buffers are flushed and temporary directories removed. SIGXFSZ
 //! ends nothing: the write beyond the limit fails, and its error is reported.
 //!
 //! | when | what happens |

@@ -52,7 +52,7 @@ pub(crate) fn number_list_from(
     Ok(numbers)
 }
 
-/// Refuses a list in which a number of `things` exceeds `most`.
+/// Refuses a list where a number of `things` exceeds `most`.
 pub(crate) fn check_most(
     option: &str,
     things: &str,

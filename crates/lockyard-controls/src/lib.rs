@@ -110,7 +110,7 @@ unsafe impl<H: HostWithSlots> ReadWrite<H> for ReadersBesideWriter<H> {
 
 /// A lock that loses wake-ups. A waiter finds the lock held, announces that it waits, and then
 /// waits to be kicked. If the holder releases between the check and the announcement, it kicks
-/// nobody.
+/// no thread.
 #[derive(Debug)]
 pub struct LosesWakeUps;
 

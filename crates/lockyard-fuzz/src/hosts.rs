@@ -1,4 +1,5 @@
-//! What other programs say of a host: standard measurements, latencies between cores, topologies.
+//! Descriptions of a host by other programs: standard measurements, latencies between cores,
+//! topologies.
 
 use crate::errors::{ORIGIN, check, check_in, text};
 use lockyard_lab::from_pingpong::{Matrix, Topology};

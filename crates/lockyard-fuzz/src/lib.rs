@@ -26,7 +26,7 @@ mod scripts;
 /// A target of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// Name of the target, and of the folder of its inputs.
+    /// Name of the target, and of the directory of its inputs.
     pub name: &'static str,
     /// Panics if the property does not hold for this input.
     pub run: fn(&[u8]),

@@ -14,7 +14,7 @@ unsafe extern "C" {
     fn dladdr(address: usize, found: *mut Found) -> c_int;
 }
 
-/// What the loader knows of an address (`Dl_info`).
+/// Facts of the loader about an address (`Dl_info`).
 #[repr(C)]
 struct Found {
     file: *const c_char,

@@ -99,8 +99,8 @@ fn select<'t>(
         .collect())
 }
 
-/// Returns the rows of a request before anything is run: the published figures that it selects, each
-/// in place of its prediction too.
+/// Returns the rows of a request before anything is run: the published figures that it selects,
+/// each in place of its prediction too.
 ///
 /// # Errors
 ///

@@ -74,7 +74,7 @@ pub struct Progress(
 pub struct Watchdog<'a> {
     /// Progress of each thread.
     pub progress: &'a [Progress],
-    /// Abort a run in which no thread finishes an operation for this long.
+    /// Abort a run where no thread finishes an operation for this long.
     pub stalled_after: Duration,
     /// Description of the run, for errors.
     pub what: String,

@@ -38,7 +38,7 @@ impl Monitor {
     }
 }
 
-/// What the threads wait for.
+/// Object that the threads wait for.
 const WAITS: [&str; 3] = ["one mutex", "own mutexes", "a condition"];
 
 /// Stack of a thread in bytes: thousands of them need little memory.

@@ -15,7 +15,7 @@ pub(crate) struct Page {
     /// State of this library: a [`Lock`]'s number, [`REAL`] or 0, and perhaps [`FORKED`] and
     /// [`REAL_TIME`].
     pub(crate) state: AtomicU32,
-    /// Number of the thread that has noticed the fork; 0 before.
+    /// Index of the thread that has noticed the fork; 0 before.
     pub(crate) notices: AtomicUsize,
 }
 

@@ -39,7 +39,7 @@ pub(crate) fn learn(robust: [u32; WORDS]) {
 }
 
 impl Guard {
-    /// Makes a guard that nobody holds.
+    /// Makes a guard that no thread holds.
     pub(crate) const fn new() -> Guard {
         Guard([const { UnsafeCell::new(AtomicU32::new(0)) }; WORDS])
     }
@@ -53,14 +53,14 @@ impl Guard {
         from_ref(self).expose_provenance()
     }
 
-    /// Holds it until the running thread ends. Nobody else uses it.
+    /// Holds it until the running thread ends. No other thread uses it.
     pub(crate) fn hold(&self) {
         let (index, kind) = (INDEX.load(Ordering::Relaxed), KIND.load(Ordering::Relaxed));
         if kind != 0 {
             self.forget();
             self.word(index).store(kind, Ordering::Relaxed);
             // If it fails, the slot is not collected.
-            // SAFETY: a robust mutex that nobody holds. It stays for ever.
+            // SAFETY: a robust mutex that no thread holds. It stays for ever.
             unsafe { real::one(&real::MUTEX_TRYLOCK, self.address()) };
         }
     }
@@ -82,7 +82,7 @@ impl Guard {
     /// Forgets a holder that does not exist.
     pub(crate) fn forget(&self) {
         for index in 0..WORDS {
-            // Pages that nobody has written are only read.
+            // Pages that no thread has written are only read.
             if self.word(index).load(Ordering::Relaxed) != 0 {
                 self.word(index).store(0, Ordering::Relaxed);
             }

@@ -89,7 +89,7 @@ pub(crate) const DESTROYED: u32 = u32::MAX;
 static KINDS: [AtomicU32; 4] =
     [AtomicU32::new(PLAIN), AtomicU32::new(1), AtomicU32::new(2), AtomicU32::new(3)];
 
-/// Which of the words has a condition variable's attributes.
+/// Index of the word with a condition variable's attributes.
 static WORD: AtomicUsize = AtomicUsize::new(0);
 /// Bits of that word: it is shared between processes; its clock is monotonic.
 static SHARED: AtomicU32 = AtomicU32::new(0);
@@ -145,7 +145,7 @@ fn find_users() {
         return;
     };
     let at = (&raw mut mutex).expose_provenance();
-    // SAFETY: a mutex, which nobody else uses. The C library may have changed it.
+    // SAFETY: a mutex, which no other thread uses. The C library may have changed it.
     unsafe {
         real::one(&real::MUTEX_LOCK, at);
         let locked = (&raw const mutex).read_volatile();

@@ -54,7 +54,7 @@ impl Wait {
 /// Data of a thread. All zeros is the state of a thread that has waited for nothing.
 #[repr(C)]
 pub(crate) struct Local {
-    /// Number of its slot plus one; 0 if it has none yet.
+    /// Index of its slot plus one; 0 if it has none yet.
     pub(crate) slot: u32,
     /// Clock that it waits by.
     pub(crate) clock: Clock,
@@ -70,7 +70,7 @@ pub(crate) struct Local {
     pub(crate) value: usize,
     /// Deadline of its wait for a condition, or null.
     pub(crate) until: *const timespec,
-    /// Number of the thread; 0 if it has none yet.
+    /// Index of the thread; 0 if it has none yet.
     number: usize,
 }
 
@@ -82,12 +82,12 @@ lockyard_interpose::thread_data! {
 /// The least number of a thread: smaller ones have a meaning in the words that hold numbers.
 const FIRST_NUMBER: usize = 2;
 
-/// Number of the next thread that needs one.
+/// Index of the next thread that needs one.
 static NEXT_NUMBER: AtomicUsize = AtomicUsize::new(FIRST_NUMBER);
 
-/// Returns the number of the running thread, which no other thread has, or had before. A mutex that
+/// Returns the index of the running thread, which no other thread has, or had before. A mutex that
 /// an ended thread has left locked must not seem to be a later thread's. The thread in the child of
-/// a fork keeps the number of the thread that forked.
+/// a fork keeps the index of the thread that forked.
 #[inline(always)]
 pub(crate) fn me() -> usize {
     // SAFETY: the thread's own data.

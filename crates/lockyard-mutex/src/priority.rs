@@ -50,8 +50,8 @@ static COUNT: AtomicU32 = AtomicU32::new(0);
 static LOCK: AtomicU32 = AtomicU32::new(0);
 
 /// First sleep of a thread that waits for a mutex, and the factor by which later ones are longer.
-/// A release on the fast path, by a thread that does not know the bit yet, calls nobody. The bit is
-/// set before a thread has such a priority, so that soon ends.
+/// A release on the fast path, by a thread that does not know the bit yet, calls no thread. The bit
+/// is set before a thread has such a priority, so that soon ends.
 const FIRST: Duration = Duration::from_millis(50);
 const GROWTH: u32 = 16;
 /// Longest sleep.

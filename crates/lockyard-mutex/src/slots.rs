@@ -2,7 +2,7 @@
 //! take memory.
 //!
 //! A thread leases a slot when it first waits in a queue or for a condition, without allocation,
-//! and keeps it until it ends. Nobody is called then: a thread-specific key would be one of the
+//! and keeps it until it ends. No thread is called then: a thread-specific key would be one of the
 //! program's, and its values may need the allocator, and so do other calls at the end of a thread.
 //! So each slot has a *guard* (`guard.rs`), which shows that its thread has ended. A thread that
 //! finds no slot below a limit collects the slots of threads that have ended.
@@ -198,7 +198,7 @@ pub(crate) unsafe fn forget_others() {
         let line = (&raw const *line).cast_mut().cast::<u64>();
         for place in (0..IN_LINE).map(|place| line.wrapping_add(place)) {
             // SAFETY: an announcement is one atomic word, whose initial value is 0. Pages that
-            // nobody has written are only read.
+            // no thread has written are only read.
             unsafe {
                 if place.read() != 0 {
                     place.write(0);

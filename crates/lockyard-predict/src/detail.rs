@@ -115,13 +115,13 @@ fn notes(prediction: &Prediction, work: Option<LocalWork>) -> Vec<String> {
     if prediction.orders.is_some_and(|orders| !orders.agree) {
         notes.push(String::from(
             "in rows marked `order matters` the runs began in different orders and do not agree: \
-             the figure is their mean (`start_orders` in JSON; docs/evidence/start-order.md)",
+             the figure is their mean (`start_orders` in JSON; docs/evidence/assumptions.md)",
         ));
     }
     if prediction.siblings_apart.is_some() {
         notes.push(String::from(
             "how much of a line's ownership SMT siblings share is not settled \
-             (docs/evidence/siblings.md); `siblings apart` is the figure if they share nothing",
+             (docs/evidence/assumptions.md); `siblings apart` is the figure if they share nothing",
         ));
     }
     notes.extend(work.into_iter().flat_map(of_work));

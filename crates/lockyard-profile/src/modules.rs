@@ -102,7 +102,7 @@ fn is_memory(path: &[u8]) -> bool {
 pub struct Module {
     /// Path of the file, for readers.
     pub path: String,
-    /// Number of the file.
+    /// Inode of the file.
     pub inode: u64,
     /// Address in the process minus address in the file.
     pub bias: u64,

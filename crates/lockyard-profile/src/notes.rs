@@ -1,5 +1,5 @@
-//! What the recorder noticed beside locks, in a file of records. As everywhere in the file, nothing
-//! is trusted: a note that is not within the file ends the list.
+//! Events beside locks that the recorder noticed, in a file of records. As everywhere in the file,
+//! nothing is trusted: a note that is not within the file ends the list.
 
 use lockyard_records::{Header, MOST_NOTES, Note};
 

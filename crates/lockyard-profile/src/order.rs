@@ -1,15 +1,15 @@
 //! Locks that are taken in contradicting orders: a deadlock that has not happened yet.
 //!
-//! An arrow leads from a lock that a thread held to one that it waited for. Locks on a circle of
+//! An arrow leads from a lock that a thread held to one that it waited for. Locks on a cycle of
 //! arrows may wait for each other. Acquisitions that do not wait make no arrow.
 
 use lockyard_records::Pair;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// Maximum number of circles that are found.
+/// Maximum number of cycles that are found.
 const MOST: usize = 32;
 
-/// Locks of a circle, each taken while the one before was held, and the first one while the last
+/// Locks of a cycle, each taken while the one before was held, and the first one while the last
 /// was.
 pub type Circle = Vec<Pair>;
 
@@ -30,7 +30,7 @@ pub fn joined(pairs: &[Pair]) -> Vec<Pair> {
     joined
 }
 
-/// Returns circles: for each arrow that is on one, a shortest circle, each set of locks once.
+/// Returns cycles: for each arrow that is on one, a shortest cycle, each set of locks once.
 pub fn circles(joined: &[Pair]) -> Vec<Circle> {
     let mut arrows: BTreeMap<u64, Vec<&Pair>> = BTreeMap::new();
     for pair in joined.iter().filter(|pair| pair.waiting > 0) {

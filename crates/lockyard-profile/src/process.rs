@@ -185,7 +185,7 @@ pub struct Lock {
 /// A process.
 #[derive(Clone, Debug)]
 pub struct Process {
-    /// Number of the process.
+    /// Id of the process.
     pub pid: u32,
     /// Its parent.
     pub parent: u32,
@@ -207,7 +207,7 @@ pub struct Process {
     pub circles: Vec<Circle>,
     /// Names of the call sites of the pairs.
     pub pair_sites: HashMap<u64, Site>,
-    /// Locks that were held at the end: address, and the system's number of the thread.
+    /// Locks that were held at the end: address, and the system's id of the thread.
     pub held: Vec<(u64, u32)>,
     /// Events that had no room in the file.
     pub lost: u64,

@@ -1,5 +1,5 @@
-//! What the figures of locks say: a reason for each lock or group of locks, what to do about it,
-//! and the locks that matter most.
+//! Conclusions from the figures of locks: a reason for each lock or group of locks, what to do
+//! about it, and the locks that matter most.
 
 use crate::groups::{Group, Groups};
 use crate::process::{Access, Accesses, Process};

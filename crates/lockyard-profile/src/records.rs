@@ -14,13 +14,13 @@ use lockyard_records::{
 use std::collections::HashMap;
 use std::ops::Range;
 
-/// Maximum number of locks: a circle in a damaged file ends here.
+/// Maximum number of locks: a cycle in a damaged file ends here.
 const MOST: usize = 1 << 26;
 
 /// Maximum number of copies of the mappings; the library makes fewer.
 const MOST_MAPS: usize = 1000;
 
-/// Bytes that may still be read: a circle in a damaged file ends when there are none.
+/// Bytes that may still be read: a cycle in a damaged file ends when there are none.
 struct Room(usize);
 
 impl Room {
@@ -84,10 +84,10 @@ pub struct Events {
     pub waits: Waits,
 }
 
-/// What a thread did in the whole run.
+/// Totals of a thread over the whole run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ThreadCounts {
-    /// Number of the thread.
+    /// Index of the thread.
     pub number: u32,
     /// The system's number of it.
     pub tid: u32,
@@ -110,9 +110,9 @@ pub struct Records {
     pub events: Vec<Events>,
     /// Pairs of all threads.
     pub pairs: Vec<Pair>,
-    /// Locks that were held at the end, with the system's number of the thread.
+    /// Locks that were held at the end, with the system's id of the thread.
     pub held: Vec<(u32, Held)>,
-    /// What the threads did. A thread that has ended, and whose records were given to another one,
+    /// Totals of the threads. A thread that has ended, and whose records were given to another one,
     /// counts for that.
     pub threads: Vec<ThreadCounts>,
     /// Locks by address.
@@ -121,7 +121,7 @@ pub struct Records {
     pub maps: Vec<Vec<u8>>,
     /// Runs of events of all threads, the latest first.
     pub windows: Vec<Window>,
-    /// What the recorder noticed beside locks, in order.
+    /// Events beside locks that the recorder noticed, in order.
     pub notes: Vec<Noted>,
 }
 
@@ -240,7 +240,7 @@ impl Bytes<'_> {
     fn maps(&self, header: &Header) -> Vec<Vec<u8>> {
         let mut maps = Vec::new();
         let mut offset = header.maps;
-        // In a damaged file, copies may be in a circle.
+        // In a damaged file, copies may be in a cycle.
         let mut room = Room::of(self);
         while offset != 0 && maps.len() < MOST_MAPS {
             let Some(text) = self.get::<Text>(offset) else { break };
@@ -335,7 +335,7 @@ impl Records {
             notes: notes::read(bytes.all, &header),
         };
         let mut offset = header.threads;
-        // In a damaged file, threads may be in a circle, or share their tables.
+        // In a damaged file, threads may be in a cycle, or share their tables.
         let mut room = Room::of(&bytes);
         // Slots may share their entries too.
         let mut entries = Room::of(&bytes);

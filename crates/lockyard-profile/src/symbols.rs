@@ -132,7 +132,7 @@ fn containing(symbols: &[Symbol], address: u64) -> Option<&Symbol> {
 
 /// Names of the files that processes had mapped, read on first use.
 pub struct Symbols {
-    /// Names by the path in the mappings, and the number of the file.
+    /// Names by the path in the mappings, and the inode of the file.
     files: HashMap<(String, u64), Names>,
     /// Number of bytes of debug information that may still be read.
     left: u64,

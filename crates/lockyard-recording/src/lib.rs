@@ -3,7 +3,7 @@
 //! | module | content |
 //! | --- | --- |
 //! | [`recording`] | what a recording has |
-//! | [`mod@file`] | its file: [the format](../../../docs/measure/recordings.md) |
+//! | [`mod@file`] | its file: [the format](../../../docs/measure/recording-format.md) |
 //! | [`runs`] | recordings of one program with several numbers of threads, and their file |
 //! | [`rates`] | rates of the program without a recorder, as CSV |
 //! | [`outside`] | its rate between windows |

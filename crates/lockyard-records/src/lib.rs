@@ -1,4 +1,4 @@
-//! Layout of the file in which a profiled program records its locks.
+//! Layout of the file where a profiled program records its locks.
 //!
 //! `lockyard-preload` writes the file inside the program, through a shared mapping, and
 //! `lockyard-profile` reads it after the program has ended, however it ended. So the file needs no
@@ -90,7 +90,7 @@ pub const CPUS: usize = 4096;
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cpu {
-    /// Number of the core, different for each core of the host.
+    /// Index of the core, different for each core of the host.
     pub core: u16,
     /// Number of the group of cores that share the last-level cache.
     pub complex: u16,
@@ -235,7 +235,7 @@ pub struct Thread {
     pub slots: u64,
     /// Size of the table less one. The size is a power of two.
     pub slot_mask: u32,
-    /// Number of the thread, from 1.
+    /// Index of the thread, from 1.
     pub number: u32,
     /// Number of locks that the thread holds.
     pub held_count: u64,
@@ -249,7 +249,7 @@ pub struct Thread {
     pub seen_mask: u32,
     /// Number of fingerprints.
     pub seen_count: u32,
-    /// Number of the burst to which the thread's open window belongs; 0 if none is open.
+    /// Index of the burst to which the thread's open window belongs; 0 if none is open.
     pub burst: u32,
     /// Number of its holds that the burst has not counted yet.
     pub burst_count: u32,
@@ -265,7 +265,7 @@ pub struct Thread {
     pub next_unused: u64,
     /// Number of slots that are used.
     pub slot_count: u32,
-    /// The system's number of the thread.
+    /// The system's id of the thread.
     pub tid: u32,
     /// Offset of a table of [`Pair`].
     pub pairs: u64,
@@ -494,7 +494,7 @@ pub struct Lock {
     pub address: u64,
     /// Offsets of two further locks, in units of 64 bytes: a bit of the hash selects one.
     pub children: [u32; 2],
-    /// Number of the thread whose run is followed; 0 if none is.
+    /// Index of the thread whose run is followed; 0 if none is.
     pub thread: u32,
     /// CPU on which an acquisition of the run was last in the sample, and [`NEXT_IS_SEEN`].
     pub cpu: u16,

@@ -9,9 +9,9 @@ pub const WINDOW_EVENTS: usize = 126;
 pub struct Window {
     /// Offset of the window before, of any thread.
     pub next: u64,
-    /// Number of the thread.
+    /// Index of the thread.
     pub thread: u32,
-    /// Number of the burst, from 1.
+    /// Index of the burst, from 1.
     pub burst: u32,
     /// Time of the beginning.
     pub begin: u64,

@@ -1,5 +1,5 @@
-//! What grows with the number of threads, from several recordings of one program; and the gate of
-//! its predictions: the largest recorded number of threads, predicted from the smaller ones.
+//! Growth of costs with the number of threads, from several recordings of one program; and the gate
+//! of its predictions: the largest recorded number of threads, predicted from the smaller ones.
 
 use lockyard_support::{grouped, threads as in_words};
 use serde::Serialize;

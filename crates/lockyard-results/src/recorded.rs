@@ -22,16 +22,16 @@ pub struct RecordedProgram {
     /// The replay of the recorded run beside the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate: Option<Replay>,
-    /// What grows with the number of threads; `None` with one recording.
+    /// Growth with the number of threads; `None` with one recording.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub growth: Option<Growth>,
     /// Reason for which predictions are refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refused: Option<String>,
-    /// What to do then, in sentences.
+    /// Advice for that case, in sentences.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub advice: Vec<String>,
-    /// Where the threads' time goes, as recorded.
+    /// Shares of the threads' time, as recorded.
     pub today: Today,
     /// Use of each lock on each machine, in the simulation of the recorded program.
     pub saturation: Vec<LockSaturation>,
@@ -49,7 +49,7 @@ pub struct RecordedProgram {
     /// A change that was tried here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub proof: Option<Proof>,
-    /// What to do next, in sentences without a full stop.
+    /// Next steps, in sentences without a full stop.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub next: Vec<String>,
 }
@@ -69,14 +69,14 @@ pub struct Replay {
     pub error_share: Option<f64>,
     /// Largest difference that the gate allows.
     pub allowed_share: f64,
-    /// How often threads slept.
+    /// Number of sleeps of the threads.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sleeps: Option<Sleeps>,
     /// True if the gate passed.
     pub passed: bool,
 }
 
-/// How often a thread slept, for each acquisition.
+/// Number of sleeps for each acquisition.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct Sleeps {
     /// In the recorded run: its voluntary context switches.
@@ -123,7 +123,7 @@ impl Sleeps {
     }
 }
 
-/// Where the threads' time goes. The shares, with those of all locks, are together 1.
+/// Shares of the threads' time. The shares, with those of all locks, are together 1.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Today {
     /// Mean number of threads.

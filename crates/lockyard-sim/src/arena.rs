@@ -110,7 +110,7 @@ impl Arena {
         if homes.len() < last {
             homes.resize(last, 0);
         }
-        // A line in which another allocation began keeps its home.
+        // A line where another allocation began keeps its home.
         let first = begin.div_ceil(self.line_bytes);
         let first = first.min(last);
         homes[first..last].fill(if new { domain | NEW } else { domain });

@@ -58,7 +58,7 @@ impl KernelCosts {
         }
     }
 
-    /// Rest of a call that found nobody, after it has read the count.
+    /// Rest of a call that found no thread, after it has read the count.
     pub(crate) fn rest_of_nobody(&self) -> u64 {
         self.rest_of_nobody
     }

@@ -32,7 +32,7 @@ pub(crate) const DEADLINE: u64 = 1;
 /// Value that resumes a thread that did not sleep in the kernel: its word had changed, or it was
 /// woken before.
 pub(crate) const CHANGED: u64 = 2;
-/// Value that resumes a thread whose call has nobody to wake.
+/// Value that resumes a thread whose call has no thread to wake.
 pub(crate) const NOBODY: u64 = 0;
 
 thread_local! {
@@ -430,7 +430,7 @@ impl Shared {
         self.stalled.get()
     }
 
-    /// Number of the running thread.
+    /// Index of the running thread.
     #[track_caller]
     pub(crate) fn thread_index(&self) -> usize {
         assert!(self.in_thread(), "only a simulated thread has a number");

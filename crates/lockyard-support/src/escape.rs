@@ -1,7 +1,7 @@
 //! Text from outside, shown as text: names of files, symbols, programs and recordings.
 //!
 //! A terminal obeys control characters, and characters of direction reorder what stands beside
-//! them. Both are shown as escapes, and so are characters that nobody can see. Everything else
+//! them. Both are shown as escapes, and so are invisible characters. Everything else
 //! stays as it is: letters, marks and brackets of all scripts, quotes, backslashes. So a text that
 //! is escaped already is not changed again, and each output may escape what it prints.
 

@@ -1,4 +1,4 @@
-//! Independent pieces of work on several threads. The results are in the order of the work, so they
+//! Independent jobs on several threads. The results are in the order of the jobs, so they
 //! do not depend on the number of threads.
 //!
 //! This module also has the interrupt: the user's request to end the process with the results

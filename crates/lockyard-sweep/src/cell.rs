@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 /// One cell of a plan. Equal cells have equal rows.
 #[derive(Clone, Debug)]
 pub struct Cell {
-    /// Number of the cell in its plan.
+    /// Index of the cell in its plan.
     pub number: u64,
     /// Name of the scenario.
     pub scenario: String,

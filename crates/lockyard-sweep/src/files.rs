@@ -73,7 +73,7 @@ impl Bundle {
     }
 }
 
-/// Where the files of a plan are.
+/// Paths of the files of a plan.
 enum Place<'a> {
     Directory(PathBuf),
     Bundle(&'a BTreeMap<String, String>),

@@ -87,8 +87,8 @@ pub struct Plan {
     pub(crate) kept: Option<Vec<u64>>,
 }
 
-/// What decides whether threads have room: scenario, machine, values of topology parameters, and
-/// number of threads, as indices.
+/// Key that decides whether threads have room: scenario, machine, values of topology parameters,
+/// and number of threads, as indices.
 type Room = (usize, usize, Vec<(usize, usize)>, usize);
 
 /// A position in the product, one index for each list.

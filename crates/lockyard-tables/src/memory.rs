@@ -64,7 +64,7 @@ pub(crate) unsafe fn free<T, H: Host>(object: NonNull<T>) {
         }
     }
     let memory = Memory::<T, H>(object, PhantomData);
-    // SAFETY: the caller promises a valid `T` that nobody uses. It is dropped once.
+    // SAFETY: the caller promises a valid `T` that no thread uses. It is dropped once.
     unsafe { memory.0.drop_in_place() };
 }
 

@@ -71,10 +71,10 @@ mod event {
     pub(super) const INTERNED_TEXT: u64 = 2;
 }
 
-/// Number of the only sequence.
+/// Index of the only sequence.
 const SEQUENCE: u64 = 1;
 
-/// Number of the track with facts about the trace.
+/// Index of the track with facts about the trace.
 const ABOUT: u64 = 1;
 
 /// Name of that track.

@@ -66,7 +66,7 @@ fn early_free() {
     println!("{}", black_box(unsafe { (*object).data }));
 }
 
-/// Loses an object whose reference nobody drops.
+/// Loses an object whose reference no thread drops.
 #[inline(never)]
 fn leak() {
     for _ in 0..100 {

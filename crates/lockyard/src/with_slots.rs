@@ -48,7 +48,7 @@ pub type RawMutex = on::RawMutex<Native>;
 /// NAMES.write().push("shared");
 /// assert_eq!(*NAMES.read(), ["shared"]);
 ///
-/// // A reader that may become the writer. Nobody else writes between.
+/// // A reader that may become the writer. No other thread writes between.
 /// let names = NAMES.upgradable_read();
 /// if !names.contains(&"upgraded") {
 ///     RwLockUpgradableReadGuard::upgrade(names).push("upgraded");

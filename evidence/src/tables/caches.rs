@@ -197,7 +197,7 @@ impl Ours {
     fn get_or_make(&self, key: u64) -> Block<'_, Object> {
         let object = || Ok::<_, std::convert::Infallible>(Object::numbered(key));
         let found = self.0.get_or_fill(Key::new(0, key), object);
-        found.unwrap_or_else(|_| panic!("there is memory, and a buffer that nobody references"))
+        found.unwrap_or_else(|_| panic!("there is memory, and a buffer without references"))
     }
 }
 
@@ -238,7 +238,7 @@ impl OursKeyed {
     fn get_or_make(&self, key: u64) -> on::Buffer<'_, u64, Object, Native, IdHash> {
         let object = || Ok::<_, std::convert::Infallible>(Object::numbered(key));
         let found = self.0.get_or_fill(key, object);
-        found.unwrap_or_else(|_| panic!("there is memory, and a buffer that nobody references"))
+        found.unwrap_or_else(|_| panic!("there is memory, and a buffer without references"))
     }
 }
 

@@ -132,7 +132,7 @@ impl<const HOLDS: bool> LookUp for Keyed<HOLDS> {
     }
 }
 
-/// A table in which a thread can keep a reader or a guard.
+/// A table where a thread can keep a reader or a guard.
 trait Keep: LookUp<Key = Tuple> {
     /// As [`LookUp::session`], in one reader or guard, quiescent after each look-up.
     fn kept(&self, session: Session<Tuple>) -> Done;

@@ -78,7 +78,7 @@ impl Cpu {
         }
     }
 
-    /// Number of the processor, from 0.
+    /// Index of the processor, from 0.
     pub(crate) fn index(&self) -> usize {
         self.index as usize
     }
@@ -186,7 +186,7 @@ pub(crate) fn entered_later() -> ! {
     let run = unsafe { core::mem::transmute::<usize, fn() -> !>(run as usize) };
     // Release: pairs with the acquire in `start_others`.
     CPUS[index].is_running.store(true, Ordering::Release);
-    // Nobody begins before the number of processors is known.
+    // No thread begins before the number of processors is known.
     while all().len() <= index {
         spin_loop();
     }

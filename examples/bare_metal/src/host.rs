@@ -35,7 +35,7 @@ struct Line([Announcement<NativeAtomics>; 8]);
 static ANNOUNCEMENTS: [Line; MAX_CPUS] =
     [const { Line([const { Announcement::UNUSED }; 8]) }; MAX_CPUS];
 
-/// True if nobody is woken: a fault that the torture must notice.
+/// True if no thread is woken: a fault that the torture must notice.
 pub(crate) static WAKES_NOBODY: AtomicBool = AtomicBool::new(false);
 
 /// This kernel, as the library sees it.

@@ -13,7 +13,7 @@ use lockyard::platform::{
 
 const CPUS: usize = 4;
 
-/// Number of the running CPU, as the kernel keeps it. A real kernel has a register on each CPU.
+/// Index of the running CPU, as the kernel keeps it. A real kernel has a register on each CPU.
 static CURRENT: AtomicU32 = AtomicU32::new(0);
 
 #[repr(align(64))]

@@ -1,5 +1,5 @@
-//! A ticket lock with proportional back-off: a waiter first pauses once, for a time in proportion to
-//! the number of threads before it. So few waiters poll the word at a time.
+//! A ticket lock with proportional back-off: a waiter first pauses once, for a time in proportion
+//! to the number of threads before it. So few waiters poll the word at a time.
 //!
 //! ```text
 //!   upper half     lower half

@@ -6,7 +6,7 @@ use crate::programs::run_bounded;
 use crate::support::{done, folder, said};
 use std::fs;
 
-/// Exit code of a program in which the thread sanitizer found something.
+/// Exit code of a program where the thread sanitizer found something.
 const FOUND: i32 = 66;
 
 /// Returns false, and says so, if programs cannot be built or run with a sanitizer here.

@@ -1,15 +1,15 @@
-//! What the tests share: places, the installed library, and commands.
+//! Shared parts of the tests: places, the installed library, and commands.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-/// Returns the folder of this package.
+/// Returns the directory of this package.
 pub(crate) fn package() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Returns an empty folder for a test.
+/// Returns an empty directory for a test.
 pub(crate) fn folder(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("lockyard-c").join(name);
     if folder.exists() {
@@ -19,12 +19,12 @@ pub(crate) fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// Removes the folder of a test that has passed: programs with the static library are large.
+/// Removes the directory of a test that has passed: programs with the static library are large.
 pub(crate) fn done(folder: &Path) {
     std::fs::remove_dir_all(folder).expect("a folder goes");
 }
 
-/// Returns the folder in which cargo has built the library: that of this test.
+/// Returns the directory in which cargo has built the library: that of this test.
 pub(crate) fn built() -> PathBuf {
     let test = std::env::current_exe().expect("this test is a file");
     let folder = test.parent().expect("it is in a folder").to_owned();

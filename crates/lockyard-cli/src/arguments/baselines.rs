@@ -7,7 +7,7 @@ use std::path::PathBuf;
 #[derive(Debug, Args)]
 #[expect(missing_docs, reason = "it would become the command's help text")]
 pub struct BaselineOptions {
-    /// Save the results under this name (see docs/use/compare.md); replaces earlier results
+    /// Save the results under this name (see docs/use/compare-in-ci.md); replaces earlier results
     #[arg(long, value_name = "NAME", allow_hyphen_values = true)]
     pub(crate) save: Option<String>,
     /// Compare with the results of this name or file; exit with code 1 if a row is slower, as

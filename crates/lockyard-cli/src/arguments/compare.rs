@@ -18,7 +18,7 @@ use std::time::Duration;
                   measure page-ref -t 1 -v xadd --seconds 0.01\n\n\
                   Exit codes: 0 no row is slower beyond the threshold, 1 some are,\n\
                   2 bad input or incomparable results, 130 or 143 after a signal.\n\
-                  See docs/use/compare.md.")]
+                  See docs/use/compare-in-ci.md.")]
 pub(crate) struct Compare {
     /// Baseline: results of measure, predict or reproduce (--format json), or a name given to
     /// --save; with --ab a program

@@ -33,14 +33,14 @@ struct Counts {
 /// Counts of each thread, by process and thread.
 type Threads = BTreeMap<(u32, u32), Counts>;
 
-/// What the looks have seen of a process. `None` stands for what the system does not say.
+/// CPU time of a process, as read so far. `None` stands for values that the system hides.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Seen {
     /// CPU time of all threads.
     pub(super) cpu_time: Option<CpuTime>,
     /// Switches of all threads.
     pub(super) switches: Option<Switches>,
-    /// By the system's number of a thread: nanoseconds on a CPU, and of waits for one.
+    /// By the system's id of a thread: nanoseconds on a CPU, and of waits for one.
     pub(super) threads: BTreeMap<u32, (u64, u64)>,
 }
 

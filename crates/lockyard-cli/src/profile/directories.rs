@@ -2,7 +2,7 @@
 //! removed at the end, also after a signal, or when there is no memory.
 //!
 //! SIGKILL leaves them behind. Each one is locked while its command runs, and the next command
-//! removes those of this boot that nobody locks.
+//! removes those of this boot that no process locks.
 
 use super::removal;
 use lockyard_profile::{cpus, preload};
@@ -139,7 +139,7 @@ impl Private {
         remove_left_behind(&parent);
         let mut attempt = 0u32;
         loop {
-            // Nobody can guess the name.
+            // The name cannot be guessed.
             let random = RandomState::new().hash_one(0u64);
             let path = parent.join(format!("{NAME}{random:016x}"));
             let mut present = present();

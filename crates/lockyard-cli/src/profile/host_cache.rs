@@ -39,7 +39,7 @@ pub(super) struct Kept {
 #[derive(Debug)]
 pub(super) struct Place {
     directory: PathBuf,
-    /// What the measurement depends on.
+    /// Inputs of the measurement.
     key: String,
 }
 

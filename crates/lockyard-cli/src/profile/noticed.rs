@@ -1,4 +1,4 @@
-//! What a report or recording does not contain, by what the recorder noticed: locks that went past
+//! Contents that a report or recording lacks, as the recorder noticed: locks that went past
 //! it, programs that did not load it, locks of other kinds, and processes that still run. Counts
 //! are exact only where all were seen.
 
@@ -39,7 +39,7 @@ pub(super) fn running(directory: &Path) -> Vec<Running> {
         .collect()
 }
 
-/// What is not in the records.
+/// Contents that the records lack.
 #[derive(Debug, Default)]
 pub(super) struct Noticed {
     /// Signs that something is missing, each a line.

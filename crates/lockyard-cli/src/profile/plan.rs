@@ -86,7 +86,7 @@ impl Plan {
         self.threads.iter().copied().max()
     }
 
-    /// Returns the name of the program, without its folder.
+    /// Returns the name of the program, without its directory.
     pub(super) fn program(&self) -> String {
         let name = self.words.first().map(|name| name.to_string_lossy().into_owned());
         let name = name.unwrap_or_default();

@@ -124,7 +124,7 @@ fn pass_on(mut reader: PipeReader, is_apart: bool) -> Vec<u8> {
     let mut kept = Vec::new();
     let mut buffer = [0; 8192];
     while let Ok(count @ 1..) = reader.read(&mut buffer) {
-        // The program would get an error where this one gets it, if nobody reads.
+        // The program would get an error where this one gets it, if no process reads.
         let _ = out.write_all(&buffer[..count]);
         kept.extend_from_slice(&buffer[..count]);
         if kept.len() > 2 * SEARCHED {

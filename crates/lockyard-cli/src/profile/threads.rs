@@ -1,4 +1,4 @@
-//! What each thread of a recorded program did in the whole run: its acquisitions, CPU time and
+//! Totals of each thread of a recorded program, over the whole run: its acquisitions, CPU time and
 //! switches.
 //!
 //! The thread itself read its CPU time and its switches (`lockyard-preload/src/reading.rs`). For
@@ -10,7 +10,7 @@ use lockyard_recording::recording::{Switches, ThreadAbout, ThreadUse};
 use lockyard_records::Used;
 use std::collections::BTreeMap;
 
-/// Returns the threads that took locks. `seen` has, by the system's number of a thread, the
+/// Returns the threads that took locks. `seen` has, by the system's id of a thread, the
 /// nanoseconds on a CPU and of waits for one, up to the last look.
 pub(super) fn of(
     found: &[ThreadCounts],

@@ -1,4 +1,4 @@
-//! Where the time goes, from a profile alone: for a program whose recording cannot be replayed.
+//! Shares of the time, from a profile alone: for a program whose recording cannot be replayed.
 
 use super::chains::name;
 use lockyard_profile::process::Lock;

@@ -9,7 +9,7 @@ use std::process::Output;
 const PREDICT: [&str; 6] =
     ["predict", "fstat2", "--machine", "cascade-lake-2s24c2t", "--threads", "1,2"];
 
-/// Runs the command in a folder.
+/// Runs the command in a directory.
 fn run(folder: &Path, arguments: &[&str]) -> Output {
     let mut command = command(arguments);
     command.current_dir(folder).env_remove("HOME").env_remove("XDG_DATA_HOME");

@@ -17,7 +17,7 @@ const HANGS: Duration = Duration::from_secs(60);
 const SIGNALS: [(i32, &str, i32); 3] =
     [(libc::SIGINT, "SIGINT", 130), (libc::SIGTERM, "SIGTERM", 143), (libc::SIGHUP, "SIGHUP", 129)];
 
-/// A running command, with its own temporary folder.
+/// A running command, with its own temporary directory.
 struct Running {
     child: Child,
     temporary: PathBuf,
@@ -69,7 +69,7 @@ impl Running {
         }
     }
 
-    /// Waits for the end, and asserts that the temporary folder is empty.
+    /// Waits for the end, and asserts that the temporary directory is empty.
     fn end(mut self) -> Output {
         // Read the pipes on other threads: a read would never return if the command hangs.
         let process = self.child.id() as i32;
@@ -233,7 +233,7 @@ fn the_files_of_a_part_are_whole_files_and_never_replace_whole_results() {
         let document: Value = serde_json::from_str(&read(name)).expect("whole JSON");
         document["partial"] == true
     };
-    // The folder is empty at first, and then has partial results.
+    // The directory is empty at first, and then has partial results.
     for _ in 0..2 {
         let said = run();
         assert!(said.contains("results.json"), "{said}");
@@ -242,7 +242,7 @@ fn the_files_of_a_part_are_whole_files_and_never_replace_whole_results() {
         assert!(read("results.md").starts_with("Partial: interrupted, with "));
         assert!(read("results.csv").lines().next().is_some_and(|line| line.ends_with(",partial")));
     }
-    // Now the folder has complete results.
+    // Now the directory has complete results.
     let whole = json!({ "schema": "lockyard-results-2", "rows": [] }).to_string();
     std::fs::write(out.join("results.json"), &whole).expect("there is room");
     std::fs::write(out.join("results.csv"), "old").expect("there is room");

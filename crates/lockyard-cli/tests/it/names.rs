@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 const CLX: &str = "cascade-lake-2s24c2t";
 
-/// Returns a new folder of this test.
+/// Returns a new directory of this test.
 fn folder(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("names-{name}"));
     let _ = std::fs::remove_dir_all(&path);
@@ -15,7 +15,7 @@ fn folder(name: &str) -> PathBuf {
     path
 }
 
-/// Returns the error line of a command that runs in a folder.
+/// Returns the error line of a command that runs in a directory.
 fn refusal(folder: &Path, arguments: &[&str]) -> String {
     let output = command(arguments).current_dir(folder).output().expect("the command runs");
     let said = text(&output.stderr);

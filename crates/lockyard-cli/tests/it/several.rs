@@ -58,7 +58,7 @@ fn folder(test: &str) -> PathBuf {
     folder
 }
 
-/// Runs `predict` with files of a folder.
+/// Runs `predict` with files of a directory.
 fn predict(folder: &Path, files: &[&str], more: &[&str]) -> Output {
     let path = |name: &&str| folder.join(name).to_string_lossy().into_owned();
     let files: Vec<String> = files.iter().map(path).collect();

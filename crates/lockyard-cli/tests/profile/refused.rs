@@ -57,7 +57,7 @@ fn a_program_with_other_rights_is_refused() {
     }
     std::fs::set_permissions(&program, Permissions::from_mode(0o4755)).expect("it is allowed");
     let said = refusal(&mut profile(&[], &program, &["output"]));
-    // No set-uid program stays in the folder of the tests.
+    // No set-uid program stays in the directory of the tests.
     let _ = std::fs::remove_file(&program);
     assert!(said.contains("set-uid"), "{said}");
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Returns a path in the folder of the tests that no other test uses.
+/// Returns a path in the directory of the tests that no other test uses.
 pub(crate) fn fresh(name: &str) -> PathBuf {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -16,7 +16,7 @@ pub(crate) fn fresh(name: &str) -> PathBuf {
     path
 }
 
-/// Builds a program of the folder `programs`. Returns `None` if there is no such compiler, which
+/// Builds a program of the directory `programs`. Returns `None` if there is no such compiler, which
 /// the test reports.
 pub(crate) fn build(compiler: &str, source: &str, options: &[&str]) -> Option<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/profile/programs");

@@ -38,7 +38,7 @@ fn inputs_that_once_failed_hold() {
     for entry in std::fs::read_dir(&folder).expect("it is committed") {
         let entry = entry.expect("an entry");
         if entry.path().is_file() {
-            continue; // the folder's own description
+            continue; // the directory's own description
         }
         let name = entry.file_name().into_string().expect("a name");
         replay(&folder, target(&name), CHANGES);

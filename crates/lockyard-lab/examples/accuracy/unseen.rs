@@ -31,7 +31,7 @@ const SLOWDOWNS: [(&str, f64); 3] = [(X86_1, 1.09), (X86_2, 1.0), (X86_3, 1.36)]
 const EMERALD_RAPIDS: &str = include_str!("../../../../hosts/emerald-rapids-16/machine.toml");
 const STANDARD: &str = include_str!("../../../../hosts/emerald-rapids-16/standard.json");
 /// `jitter` of that host, if it is read off its ping-pongs as x86-2 and x86-3 would have it: 1.2
-/// and 0.6 times the deviation of 6.71 ns (docs/evidence/sixteen-cores.md), 0.9 in the mean.
+/// and 0.6 times the deviation of 6.71 ns (docs/evidence/training.md), 0.9 in the mean.
 const JITTER: &str = "{ value = 16, assumed = \"as x86-2 and x86-3\" }";
 /// Nanoseconds of that host's hand-over.
 const HAND_OVER: f64 = 79.96;

@@ -11,7 +11,7 @@ const SCRIPT: &str = include_str!("contended.toml");
 /// Script with more scenarios, for a standard measurement.
 const MORE: &str = include_str!("standard.toml");
 
-/// Variant for the experiment on siblings, see `docs/evidence/siblings.md`.
+/// Variant for the experiment on siblings, see `docs/evidence/assumptions.md`.
 const SIBLINGS: (&str, &str) = ("fstat2", "lockref-pause");
 
 /// Returns the variants of the scenarios.

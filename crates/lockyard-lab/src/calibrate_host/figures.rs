@@ -160,7 +160,7 @@ pub fn compare(
     if let Some(threads) = first.map(|found| found.tasks.len()).min() {
         figures.notes.push(format!(
             "from {threads} threads on, scenarios have two tasks on a core. How siblings share a \
-             line is not settled (docs/evidence/siblings.md); predictions use the file's \
+             line is not settled (docs/evidence/assumptions.md); predictions use the file's \
              `sibling_turn`"
         ));
     }

@@ -1,4 +1,4 @@
-//! How much the way of a line differs from line to line: the machine's `jitter`, the longest extra
+//! Difference between the paths of lines: the machine's `jitter`, the longest extra
 //! time of a message, drawn uniformly.
 //!
 //! A line has its home somewhere on the ring or the mesh, near to some cores and far from others. A
@@ -10,7 +10,7 @@
 //! deviation of a hand-over from one round to the next. A matrix of latencies has no rounds, but
 //! its pairs share one line, which is near to some of them. There the deviation is that from pair
 //! to pair. That is a rule, and no derivation. Its factor was kept because it suits the one host of
-//! 16 cores that was measured (`docs/evidence/sixteen-cores.md`).
+//! 16 cores that was measured (`docs/evidence/training.md`).
 
 use super::draft::{Draft, Origin};
 use super::{LineDistance, Measurements, Pair};

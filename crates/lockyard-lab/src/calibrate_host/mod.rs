@@ -14,7 +14,7 @@
 //! | `kernel` | costs of the kernel's calls that sleep and wake |
 //! | `steady` | check that each figure has a single value over time |
 //! | `solve` | numbers that make simulated hand-overs as long as the measured ones |
-//! | `line_spread` | how much the way of a line differs from line to line |
+//! | `line_spread` | how much the path of a line differs from line to line |
 //! | `draft` | the file |
 //! | `figures` | measured figures compared with predicted ones |
 //! | `report` | output for readers and for programs |

@@ -13,7 +13,7 @@ use lockyard_results::statistics;
 use lockyard_sim::Machine;
 use std::collections::BTreeMap;
 
-/// What the user asks for.
+/// Request of the user.
 #[derive(Clone, Debug)]
 pub struct Asked {
     /// Short name of the file with the matrix.

@@ -2,8 +2,8 @@
 //! make a machine of, or compare predictions with.
 //!
 //! The file is JSON. It has the processor, the CPUs with their places, costs of one CPU, hand-overs
-//! between CPUs, the slow-down by a sibling, and curves of scenarios on 1, 2, 4, ... CPUs. It has no
-//! names of hosts or users.
+//! between CPUs, the slow-down by a sibling, and curves of scenarios on 1, 2, 4, ... CPUs. It has
+//! no names of hosts or users.
 //!
 //! | module | content |
 //! | --- | --- |

@@ -32,7 +32,7 @@ const YIELD_NS: f64 = 400.0;
 const WARM_UP_NS: f64 = 60_000.0;
 const WINDOW_NS: f64 = 200_000.0;
 
-/// How an operation takes its turn.
+/// Means of an operation to take its turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Queue {
     /// A compare-exchange of its end.

@@ -19,7 +19,7 @@ fn the_ping_pongs_of_sixteen_cores_predict_their_curves() {
     let found = fit::fit(&curves, &made.calibrated.machine, 2, &|| ()).expect("every run ends");
     let (median, most) =
         Fit::errors(found.rows.iter().filter_map(|row| row.error())).expect("48 rows are scored");
-    // docs/evidence/sixteen-cores.md and README.md have these figures.
+    // docs/evidence/training.md and README.md have these figures.
     assert_eq!(format!("{:.1} % {:.1} %", median * 100.0, most * 100.0), "9.6 % 37.1 %");
     assert_eq!(found.rows.iter().filter(|row| row.predicted.is_some()).count(), 48);
     assert_eq!(found.factor, Some(1.0), "no factor on the latencies fits better");

@@ -41,7 +41,7 @@ impl Way {
 
     /// Returns the variant of the published table that matches this way. The publisher states which
     /// configurations were built, not which instructions ran. So all matches except the first are
-    /// inferred: see `docs/evidence/lock-call-path.md`.
+    /// inferred: see `docs/evidence/tools.md`.
     pub fn published(self) -> Option<&'static str> {
         match self {
             Way::Direct => Some("native"),

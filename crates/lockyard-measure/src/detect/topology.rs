@@ -17,7 +17,7 @@ const MOST_CACHES: usize = 16;
 /// A CPU (a hardware thread).
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Cpu {
-    /// Number of the CPU.
+    /// Index of the CPU.
     pub number: usize,
     /// True if the process may use the CPU.
     pub allowed: bool,
@@ -36,7 +36,7 @@ pub struct Cpu {
 /// A NUMA node.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Node {
-    /// Number of the node.
+    /// Index of the node.
     pub number: usize,
     /// CPUs of the node.
     pub cpus: Option<CpuList>,

@@ -7,7 +7,7 @@ use lockyard_results::row::Measured;
 pub enum Cost {
     /// A call that would sleep, but finds that the word has changed.
     WaitChanged,
-    /// A call that wakes nobody, because nobody sleeps.
+    /// A call that wakes no thread, because no thread sleeps.
     WakeNobody,
     /// A call that wakes a thread, until it returns to its caller.
     Wake,
@@ -63,7 +63,7 @@ impl Cost {
     pub fn describe(self) -> &'static str {
         match self {
             Cost::WaitChanged => "a futex call that would sleep and finds the word changed",
-            Cost::WakeNobody => "a futex call that wakes nobody",
+            Cost::WakeNobody => "a futex call that wakes no thread",
             Cost::Wake => "a futex call that wakes a thread, for its caller",
             Cost::Wakeup => "from the call until the woken thread runs, its CPU idle for 20 us",
             Cost::DeepWakeup => "the same, its CPU idle for 2 ms",

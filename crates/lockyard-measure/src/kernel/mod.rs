@@ -2,7 +2,7 @@
 //! and yields. A lock whose waiters sleep pays them, and no load or store shows them.
 //!
 //! Threads of this process make the calls, pinned, on words of their own. A cost that cannot be
-//! measured has no figure: with a single CPU nobody can be woken on another one, and a filter of
+//! measured has no figure: with a single CPU no thread can be woken on another one, and a filter of
 //! system calls may refuse them. All together takes about a second, and less than
 //! [`MOST_SECONDS`], unless the host is so busy that threads wait for their CPUs.
 //!
@@ -90,7 +90,7 @@ mod tests {
         assert!(of(Cost::WaitChanged).is_some(), "{costs:?}");
         if Cpus::allowed().len() < 2 {
             assert_eq!((of(Cost::Wakeup), of(Cost::Bucket)), (None, None));
-            return lockyard_testing::skip!("with one CPU nobody can be woken on another one");
+            return lockyard_testing::skip!("with one CPU no thread can be woken on another one");
         }
         let (Some(wakeup), Some(wake)) = (of(Cost::Wakeup), of(Cost::Wake)) else {
             return lockyard_testing::skip!("the CPUs were not idle");

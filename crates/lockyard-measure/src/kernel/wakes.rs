@@ -20,7 +20,7 @@ const IDLE: [(u64, usize); 4] = [(20_000, 301), (100_000, 101), (500_000, 101), 
 /// Maximum duration of the wake-ups after one idle time.
 const LONGEST: Duration = Duration::from_millis(350);
 
-/// Longest sleep of the thread that is to be woken. It ends if nobody wakes it for this long.
+/// Longest sleep of the thread that is to be woken. It ends if no thread wakes it for this long.
 const PATIENCE: Duration = Duration::from_millis(200);
 
 /// Longest wake-up of an idle CPU in nanoseconds: the deepest idle states take up to a millisecond

@@ -156,10 +156,10 @@ mod tests {
     fn each_acquisition_is_counted_by_where_the_one_before_was() {
         let holders = Arc::new(Holders::new(2));
         let (mut a, mut b) = (recorder(&holders, 0), recorder(&holders, 1));
-        a.held(0, 0); // Nobody held it before.
+        a.held(0, 0); // No thread held it before.
         a.held(0, 0); // The same thread.
         b.held(0, 0); // Another one, on the same CPU.
-        b.held(1, 0); // Another lock: nobody held it before.
+        b.held(1, 0); // Another lock: no thread held it before.
         a.held(0, 0); // After b.
         let mut sum = a.found;
         sum.add(&b.found);

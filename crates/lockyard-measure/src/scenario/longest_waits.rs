@@ -20,7 +20,7 @@ pub struct Windows {
     pub length: Duration,
     /// Number of windows per task.
     pub count: usize,
-    /// Abort a run in which no thread finishes an operation for this long.
+    /// Abort a run where no thread finishes an operation for this long.
     pub stalled_after: Duration,
 }
 

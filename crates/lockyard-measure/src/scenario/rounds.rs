@@ -45,7 +45,7 @@ pub struct Effort {
     pub waits: bool,
     /// True to attribute CPU time to phases, in a pass as long as all windows together.
     pub attribution: bool,
-    /// Abort a run in which no thread finishes an operation for this long.
+    /// Abort a run where no thread finishes an operation for this long.
     pub stalled_after: Duration,
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct Times {
     pub(crate) warm_up: Duration,
     /// Time during which operations are counted.
     pub(crate) window: Duration,
-    /// Abort a run in which no thread finishes an operation for this long.
+    /// Abort a run where no thread finishes an operation for this long.
     pub(crate) stalled_after: Duration,
 }
 

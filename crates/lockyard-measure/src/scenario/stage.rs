@@ -33,7 +33,7 @@ std::thread_local! {
 }
 
 /// Runs a chain of dependent shifts, at six cycles per iteration. The chain continues from the
-/// state in which the thread's last piece of work ended. Otherwise out-of-order execution would
+/// state where the thread's last job ended. Otherwise out-of-order execution would
 /// overlap this piece with the next one, even across a locked operation between them. A piece of
 /// 100 ns would then take 65 ns.
 #[inline(never)]

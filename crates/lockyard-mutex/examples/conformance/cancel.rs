@@ -130,7 +130,7 @@ fn check_cancelled(body: extern "C-unwind" fn(*mut c_void) -> *mut c_void) {
             "a handler did not find the mutex locked"
         );
     }
-    // Nobody is left among the waiters.
+    // No thread is left among the waiters.
     must!(pthread_cond_signal(CONDITION.at()));
     must!(pthread_cond_destroy(CONDITION.at()));
     must!(pthread_mutex_destroy(LOCK.at()));

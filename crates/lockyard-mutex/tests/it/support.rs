@@ -1,4 +1,4 @@
-//! What the tests share: the library and programs that it is preloaded into.
+//! Shared parts of the tests: the library and programs that it is preloaded into.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 /// The kinds of locks that replace the C library's.
 pub(crate) const KINDS: [&str; 4] = ["mutex", "queued", "ticket", "pv-queued"];
 
-/// Returns the folder of this test, in which cargo has built the library.
+/// Returns the directory of this test, in which cargo has built the library.
 fn here() -> PathBuf {
     let test = std::env::current_exe().expect("this test is a file");
     test.parent().expect("it is in a folder").to_owned()
@@ -19,7 +19,7 @@ pub(crate) fn built(name: &str) -> PathBuf {
     file
 }
 
-/// Returns a built example, which cargo puts beside the folder of tests.
+/// Returns a built example, which cargo puts beside the directory of tests.
 pub(crate) fn example(name: &str) -> PathBuf {
     let file = here().join("../examples").join(name);
     assert!(file.is_file(), "no {}", file.display());

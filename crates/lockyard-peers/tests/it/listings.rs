@@ -32,7 +32,7 @@ fn compile() -> Result<String, String> {
             "the listings are of the toolchain in rust-toolchain.toml, not {version}"
         ));
     }
-    // The dependencies are those of an optimised build in the same folder.
+    // The dependencies are those of an optimised build in the same directory.
     let target = target_folder();
     let output = Command::new(env!("CARGO"))
         .args(["rustc", "--offline", "--locked", "--release", "-p", "lockyard-peers", "--lib"])
@@ -53,7 +53,7 @@ fn compile() -> Result<String, String> {
         .output()
         .expect("cargo runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    // Builds with other options have other names in the same folder.
+    // Builds with other options have other names in the same directory.
     let said = String::from_utf8_lossy(&output.stdout);
     let (_, name) = said.rsplit_once("/liblockyard_peers-").expect("cargo names what it made");
     let (name, _) = name.split_once('.').expect("it is a file");
@@ -61,7 +61,7 @@ fn compile() -> Result<String, String> {
     Ok(std::fs::read_to_string(listing).expect("the assembly was asked for"))
 }
 
-/// Returns the folder of all builds, in which this test's folder for files is.
+/// Returns the directory of all builds, in which this test's directory for files is.
 fn target_folder() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     folder.parent().expect("it is in the folder of all builds").to_owned()

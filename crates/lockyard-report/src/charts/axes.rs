@@ -9,7 +9,7 @@ pub(super) const AREA: f64 = 270.0;
 /// Largest ratio between figures on a linear axis.
 const LINEAR: f64 = 100.0;
 
-/// What the axes show.
+/// Quantities on the axes.
 pub(super) struct Axes<'a> {
     /// Least and greatest figure.
     pub range: [f64; 2],
@@ -26,8 +26,8 @@ pub(super) struct Axes<'a> {
 }
 
 impl Axes<'_> {
-    /// Draws the axes. `ticks` draws those of the values, below the height that it gets. Returns the
-    /// scales to the right and upwards.
+    /// Draws the axes. `ticks` draws those of the values, below the height that it gets. Returns
+    /// the scales to the right and upwards.
     pub(super) fn draw(
         &self,
         svg: &mut Svg,

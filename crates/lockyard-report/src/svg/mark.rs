@@ -5,7 +5,7 @@ use super::number;
 /// Shape of a mark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Shape {
-    /// Circle.
+    /// A disc.
     Circle,
     /// Square.
     Square,

@@ -46,7 +46,7 @@ pub struct LockDetail {
     pub share_held_alone: f64,
     /// Nanoseconds per critical section.
     pub held_ns_each_time: f64,
-    /// Nanoseconds per critical section in which the holder waited for memory.
+    /// Nanoseconds per critical section where the holder waited for memory.
     pub held_stalled_ns_each_time: f64,
     /// Nanoseconds per hand-over.
     pub handed_over_ns_each_time: f64,

@@ -1,7 +1,7 @@
 //! CSV output: a header, and one line for each row. The first columns are those of the published
 //! tables. Columns for details follow, if any row has the detail; those of waits, threads and CPU
-//! time only if no row was published. If rows are missing, the last column is `partial`, with `true`
-//! in each row.
+//! time only if no row was published. If rows are missing, the last column is `partial`, with
+//! `true` in each row.
 
 use super::document::Document;
 use super::of_row::{
@@ -44,8 +44,8 @@ const OF_PREDICTIONS: &[DetailColumn] = &[
     ("usl_knee", |row| row.details.law?.knee),
 ];
 
-/// Details of rows that no publication has, as in the tables for readers. A column appears if any row
-/// has the detail.
+/// Details of rows that no publication has, as in the tables for readers. A column appears if any
+/// row has the detail.
 const OF_OWN_ROWS: &[DetailColumn] = &[
     ("bootstrap_low", |row| Some(measured(row)?.bootstrap?.low)),
     ("bootstrap_high", |row| Some(measured(row)?.bootstrap?.high)),

@@ -12,8 +12,8 @@ const TIE: f64 = 0.02;
 /// A curve has saturated if doubling the threads gains less than this share.
 const LITTLE_GAIN: f64 = 0.05;
 
-/// Largest gain from an ideal lock that is stated as a number. Beyond it the loop is hardly more than
-/// its lock, and the number says nothing.
+/// Largest gain from an ideal lock that is stated as a number. Beyond it the loop is hardly more
+/// than its lock, and the number says nothing.
 const MOST_GAIN: f64 = 100.0;
 
 /// Units of time, each a thousand times the one before.

@@ -25,7 +25,7 @@ pub(crate) type RegisterFile = [u64; REGISTERS];
 /// Bits of the lower half of a word, the index. The upper half is the tag.
 const INDEX_BITS: u32 = 32;
 
-/// Lower half of a word: the number of an element, or 0.
+/// Lower half of a word: the index of an element, or 0.
 pub(crate) fn index_of(word: u64) -> u64 {
     word & u64::from(u32::MAX)
 }

@@ -38,7 +38,7 @@ impl<S: Stage> Prepared<S> {
                 let time = times.quantile(task.numbers.uniform());
                 if let Some(bed) = self.bed().filter(|_| time > 0.0) {
                     let before = S::Host::begin_activity(Region::Idle.into());
-                    // Nobody wakes the task before its time.
+                    // No thread wakes the task before its time.
                     S::Host::park(bed, 0, Some(Duration::from_nanos(time as u64)));
                     S::Host::resume_activity(before);
                 }

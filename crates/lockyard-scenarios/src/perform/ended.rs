@@ -1,4 +1,4 @@
-//! What tasks leave behind when they end: the registers, and sums over their operations.
+//! State that tasks leave behind when they end: the registers, and sums over their operations.
 
 use super::exchanges::Exchanges;
 use super::task::Task;

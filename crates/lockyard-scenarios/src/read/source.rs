@@ -39,7 +39,7 @@ impl Source<'_> {
         ScriptError(format!("{}:{}: {message}", self.origin, self.line(&span)))
     }
 
-    /// Returns the number of the line in which a part of the text begins.
+    /// Returns the number of the line where a part of the text begins.
     pub(super) fn line(&self, span: &Range<usize>) -> usize {
         lockyard_support::line_of(self.text.as_bytes(), span.start)
     }

@@ -1,4 +1,5 @@
-//! Locks of a user's crate: scripts name them, both back-ends run them, and wrong names are refused.
+//! Locks of a user's crate: scripts name them, both back-ends run them, and wrong names are
+//! refused.
 
 use crate::support::{Run, Tasks, Threads, simulated};
 use lockyard::Native;

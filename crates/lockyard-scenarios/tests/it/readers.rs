@@ -95,7 +95,7 @@ fn a_reader_beside_a_writer_is_found() {
     let variant = variant(LockKind::BrokenReadWrite);
     let what = simulated(&variant, 4).expect_err("readers are beside writers");
     assert!(what.contains("beside a") && what.contains("its lock did not exclude"), "{what}");
-    // One task is beside nobody.
+    // One task is beside no thread.
     simulated(&variant, 1).expect("it is alone");
 }
 

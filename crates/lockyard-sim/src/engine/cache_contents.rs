@@ -46,7 +46,7 @@ pub(super) struct LastLevel {
     pub cache: Cache,
     /// Number of lines that were laid out in this home before threads ran, and not touched since.
     pub untouched: u64,
-    /// Number of the untouched lines that are in the cache.
+    /// Number of untouched lines that are in the cache.
     pub cached: u64,
     /// Number of lines laid out in this home, at the last count.
     pub laid_out: u64,

@@ -298,7 +298,7 @@ impl Packed {
         self.value
     }
 
-    /// Number of the plan, for an end of work or of a slice.
+    /// Index of the plan, for an end of work or of a slice.
     pub(super) fn plan(self) -> u32 {
         self.value as u32
     }

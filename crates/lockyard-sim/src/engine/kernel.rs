@@ -3,7 +3,7 @@
 //!
 //! - **Service.** A thread with a call enters the bucket of its word, and leaves it with the call's
 //!   effect. Meanwhile it is not pre-empted. A call that wakes enters only if another call waits on
-//!   the word, or a thread sleeps there: otherwise it finds nobody.
+//!   the word, or a thread sleeps there: otherwise it finds no thread.
 //! - **Sleep.** A thread whose word has not changed leaves its CPU, which takes a time. A thread
 //!   that is woken before has not slept, and goes on.
 //! - **Wake-up.** The longer the CPU has been idle, the longer the wake-up takes.

@@ -1,4 +1,4 @@
-//! State of one cache line: each core's copy. The folder `directory` has that of its agents.
+//! State of one cache line: each core's copy. The directory `directory` has that of its agents.
 //!
 //! ```text
 //!   home agent of the line                one for the machine

@@ -30,17 +30,17 @@
 //! | `report.rs` | what is said of threads that have not finished |
 //! | `accounting/` | what is counted, and where cycles go; its ledger has private fields |
 //!
-//! Some parts are rooms: their fields are private. Other files tell a room what happened. It
-//! decides, and returns what has to be done. The rooms are the queue of events, the directory with
-//! its lines and agents, the scheduler, the parked threads, the calls and the ledger.
+//! Some parts are modules with private fields. Other files tell such a module what happened. It
+//! decides, and returns what has to be done. The modules are the queue of events, the directory
+//! with its lines and agents, the scheduler, the parked threads, the calls and the ledger.
 //!
-//! The rest is one struct: the cores, and the times and messages between the rooms. A wall around
-//! the cores was not built. Of the 169 functions of the struct (without invariants and observers),
-//! 105 use threads, core lines or caches. Of these, 59 also queue events, draw random numbers,
-//! count, or use the machine's numbers or another room, and would need all of that as arguments. 28
-//! of them use the directory or the scheduler. Most of those are the ways of a line between a core
-//! and an agent: a fill, a snoop's answer, an eviction. An eviction draws lines until the state of
-//! the core and of the agent allows one to leave.
+//! The rest is one struct: the cores, and the times and messages between the modules. A boundary
+//! around the cores was not built. Of the 169 functions of the struct (without invariants and
+//! observers), 105 use threads, core lines or caches. Of these, 59 also queue events, draw random
+//! numbers, count, or use the machine's numbers or another module, and would need all of that as
+//! arguments. 28 of them use the directory or the scheduler. Most of those are the paths of a line
+//! between a core and an agent: a fill, a snoop's answer, an eviction. An eviction draws lines
+//! until the state of the core and of the agent allows one to leave.
 //!
 //! Walls are free only as long as the compiler sees through them. `examples/speed` takes 4,599
 //! million instructions without the directory and the scheduler, counted by `valgrind

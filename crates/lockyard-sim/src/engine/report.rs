@@ -12,7 +12,7 @@ pub(crate) enum Fate {
 /// Last operation of a thread that had not finished when a run ended.
 #[derive(Clone, Debug)]
 pub struct ThreadReport {
-    /// Number of the hardware thread.
+    /// Index of the hardware thread.
     pub thread: usize,
     /// Description of the operation.
     pub operation: String,

@@ -19,7 +19,7 @@ pub(super) struct Sparse<T> {
 }
 
 impl<T: Clone> Sparse<T> {
-    /// Returns a table in which all entries are `blank`.
+    /// Returns a table where all entries are `blank`.
     pub(super) fn new(blank: T) -> Self {
         Sparse { places: Vec::new(), made: Vec::new(), blank }
     }

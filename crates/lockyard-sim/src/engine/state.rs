@@ -1,6 +1,6 @@
 //! State of the engine, and the few operations on it that every other file uses.
 //!
-//! The other files of this folder add the behaviour. Each is an `impl Engine`, and none imports
+//! The other files of this directory add the behaviour. Each is an `impl Engine`, and none imports
 //! another. They share only this file, and the files that define common types.
 
 use super::accounting::ledger::Ledger;

@@ -119,7 +119,7 @@ impl Engine {
             | Op::Rmw { .. }
             | Op::Work { .. }
             | Op::Pause(_) => {
-                unreachable!("it has a room of its own")
+                unreachable!("it has a place of its own")
             }
             Op::Fence => {
                 self.discard_run_ahead(thread);

@@ -113,7 +113,7 @@ pub(super) struct Wheel {
     /// Time of the first event. If there is none, the greatest number, which is later than the end
     /// of time.
     first_time: u64,
-    /// Number of the block that contains `now`. The block's events are in the slots.
+    /// Index of the block that contains `now`. The block's events are in the slots.
     block: u64,
     slots: Box<[Slot; SLOTS]>,
     /// Bits of the slots that have events, and an empty word after the last.
@@ -130,7 +130,7 @@ pub(super) struct Wheel {
     queued: usize,
 }
 
-/// Number of the block that contains `time`.
+/// Index of the block that contains `time`.
 fn block_of(time: u64) -> u64 {
     time / SLOTS as u64
 }

@@ -45,8 +45,8 @@ impl Inherited {
     }
 }
 
-/// Finds the file of a family by the name that a machine file gives it. Returns its path for errors,
-/// and its text.
+/// Finds the file of a family by the name that a machine file gives it. Returns its path for
+/// errors, and its text.
 pub type Beside<'a> = dyn Fn(&str) -> std::result::Result<(String, String), String> + 'a;
 
 /// Text of the family `name`: a shipped one, or a file in the machine's directory.

@@ -349,7 +349,7 @@ pub(super) const SPECS: &[Spec] = &[
         "time that an interrupt takes from the answering thread"),
     kernel!("wait_changed", wait_changed, 0.0..=1e6,
         "call that would sleep, but finds the word changed"),
-    kernel!("wake_nobody", wake_nobody, 0.0..=1e6, "call that wakes, but finds nobody"),
+    kernel!("wake_nobody", wake_nobody, 0.0..=1e6, "call that wakes, but finds no thread"),
     kernel!("wake", wake, 0.0..=1e7,
         "call that wakes one thread, until it returns in the caller"),
     kernel!("wake_next", wake_next, 0.0..=1e7,

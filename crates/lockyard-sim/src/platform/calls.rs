@@ -96,7 +96,7 @@ pub fn random_below(n: u64) -> u64 {
     me().random.borrow_mut().below(n)
 }
 
-/// Number of the running thread, in the order in which threads were spawned.
+/// Index of the running thread, in the order in which threads were spawned.
 ///
 /// # Panics
 ///

@@ -91,7 +91,7 @@ fn calls_without_effect_cost_what_the_machine_says() {
 
 #[test]
 fn calls_on_one_word_are_served_one_after_the_other() {
-    // Calls that wake nobody only read the bucket's line, and calls on other words have others.
+    // Calls that wake no thread only read the bucket's line, and calls on other words have others.
     assert_eq!(calls(&[0; 4], 1, wake_one), [WAKE_NOBODY; 4]);
     assert_eq!(calls(&[0, 1, 2, 3], 1, wait_for_1), [WAIT_CHANGED + LOAD; 4]);
     // Calls that wait pass the line on: each takes longer than the one before it.

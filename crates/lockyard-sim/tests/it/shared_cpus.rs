@@ -258,7 +258,7 @@ fn a_parked_thread_gives_its_cpu_up_and_has_it_again_when_it_is_woken() {
 }
 
 /// Returns the time from the call that wakes a thread, which has slept for 500 us, until it runs.
-/// On its CPU another thread `works` for so many microseconds. Other CPUs are never idle, but one,
+/// On its CPU another thread `works` for this many microseconds. Other CPUs are never idle, but one,
 /// if `has_idle_cpu`.
 fn woken_on(works: u64, has_idle_cpu: bool) -> u64 {
     let numbers = [("kernel.deep_wakeup", 40_000.0), ("kernel.deep_after", 300_000.0)];
@@ -288,7 +288,7 @@ fn a_wake_up_is_as_long_as_the_cpu_was_idle_not_as_the_thread_slept() {
     // The other thread had the CPU until shortly before.
     let just_idle = woken_on(450, false);
     assert!(is_short(just_idle), "{just_idle}");
-    // The thread goes to another CPU, which nobody has used.
+    // The thread goes to another CPU, which no thread has used.
     let elsewhere = woken_on(700, true);
     assert!(is_deep(elsewhere), "{elsewhere}");
 }

@@ -44,7 +44,7 @@ fn a_siblings_load_waits_out_the_turn_whenever_it_comes() {
     }
 }
 
-/// Counts of a run in which each of `places` adds to a word this many times.
+/// Counts of a run where each of `places` adds to a word this many times.
 fn additions(
     machine: &Machine,
     places: impl IntoIterator<Item = usize>,

@@ -242,7 +242,7 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
     fn drop(&mut self) {
         let cache = self.cache;
         let place = self.place.take();
-        // SAFETY: nobody has a reference, and none can be taken. `free` is called once: by the
+        // SAFETY: no thread has a reference, and none can be taken. `free` is called once: by the
         // domain, or here.
         unsafe {
             Entry::destroy(self.entry, |tail| {

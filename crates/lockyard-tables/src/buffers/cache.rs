@@ -57,7 +57,7 @@ pub(super) struct Part<'c, Q: CacheKey, S: Switches<H, Q>, H: HostWithSlots, C: 
 /// assert_eq!(again[0], 1, "it is there, and is not filled again");
 /// assert!(std::ptr::eq(&*superblock, &*again), "the same buffer");
 ///
-/// // A second one, which nobody keeps, makes room for a third; the first is referenced.
+/// // A second one, which no thread keeps, makes room for a third; the first is referenced.
 /// CACHE.get_or_fill(Key::new(0, 2), read(2))?;
 /// let third = CACHE.get_or_fill(Key::new(0, 3), read(3))?;
 /// assert!(CACHE.look_up(Key::new(0, 2)).is_none() && CACHE.look_up(Key::new(0, 1)).is_some());
@@ -276,7 +276,8 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
         self.limit.store(limit, Ordering::Relaxed);
     }
 
-    /// Number of buffers in the cache. A snapshot; exact when nobody changes it. Reads every shard.
+    /// Number of buffers in the cache. A snapshot; exact when no thread changes it. Reads every
+    /// shard.
     pub fn len(&self) -> usize {
         let Some(shards) = self.shards() else { return 0 };
         // SAFETY: published shards live as long as the cache.
@@ -349,9 +350,9 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
                 while self.1 < unsafe { self.0.as_ref() }.number() {
                     // SAFETY: as above; below their number.
                     let shard = unsafe { Shards::at(self.0, self.1) };
-                    // SAFETY: nobody else has the cache; the shard's buffers are of this type.
+                    // SAFETY: no other thread has the cache; the shard's buffers are of this type.
                     while let Some(entry) = unsafe { shard.oldest::<Q, T>() } {
-                        // SAFETY: as above; the buffer is in the list, and nobody uses it.
+                        // SAFETY: as above; the buffer is in the list, and no thread uses it.
                         unsafe {
                             shard.take(entry);
                             Entry::destroy(entry, |tail| EntryOf::<Q, T, S, H, C>::free(tail));
@@ -372,7 +373,7 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
         {
             fn drop(&mut self) {
                 self.free_buffers();
-                // SAFETY: nobody uses them any more.
+                // SAFETY: no thread uses them any more.
                 unsafe {
                     S::Index::free(self.0.as_mut());
                     Shards::free(self.0);

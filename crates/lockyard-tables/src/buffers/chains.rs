@@ -431,7 +431,7 @@ fn double<const BITS: u32, K: LaneLock<H>, H: Host, C: Context>(
 
 /// # Safety
 ///
-/// The segment belongs to this doubling, and nobody uses it any more.
+/// The segment belongs to this doubling, and no thread uses it any more.
 unsafe fn free_segment<const BITS: u32, H: Host>(first: NonNull<Links<H>>, doubling: usize) {
     if let Some((layout, sentinels)) = segment_layout::<BITS, H>(doubling) {
         for index in 0..sentinels {
@@ -458,7 +458,7 @@ pub(super) fn segment_bytes<const BITS: u32, K: LaneLock<H>, H: Host, C: Context
 ///
 /// # Safety
 ///
-/// Nobody uses them any more.
+/// No thread uses them any more.
 pub(super) unsafe fn free_segments<const BITS: u32, K: LaneLock<H>, H: Host, C: Context>(
     shards: &mut Shards<K, H, C>,
 ) {

@@ -143,8 +143,8 @@ impl<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<Q, T, K, H, C>
         self.references.get();
     }
 
-    /// Drops a reference; returns true if it was the last. Nobody can then take a new one, and the
-    /// caller has exclusive access to the tail.
+    /// Drops a reference; returns true if it was the last. No thread can then take a new one, and
+    /// the caller has exclusive access to the tail.
     #[inline(always)]
     pub(super) fn put(&self) -> bool {
         match self.references.put_or_lock() {
@@ -253,7 +253,7 @@ impl<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<Q, T, K, H, C>
     pub(super) unsafe fn fill(&self, value: T) {
         // SAFETY: the caller's promise.
         let live = unsafe { self.live() };
-        // SAFETY: nobody reads the value before the state is `READY`.
+        // SAFETY: no thread reads the value before the state is `READY`.
         live.value.with_mut(|place| unsafe { (*place).write(value) });
         Self::end_filling(live, READY);
     }
@@ -352,7 +352,7 @@ impl<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<Q, T, K, H, C>
     ///
     /// # Safety
     ///
-    /// Nobody has a reference or can get one. `retire` arranges one call of [`free`](Self::free)
+    /// No thread has a reference or can get one. `retire` arranges one call of [`free`](Self::free)
     /// with its argument, when no look-up can be at the buffer any more.
     pub(super) unsafe fn destroy(entry: NonNull<Self>, retire: impl FnOnce(NonNull<Header<H>>)) {
         struct Retire<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context, F>(
@@ -366,8 +366,8 @@ impl<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<Q, T, K, H, C>
             F: FnOnce(NonNull<Header<H>>),
         {
             fn drop(&mut self) {
-                // SAFETY: nobody else has a reference, so this thread owns the tail. The tail is
-                // live, and its value is gone.
+                // SAFETY: no other thread has a reference, so this thread owns the tail. The tail
+                // is live, and its value is gone.
                 unsafe { ManuallyDrop::drop(&mut (*self.0.as_ptr()).tail.live) };
                 let Some(retire) = self.1.take() else { return };
                 let offset = offset_of!(Entry<Q, T, K, H, C>, tail);
@@ -381,8 +381,8 @@ impl<Q: Send, T: Send, K: LaneLock<H>, H: Host, C: Context> Entry<Q, T, K, H, C>
             }
         }
         let retire = Retire(entry, Some(retire));
-        // SAFETY: nobody else has a reference, so the caller owns the tail; look-ups do not read
-        // it. Look-ups still share the entry: only the tail is borrowed exclusively.
+        // SAFETY: no other thread has a reference, so the caller owns the tail; look-ups do not
+        // read it. Look-ups still share the entry: only the tail is borrowed exclusively.
         let live = unsafe { &mut (*entry.as_ptr()).tail.live };
         // Relaxed: dropping the last reference acquired the releases of all others.
         if live.state.load(Ordering::Relaxed) & READY != 0 {

@@ -104,7 +104,7 @@ pub trait Index<H: Host, Q: CacheKey = Key>: Sealed + 'static {
     ///
     /// # Safety
     ///
-    /// Nobody uses the index any more.
+    /// No thread uses the index any more.
     #[doc(hidden)]
     unsafe fn free<C: Context>(shards: &mut Shards<Self::Lock, H, C>) {
         let _ = shards;

@@ -1,10 +1,10 @@
 //! A miss: memory for the absent buffer, a place within the limit, insertion, and filling.
 //!
 //! The thread that inserts a buffer fills it. With [`Outside`](super::Outside) the buffer is in the
-//! index before it has its value. Other threads that want it find it there and wait. Nobody else
-//! fills it, and no other thread has to wait. If filling fails, by an error or a panic, the buffer
-//! is removed first, and then its waiters are woken. Each waiter starts over. It finds a buffer
-//! that another thread is filling by then, or fills one itself.
+//! index before it has its value. Other threads that want it find it there and wait. No other
+//! thread fills it, and no other thread has to wait. If filling fails, by an error or a panic, the
+//! buffer is removed first, and then its waiters are woken. Each waiter starts over. It finds a
+//! buffer that another thread is filling by then, or fills one itself.
 
 use super::buffer::Buffer;
 use super::cache::{BufferCache, EntryOf, Part, ShardsOf};
@@ -291,7 +291,7 @@ impl<Q: CacheKey, T: Send + Sync, B: Hashes<Q>, S: Switches<H, Q>, H: HostWithSl
         // SAFETY: published shards live as long as the cache.
         let number = unsafe { shards.as_ref() }.number();
         let mut hand = (S::Index::shard(wanted, number) + number - 1) % number;
-        // Places above the limit are for nobody.
+        // Places above the limit are for no thread.
         let place = if above == 0 { Some(place) } else { None };
         self.reclaim_some((above + 1).min(ROOM) as usize, &mut hand, place) > 0
             || living != self.living.load(Ordering::Relaxed)

@@ -44,7 +44,7 @@
 //!   buffer, and another when its reference is dropped.
 //! - **Reclaim**: a shard's lock for every 16 buffers examined, a locked instruction for each
 //!   buffer taken.
-//! - **Growth**: an occasional allocation by a thread that inserts; nobody waits for it.
+//! - **Growth**: an occasional allocation by a thread that inserts; no thread waits for it.
 //!
 //! # Ordering
 //!

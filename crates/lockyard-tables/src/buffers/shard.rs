@@ -245,7 +245,7 @@ impl<K: LaneLock<H>, H: Host, C: Context> Shards<K, H, C> {
     ///
     /// # Safety
     ///
-    /// `this` came from [`allocate`](Self::allocate), and nobody uses it any more.
+    /// `this` came from [`allocate`](Self::allocate), and no thread uses it any more.
     pub(super) unsafe fn free(this: NonNull<Self>) {
         // SAFETY: the caller's promise.
         let number = unsafe { this.as_ref() }.number;

@@ -10,7 +10,7 @@ use super::sealed::Sealed;
 use crate::memory::Invariant;
 use lockyard::platform::Host;
 
-/// When the memory for a new buffer is allocated: [`EveryCall`], [`OnMiss`]. Sealed.
+/// Time of a new buffer's allocation: [`EveryCall`], [`OnMiss`]. Sealed.
 pub trait Allocate: Sealed + 'static {
     /// Name of the option in tables.
     const NAME: &'static str;

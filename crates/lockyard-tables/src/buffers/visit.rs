@@ -118,7 +118,7 @@ impl<T, H: Host> List<T, H> {
     }
 
     fn as_slice(&self) -> &[T] {
-        // SAFETY: so many elements were written.
+        // SAFETY: this many elements were written.
         unsafe { NonNull::slice_from_raw_parts(self.memory, self.len).as_ref() }
     }
 }
@@ -138,7 +138,7 @@ impl<T, H: Host> Drop for List<T, H> {
         }
         let memory = Memory::<T, H>(self.memory, self.room, PhantomData);
         let elements = ptr::slice_from_raw_parts_mut(memory.0.as_ptr(), self.len);
-        // SAFETY: so many elements were written. They are dropped once, here.
+        // SAFETY: this many elements were written. They are dropped once, here.
         unsafe { elements.drop_in_place() };
     }
 }

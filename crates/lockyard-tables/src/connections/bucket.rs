@@ -39,7 +39,7 @@ pub(super) enum Verdict {
     End,
 }
 
-/// What a walk does after it has looked at an entry.
+/// Action of a walk after it has looked at an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Look {
     /// It ends with this entry.
@@ -340,8 +340,8 @@ impl<S, L: LaneLock<H>, H: Host, C: Context> Buckets<S, L, H, C> {
     ///
     /// # Safety
     ///
-    /// `this` came from [`allocate`](Self::allocate), nobody uses it any more, and its chains have
-    /// entries of this type.
+    /// `this` came from [`allocate`](Self::allocate), no thread uses it any more, and its chains
+    /// have entries of this type.
     pub(super) unsafe fn free<K: Send, T: Send, D, M: Moment>(this: NonNull<Self>) {
         struct Rest<S, L: LaneLock<H>, H: Host, C: Context, K: Send, T: Send, D, M: Moment> {
             buckets: NonNull<Buckets<S, L, H, C>>,
@@ -356,10 +356,10 @@ impl<S, L: LaneLock<H>, H: Host, C: Context> Buckets<S, L, H, C> {
                 let (all, bits) =
                     unsafe { (Buckets::all(self.buckets), self.buckets.as_ref().bits) };
                 while self.index < bits.buckets() {
-                    // SAFETY: in the array, which nobody else uses.
+                    // SAFETY: in the array, which no other thread uses.
                     let bucket = unsafe { all.add(self.index).as_mut() };
                     while let Some(entry) = bucket.pop::<K, T, D, M>() {
-                        // SAFETY: nobody uses the entry any more; it was allocated by this host.
+                        // SAFETY: no thread uses the entry any more; it was allocated by this host.
                         // The returned contents are dropped here.
                         drop(unsafe { Entry::<K, T, H, D, M>::take_back(entry) });
                     }
@@ -376,7 +376,7 @@ impl<S, L: LaneLock<H>, H: Host, C: Context> Buckets<S, L, H, C> {
                 self.free_entries();
                 // SAFETY: the array is alive.
                 let bits = unsafe { self.buckets.as_ref() }.bits;
-                // SAFETY: nobody uses the header any more.
+                // SAFETY: no thread uses the header any more.
                 unsafe { self.buckets.drop_in_place() };
                 if let Some((layout, _)) = Buckets::<S, L, H, C>::layout(bits) {
                     // SAFETY: allocated with this layout, by this host.

@@ -37,9 +37,9 @@ const REMOVED: u64 = u64::MAX;
 #[doc(hidden)]
 pub trait Moment: 'static {
     const AT_ONCE: bool;
-    /// What shares the memory of the value, given what reclamation needs.
+    /// Data that shares the memory of the value, given what reclamation needs.
     type Over<D>;
-    /// What has its own memory.
+    /// Data that has its own memory.
     type Apart<D>: Default;
 }
 
@@ -54,7 +54,7 @@ impl Moment for AtOnce {
     type Apart<D> = ();
 }
 
-/// When the last look-up that may read it without a reference is over.
+/// Runs after the last look-up that may read the entry without a reference.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct AfterLookUps;
@@ -283,7 +283,7 @@ impl<K: Send, T: Send, H: Host, D, M: Moment> Entry<K, T, H, D, M> {
     ///
     /// # Safety
     ///
-    /// Nobody has a reference or can get one. `retire` arranges one call of [`free`](Self::free)
+    /// No thread has a reference or can get one. `retire` arranges one call of [`free`](Self::free)
     /// with its argument, when no look-up can be at the entry any more.
     pub(super) unsafe fn destroy(
         entry: NonNull<Self>,
@@ -306,8 +306,8 @@ impl<K: Send, T: Send, H: Host, D, M: Moment> Entry<K, T, H, D, M> {
         let place = unsafe { entry.cast::<u8>().add(Self::DEFERRED).cast::<D>() };
         let retire = Retire(place, Some((deferred, retire)));
         if M::AT_ONCE {
-            // SAFETY: nobody else has a reference, so the caller owns the tail. Look-ups may still
-            // be at the entry. They do not read the tail, and only the tail is borrowed.
+            // SAFETY: no other thread has a reference, so the caller owns the tail. Look-ups may
+            // still be at the entry. They do not read the tail, and only the tail is borrowed.
             let live = unsafe { &mut (*entry.as_ptr()).tail.live };
             // Tells a back-end that checks accesses: from here on the value is written.
             live.value.with_mut(|_| ());
@@ -331,7 +331,7 @@ impl<K: Send, T: Send, H: Host, D, M: Moment> Entry<K, T, H, D, M> {
             // SAFETY: the caller's promise; the former contents of the tail are no longer used.
             unsafe { memory::free::<Self, H>(entry) };
         } else {
-            // SAFETY: nobody has the entry, and its value was not dropped.
+            // SAFETY: no thread has the entry, and its value was not dropped.
             drop(unsafe { Self::take_back(entry) });
         }
     }

@@ -139,7 +139,7 @@ fn destroy<K: Send + Sync, V: Send + Sync, S: Send + Sync, P: LookUp<H>, H: Host
     table: &Connections<K, V, S, P, H, C>,
     entry: NonNull<EntryOf<K, V, P, H, C>>,
 ) {
-    // SAFETY: nobody has a reference, and none can be taken. The entry is in no chain: the table
+    // SAFETY: no thread has a reference, and none can be taken. The entry is in no chain: the table
     // removed it before it gave up its own reference. `free` is called once, by `retire`.
     unsafe {
         EntryOf::<K, V, P, H, C>::destroy(entry, ReadersOf::<P, H, C>::deferred(), |deferred| {

@@ -106,7 +106,7 @@ impl<K: LaneLock<H, Width = FourBytes>, H: Host> LookUp<H> for Locked<K> {
     type Moment = AtOnce;
 }
 
-/// No state: while a look-up holds the lock, nobody can remove entries from the chain.
+/// No state: while a look-up holds the lock, no thread can remove entries from the chain.
 #[doc(hidden)]
 #[derive(Debug, Default)]
 pub struct NoReaders;

@@ -136,7 +136,7 @@ impl<K: Send + Sync, V: Send + Sync, S: Send + Sync, P: LookUp<H>, H: Host, C: C
         NonNull::new(from_word(self.buckets.load(Ordering::Acquire)))
     }
 
-    /// Runs `f` while nobody else creates or configures the buckets. `f` must not unwind.
+    /// Runs `f` while no other thread creates or configures the buckets. `f` must not unwind.
     fn setting_up<R>(&self, f: impl FnOnce(Option<NonNull<BucketsOf<S, P, H, C>>>) -> R) -> R {
         let held = self.setup.acquire();
         // Relaxed: written under the lock.
@@ -283,7 +283,7 @@ impl<K: Send + Sync, V: Send + Sync, S: Send + Sync, P: LookUp<H>, H: Host, C: C
         all.map(|(all, at)| unsafe { Buckets::at(all, at) })
     }
 
-    /// Number of entries in the table. A snapshot; exact when nobody inserts or removes. Reads
+    /// Number of entries in the table. A snapshot; exact when no thread inserts or removes. Reads
     /// every bucket.
     pub fn len(&self) -> usize {
         self.all_buckets().map(|bucket| bucket.entries() as usize).sum()
@@ -364,7 +364,7 @@ impl<K: Send + Sync, V: Send + Sync, S: Send + Sync, P: LookUp<H>, H: Host, C: C
             // the chains have entries of this type.
             unsafe { Buckets::free::<K, V, DeferredOf<P, H, C>, P::Moment>(buckets) };
         } else if mem::needs_drop::<Hasher<S>>() {
-            // SAFETY: no buckets have it, and nobody else has the table.
+            // SAFETY: no buckets have it, and no other thread has the table.
             self.configuration.with_mut(|all| unsafe { ManuallyDrop::drop(&mut (*all).hasher) });
         }
     }

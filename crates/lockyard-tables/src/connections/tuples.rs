@@ -236,8 +236,8 @@ impl<T: Send + Sync, P: LookUp<H>, H: Host, C: Context> ConnectionTable<T, P, H,
         self.0.waiting()
     }
 
-    /// Number of connections in the table. A snapshot; exact when nobody inserts or removes. Reads
-    /// every bucket.
+    /// Number of connections in the table. A snapshot; exact when no thread inserts or removes.
+    /// Reads every bucket.
     pub fn len(&self) -> usize {
         self.0.len()
     }

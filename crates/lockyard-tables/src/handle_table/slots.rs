@@ -81,7 +81,7 @@ impl<T: Send, A: Access<H>, H: HostWithSlots, C: Context> Slot<T, A, H, C> {
     ///
     /// # Safety
     ///
-    /// The slot has an object that nobody else uses, and that nobody takes again.
+    /// The slot has an object that no other thread uses, and that no thread takes again.
     #[inline(always)]
     pub(super) unsafe fn take(&self) -> T {
         // SAFETY: the caller's promise.
@@ -192,7 +192,7 @@ impl<T: Send, A: Access<H>, H: HostWithSlots, C: Context> Slots<T, A, H, C> {
                 next: Word::new(0),
                 value: DataCell::new(MaybeUninit::uninit()),
             };
-            // SAFETY: the memory has room for the slot, and nobody else has it.
+            // SAFETY: the memory has room for the slot, and no other thread has it.
             unsafe { page.add(index).write(slot) };
         }
         let word = &self.pages[k];
@@ -200,7 +200,7 @@ impl<T: Send, A: Access<H>, H: HostWithSlots, C: Context> Slots<T, A, H, C> {
         let published =
             word.compare_exchange(0, to_word(page.as_ptr()), Ordering::Release, Ordering::Relaxed);
         if published.is_err() {
-            // SAFETY: another thread was first; nobody else has this page.
+            // SAFETY: another thread was first; no other thread has this page.
             unsafe { Self::free_page(k, page) };
         }
         true
@@ -248,14 +248,14 @@ impl<T: Send, A: Access<H>, H: HostWithSlots, C: Context> Slots<T, A, H, C> {
                 continue;
             }
             for index in 0..length(k) as usize {
-                // SAFETY: the page has this number of slots, and nobody else has the table.
+                // SAFETY: the page has this number of slots, and no other thread has the table.
                 let slot = unsafe { &mut *page.add(index) };
                 let generation = slot.generation.get();
                 if generation & 1 == 1 {
-                    // Relaxed, as below: nobody else has the table.
+                    // Relaxed, as below: no other thread has the table.
                     slot.generation.store(generation + 1, Ordering::Relaxed);
-                    // SAFETY: nobody else has the object, and the new generation says that it is
-                    // gone.
+                    // SAFETY: no other thread has the object, and the new generation says that it
+                    // is gone.
                     unsafe { slot.drop_value() };
                 }
             }
@@ -268,7 +268,7 @@ impl<T: Send, A: Access<H>, H: HostWithSlots, C: Context> Slots<T, A, H, C> {
             let address = self.pages[k].get();
             if let Some(page) = NonNull::new(from_word::<Slot<T, A, H, C>>(address)) {
                 self.pages[k].store(0, Ordering::Relaxed);
-                // SAFETY: nobody else has the table.
+                // SAFETY: no other thread has the table.
                 unsafe { Self::free_page(k, page) };
             }
         }

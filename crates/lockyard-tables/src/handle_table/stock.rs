@@ -101,7 +101,7 @@ impl<H: HostWithSlots, C: Context> StockPlace<H, C> {
             Ordering::Relaxed,
         );
         if published.is_err() {
-            // SAFETY: another thread was first; nobody else has this stock.
+            // SAFETY: another thread was first; no other thread has this stock.
             unsafe { free::<_, H>(new) };
         }
         self.get()
@@ -115,9 +115,9 @@ impl<H: HostWithSlots, C: Context> StockPlace<H, C> {
     /// Frees the stock.
     pub(super) fn free(&mut self) {
         if let Some(stock) = NonNull::new(from_word::<Stock<H, C>>(self.address.get())) {
-            // Relaxed: nobody else has the table.
+            // Relaxed: no other thread has the table.
             self.address.store(0, Ordering::Relaxed);
-            // SAFETY: nobody else has the table.
+            // SAFETY: no other thread has the table.
             unsafe { free::<_, H>(stock) };
         }
     }

@@ -143,7 +143,7 @@ impl<T: Send, A: Access<H>, H: HostWithSlots, C: Context> HandleTable<T, A, H, C
         self.take_from_depot(stock, 0).ok()
     }
 
-    /// Gives back a slot that nobody uses any more, and that counts as an object.
+    /// Gives back a slot that no thread uses any more, and that counts as an object.
     #[inline(always)]
     pub(super) fn give_slot(&self, index: u32) {
         let stock = self.stock.there();

@@ -62,12 +62,12 @@ pub(super) struct Bits<'a, H: Host> {
 
 impl<H: Host> Bits<'_, H> {
     fn read(&self, word: u32) -> u64 {
-        // SAFETY: under the table's lock nobody else writes here.
+        // SAFETY: under the table's lock no other thread writes here.
         self.cells[word as usize].with(|bits| unsafe { *bits })
     }
 
     fn write(&self, word: u32, new: u64) {
-        // SAFETY: under the table's lock nobody else accesses this.
+        // SAFETY: under the table's lock no other thread accesses this.
         self.cells[word as usize].with_mut(|bits| unsafe { *bits = new });
     }
 

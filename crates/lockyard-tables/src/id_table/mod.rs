@@ -26,8 +26,8 @@
 //!
 //! `Locked` is the earlier design, and `Rcu` the later one. With `Locked` every look-up moves the
 //! line of the table's lock to its CPU, and look-ups wait for each other. With `Rcu`, look-ups of
-//! different objects share only memory that nobody writes. Both take the table's lock for insertion
-//! and removal.
+//! different objects share only memory that no thread writes. Both take the table's lock for
+//! insertion and removal.
 //!
 //! An object is not freed while a thread that found it still uses it. With `Rcu` its memory is
 //! retired to the table's own [`Domain`](lockyard::reclaim::Domain). It outlives every look-up that

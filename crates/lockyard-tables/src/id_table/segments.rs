@@ -60,7 +60,7 @@ impl<H: Host> Segment<H> {
         // SAFETY: the bitmap is inside the memory.
         let cells = unsafe { memory.add(bitmap) }.cast::<Cell<H, u64>>();
         for index in 0..Self::ids(k) {
-            // SAFETY: the memory has room for this number, and nobody else has it.
+            // SAFETY: the memory has room for this number, and no other thread has it.
             unsafe { words.add(index as usize).write(Word::new(0)) };
         }
         for index in 0..bits::words(Self::ids(k)) {
@@ -110,7 +110,7 @@ impl<H: Host> Drop for Segment<H> {
     fn drop(&mut self) {
         let (layout, bitmap) = Self::layout(self.k).expect("it was allocated");
         for index in 0..Self::ids(self.k) {
-            // SAFETY: initialised in `allocate`; nobody uses it any more.
+            // SAFETY: initialised in `allocate`; no thread uses it any more.
             unsafe { self.memory.add(index as usize).drop_in_place() };
         }
         for index in 0..bits::words(Self::ids(self.k)) {
@@ -198,7 +198,7 @@ impl<H: Host> Segments<H> {
         for k in 0..SEGMENTS {
             let Some(segment) = self.get(k) else { continue };
             for index in 0..Segment::<H>::ids(k) {
-                // Relaxed: nobody else has the table.
+                // Relaxed: no other thread has the table.
                 let bits = segment.entry(index).swap(0, Ordering::Relaxed);
                 if bits != 0 {
                     each(bits);

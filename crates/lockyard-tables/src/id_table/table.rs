@@ -150,7 +150,7 @@ impl<T: Send, V: Variant, H: HostWithSlots, C: Context> Drop for IdTable<T, V, H
         impl<T: Send, H: HostWithSlots, C: Context> Drop for Finish<'_, T, H, C> {
             fn drop(&mut self) {
                 // Drops the objects that remain after a panic in a destructor. SAFETY: the table is
-                // being dropped: nobody else has its objects.
+                // being dropped: no other thread has its objects.
                 self.0.drain(|bits| unsafe { Object::<T, H, C>::free(bits) });
                 self.0.free();
             }

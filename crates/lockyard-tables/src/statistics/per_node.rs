@@ -43,7 +43,7 @@ pub struct PerNode<const NODES: usize = 8>;
 pub struct NodeRecords<R: Record, K: LaneLock<H>, H: Host, C: Context, const NODES: usize> {
     /// The address of each node's record, or 0.
     records: [U64<H>; NODES],
-    /// 0, or one more than the number of the node that last used the first record.
+    /// 0, or one more than the index of the node that last used the first record.
     last_writer: U32<H>,
     /// Marks that records are owned.
     _records: PhantomData<LockedRecord<R, K, H, C>>,
@@ -180,8 +180,8 @@ impl<R: Record, K: LaneLock<H>, H: Host, C: Context, const NODES: usize> Drop
     fn drop(&mut self) {
         for slot in &mut self.records {
             if let Some(record) = NonNull::new(from_word::<LockedRecord<R, K, H, C>>(slot.get())) {
-                // SAFETY: the address came from `memory::allocate` of this host, and nobody has a
-                // reference to an object that is being dropped.
+                // SAFETY: the address came from `memory::allocate` of this host, and no thread has
+                // a reference to an object that is being dropped.
                 unsafe { memory::free::<_, H>(record) };
             }
         }

@@ -16,7 +16,7 @@
 //! A thread without a slot, or for whose group there is no memory, adds to a record that all such
 //! threads share, by read-modify-writes.
 //!
-//! Nobody but a record's thread can clear it without losing a count. So `take` remembers what it
+//! No thread but a record's thread can clear it without losing a count. So `take` remembers what it
 //! has returned, and later readings are less by that much. Until the first `take` readers need no
 //! lock.
 
@@ -58,7 +58,7 @@ pub struct ThreadRecords<R: Counters, K: LaneLock<H>, H: Host, C: Context> {
     shared: NonNull<U64<H>>,
     /// 1 after the first `take` has begun.
     takes: U32<H>,
-    /// What `take` has returned.
+    /// Sums that `take` has returned.
     taken: LockedRecord<R, K, H, C>,
     /// Marks the words as owned.
     _words: PhantomData<U64<H>>,
@@ -141,7 +141,7 @@ impl<R: Counters, K: LaneLock<H>, H: Host, C: Context> ThreadRecords<R, K, H, C>
     fn allocate(records: u32) -> Option<NonNull<U64<H>>> {
         let words = from_host::<H>(Self::layout(records)?, None)?.cast::<U64<H>>();
         for index in 0..records as usize * Self::STRIDE {
-            // SAFETY: the memory has room for this number of words, and nobody else has it.
+            // SAFETY: the memory has room for this number of words, and no other thread has it.
             unsafe { words.add(index).write(Word::new(0)) };
         }
         Some(words)
@@ -198,7 +198,7 @@ impl<R: Counters, K: LaneLock<H>, H: Host, C: Context> ThreadRecords<R, K, H, C>
         let published =
             word.compare_exchange(0, to_word(new.as_ptr()), Ordering::Release, Ordering::Relaxed);
         if published.is_err() {
-            // SAFETY: another thread was first; nobody else has these words.
+            // SAFETY: another thread was first; no other thread has these words.
             unsafe { Self::free(new, records) };
         }
         Some(())
@@ -303,7 +303,7 @@ impl<R: Counters, K: LaneLock<H>, H: Host, C: Context> Drop for ThreadRecords<R,
     fn drop(&mut self) {
         for (k, word) in self.groups.iter_mut().enumerate() {
             if let Some(words) = NonNull::new(from_word::<U64<H>>(word.get())) {
-                // SAFETY: `add_group` allocated them, and nobody has the object any more.
+                // SAFETY: `add_group` allocated them, and no thread has the object any more.
                 unsafe { Self::free(words, extent(k).1) };
             }
         }

@@ -5,7 +5,7 @@ use lockyard::lock::LaneLock;
 use lockyard::platform::{Cell, DataCell, Host};
 use lockyard::{Context, Held, RawSpinLock};
 
-/// What [`Statistics`](super::Statistics) count: any data that can be merged. Its default is
+/// Data that [`Statistics`](super::Statistics) count: any data that can be merged. Its default is
 /// nothing.
 ///
 /// [`counters!`](crate::counters) writes a record of counters. This trait is for other data, for

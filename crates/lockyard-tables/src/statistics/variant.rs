@@ -147,7 +147,8 @@ impl<R: Record, K: LaneLock<H>, H: Host, C: Context, const CPUS: usize> Drop
     for AllRecords<R, K, H, C, CPUS>
 {
     fn drop(&mut self) {
-        // SAFETY: `new` made them, and nobody has a reference to an object that is being dropped.
+        // SAFETY: `new` made them, and no thread has a reference to an object that is being
+        // dropped.
         unsafe { memory::free::<_, H>(self.0) };
     }
 }

@@ -23,7 +23,7 @@ type Counted = crate::support::Counted<2>;
 type Sleeping = Exclusive<Adaptive>;
 type Queueing = Exclusive<Queued>;
 
-/// What the tests do with a table of either access.
+/// Operations of the tests on a table with either access.
 trait Works<T: Send + Sync>: Send + Sync {
     /// Calls `look` with the object.
     fn look<R>(&self, handle: Handle, look: impl FnOnce(&T) -> R) -> Option<R>;

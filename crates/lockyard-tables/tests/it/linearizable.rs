@@ -35,7 +35,7 @@ impl History {
         let before = self.0.load(Ordering::SeqCst);
         let found = look();
         let after = self.0.load(Ordering::SeqCst);
-        // At first the object is absent. A present object holds the number of the phase in which it
+        // At first the object is absent. A present object holds the index of the phase where it
         // was inserted.
         if before != after || !before.is_multiple_of(2) {
             if let Some(number) = found {

@@ -21,7 +21,7 @@ type Counted = crate::support::Counted<1>;
 /// Maximum number of objects per slot that wait for readers to leave: three epochs of 64
 /// retirements.
 const WAITING: u64 = 192;
-/// Bytes of the reclamation records of a domain, for tests in which one thread enters. Its slot may
+/// Bytes of the reclamation records of a domain, for tests where one thread enters. Its slot may
 /// be any of the first 120.
 const RECORDS: i64 = 120 * 64;
 /// Bytes of the shards of a handle table.

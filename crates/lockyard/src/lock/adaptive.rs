@@ -29,7 +29,7 @@
 //!    [`Patience::SPINNERS`] have. It polls [`Patience::POLLS`] times, with growing gaps, so that
 //!    the line stays with the threads that use it. It polls a third of that while others sleep.
 //! 2. Then it joins the queue and sleeps.
-//! 3. It is woken when the lock is free and nobody else is awake to take it. It competes with
+//! 3. It is woken when the lock is free and no other thread is awake to take it. It competes with
 //!    newcomers as a spinner does. If it loses, it returns to the front of the queue. Woken again,
 //!    it polls once: it may keep the holder from the CPU.
 //! 4. A sleeper demands the lock by D when it knows that it is the oldest, and has waited for
@@ -71,7 +71,7 @@
 //! With [`Patience::PLAIN_RELEASE`] a release looks at the second byte, and then stores the first.
 //! Between the two, or while the store still waits to leave the core, another thread may find the
 //! lock held and join the queue, or give up as a spinner or as the one awake. The release does not
-//! see that, and wakes nobody. The next holder sees it. But if nobody comes, there is no next
+//! see that, and wakes no thread. The next holder sees it. But if no thread comes, there is no next
 //! holder.
 //!
 //! Some sleeper then naps which began to do so *after* that moment:
@@ -79,7 +79,7 @@
 //! - A newcomer or a spinner that joins naps, until another thread joins behind it. That one naps
 //!   in its place, and has begun later.
 //! - A called thread that returns to the queue is its oldest and naps. Until it leaves the queue
-//!   again, nobody else is called. It is called by another release, so the first one has ended.
+//!   again, no other thread is called. It is called by another release, so the first one has ended.
 //! - The oldest that gives up nudges the next oldest, in whatever way that one sleeps.
 //! - A called thread that gives up nudges the oldest, in whatever way that one sleeps.
 //! - The newest that gives up nudges the next older one, in the same way.
@@ -91,11 +91,11 @@
 //! time long.
 //!
 //! Without `PLAIN_RELEASE` a release is one compare-exchange of the whole word, and misses nothing.
-//! The models of this lock have both forms. With the exact one, nobody naps there.
+//! The models of this lock have both forms. With the exact one, no thread naps there.
 //!
 //! A release that finds the queue lock taken frees the lock only. The thread that has the queue
 //! lock looks at the lock when it gives the queue lock back, and wakes the oldest sleeper if it is
-//! needed. So a release waits for nobody. (A fair release does: it waits for the queue lock.)
+//! needed. So a release waits for no thread. (A fair release does: it waits for the queue lock.)
 //!
 //! # What is not bounded
 //!

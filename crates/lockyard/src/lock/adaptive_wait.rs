@@ -352,8 +352,8 @@ impl<P: Patience, H: HostWithSlots, L: Lane> Waiter<P, H, L> {
         Competition::BackInQueue
     }
 
-    /// Gives up as the thread that was called. A release that still counts on it may wake nobody,
-    /// so the oldest sleeper must nap. The caller has the queue lock, and gives it back.
+    /// Gives up as the thread that was called. A release that still counts on it may wake no
+    /// thread, so the oldest sleeper must nap. The caller has the queue lock, and gives it back.
     fn give_up_awake(&self, seen: u64) {
         let nudged = self.nudge_oldest(seen, Nudge::Always);
         unlock_queue::<H, L>(self.lane, seen, AWAKE, 0);

@@ -226,7 +226,7 @@ pub(super) fn unpark_nudged<H: HostWithSlots>(name: Option<Name>) {
     }
 }
 
-/// Takes the queue lock if the word is `seen`, where nobody has it. Returns the new word.
+/// Takes the queue lock if the word is `seen`, where no thread has it. Returns the new word.
 pub(super) fn try_lock_queue<L: Lane>(lane: L, seen: L::Bits) -> Option<u64> {
     let new = seen.to_u64() | QUEUE_LOCK;
     // Acquire: pairs with the release that gave the queue lock back, and with those of the threads

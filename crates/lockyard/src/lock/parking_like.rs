@@ -15,9 +15,9 @@
 //! | step | what happens |
 //! | --- | --- |
 //! | lock | a compare-exchange of a free word |
-//! | wait | while the lock is held and nobody sleeps: 2, 4 and 8 pauses, then 7 yields |
+//! | wait | while the lock is held and no thread sleeps: 2, 4 and 8 pauses, then 7 yields |
 //! | sleep | joins the queue, sleeps until it is called, and begins again, behind the others |
-//! | unlock | a compare-exchange, if nobody sleeps |
+//! | unlock | a compare-exchange, if no thread sleeps |
 //! | unlock with sleepers | removes the oldest sleeper, frees the lock, and wakes that sleeper |
 //! | the same, in a new turn | removes the oldest sleeper, and wakes it as the holder |
 //!
@@ -83,7 +83,7 @@ fn turn<H: Host>() -> u64 {
     (H::now().as_nanos() as u64 >> DURATION) << TURN & TURNS
 }
 
-/// Returns the word without its turn if nobody sleeps any more.
+/// Returns the word without its turn if no thread sleeps any more.
 fn with_turn(bits: u64, turn: u64) -> u64 {
     bits & !TURNS | if bits & QUEUED != 0 { turn } else { 0 }
 }
@@ -182,7 +182,7 @@ fn wait<H: HostWithSlots, L: Lane>(lane: L) {
     queue::give_back::<H>(me);
 }
 
-/// Waits awake while nobody sleeps, for a few rounds. Returns true if it took the lock.
+/// Waits awake while no thread sleeps, for a few rounds. Returns true if it took the lock.
 fn spin<H: HostWithSlots, L: Lane>(lane: L) -> bool {
     let mut round = 0;
     loop {

@@ -1,4 +1,4 @@
-//! The part that the parking locks share: the parking policy, and the table in which a releasing
+//! The part that the parking locks share: the parking policy, and the table where a releasing
 //! thread finds a parked waiter.
 //!
 //! A thread may lose its CPU while it waits for a lock or holds one. Either there are more threads

@@ -20,7 +20,7 @@
 //!   (t, c, n, k, l) --later waiter w, swap of the upper half--> (w, c, n, k, l)
 //!        waits on its own node, and parks there
 //!   (t, c, n, k, l) --first, awake, fetch-or--> (t, 1, n, k, l)
-//!        nobody steals while it spins
+//!        no thread steals while it spins
 //!   (t, 1, n, k, 1) --first, compare-exchange--> (t, o, n, 1, 1)
 //!        parks; o: its time is over, and the lock stays closed
 //!   (w, 1, n, k, 0) --first w, the last one: compare-exchange--> (0, 0, 0, 0, 1)

@@ -5,7 +5,7 @@
 //! compare-exchange. A release needs the *oldest*. It finds that one by the links:
 //!
 //! ```text
-//!    word ---> newest --older--> ... --older--> oldest --older--> nobody
+//!    word ---> newest --older--> ... --older--> oldest --older--> no thread
 //!                 |   <--newer--     <--newer--   ^
 //!                 +------------- hint ------------+
 //! ```

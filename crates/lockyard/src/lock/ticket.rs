@@ -8,7 +8,7 @@
 //!     ^ lock: fetch-and-add; the old value is my ticket
 //!                          ^ unlock: owner = ticket + 1, by the holder alone
 //!
-//!   (n, n)  --lock-->  (n+1, n)  held by ticket n, nobody waits
+//!   (n, n)  --lock-->  (n+1, n)  held by ticket n, no thread waits
 //!   (n+1, n)  --lock-->  (n+2, n)  held by ticket n, ticket n+1 waits
 //!   (m, n)  --unlock-->  (m, n+1)  handed to ticket n+1, or free if m == n+1
 //! ```

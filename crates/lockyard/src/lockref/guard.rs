@@ -1,6 +1,6 @@
 //! The holder's view of a lockref.
 //!
-//! This file and `mod.rs` form a circle of files: a guard holds its lockref, and locking makes a
+//! This file and `mod.rs` form a cycle of files: a guard holds its lockref, and locking makes a
 //! guard. Moving the lockref to a separate file would change its symbol names. The committed
 //! listings of hot paths would then no longer be those that were measured.
 

@@ -356,8 +356,8 @@ impl<K: LaneLock<H>, P: Policy, H: Host, C: Context> LockRef<K, P, H, C> {
         }
     }
 
-    /// Returns the guard of the held lock, if it was forgotten. For callers that cannot keep a guard
-    /// until the release, such as C.
+    /// Returns the guard of the held lock, if it was forgotten. For callers that cannot keep a
+    /// guard until the release, such as C.
     ///
     /// # Safety
     ///

@@ -1,4 +1,4 @@
-//! Runs a piece of work as an activity that the host accounts for.
+//! Runs a function as an activity that the host accounts for.
 
 use super::activity::Activity;
 use super::host::Host;

@@ -276,7 +276,7 @@ pub unsafe trait Host: Sized + 'static {
     /// [`NEST_LEVELS`]: super::NEST_LEVELS
     fn queue_node(slot: Slot, level: u32) -> &'static QueueNode<Self::Atomics>;
 
-    /// Returns the places in which a waiter may announce that it is about to park. The waiter waits
+    /// Returns the places where a waiter may announce that it is about to park. The waiter waits
     /// for its turn `turn` in the lock at address `lock`, and the releasing thread finds it by
     /// these places. They are a part of a bounded table of the host, such as one line, which
     /// [`spread`] may choose.

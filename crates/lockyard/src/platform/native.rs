@@ -6,8 +6,8 @@
 //! Rust atomic, with the release or acquire that its ordering names*.
 //!
 //! The plain store of a part refines that read-modify-write. No other thread changes those bytes
-//! at the same time (the contract of [`Part::store_part`]), so no write is lost between the imagined
-//! read and write. And an x86-64 store is a release. It promises only release: it is not
+//! at the same time (the contract of [`Part::store_part`]), so no write is lost between the
+//! imagined read and write. And an x86-64 store is a release. It promises only release: it is not
 //! sequentially consistent, and a later load may be performed before it.
 //!
 //! Other processors use the portable forms. x32 also uses them: its 32-bit addresses would be in
@@ -18,7 +18,7 @@
 //! has left the core. On an AMD EPYC (family 25), taking and releasing a lock back to back then
 //! takes 9.1 ns. With a read-modify-write release it takes 5.4 ns. With 9 ns or more in between
 //! there is no difference. On an Intel Xeon the plain store was faster, by 6 ns (example
-//! `partial_store`; `docs/evidence/price-of-one-size.md`).
+//! `partial_store`; `docs/evidence/assumptions.md`).
 //!
 //! # The portable forms everywhere
 //!

@@ -200,7 +200,7 @@ impl<'d, H: HostWithSlots, C: Context> Guard<'d, H, C> {
     /// Passes a quiescent state: no reference from this guard is used any more (the compiler
     /// ensures that), and the guard continues as if it were made now.
     ///
-    /// A thread may keep one guard for its whole life and call this between two pieces of work. Its
+    /// A thread may keep one guard for its whole life and call this between two jobs. Its
     /// reads then cost nothing. It must drop the guard before it blocks. A thread that blocks with
     /// a guard, or does not make these calls, stops all freeing.
     ///

@@ -76,22 +76,22 @@ impl State {
     }
 }
 
-/// Retired objects that wait: a stack. Any thread pushes onto it, and its tender takes it as a
+/// Retired objects that wait: a stack. Any thread pushes onto it, and its collector takes it as a
 /// whole.
 pub(super) struct List<H: Host> {
     /// The address of the newest object's header, or 0.
     pub(super) head: U64<H>,
     /// Number of objects that were ever pushed.
     pub(super) retired: U64<H>,
-    /// Number of objects that were freed. Only the tender writes it.
+    /// Number of objects that were freed. Only the collector writes it.
     pub(super) freed: U64<H>,
     /// Number of pushed objects at the last scan of the list.
     pub(super) looked: U64<H>,
     /// The epoch in which the list was last tended.
     pub(super) tended: U64<H>,
-    /// The tender: its slot plus one, [`List::NO_SLOT`], or 0 if there is none; possibly with
+    /// The collector: its slot plus one, [`List::NO_SLOT`], or 0 if there is none; possibly with
     /// [`List::WAITED`].
-    pub(super) tender: U32<H>,
+    pub(super) collector: U32<H>,
 }
 
 #[allow(clippy::declare_interior_mutable_const)] // as in `ConstAtomics`
@@ -102,14 +102,14 @@ impl<H: Host<Atomics: ConstAtomics>> List<H> {
         freed: <H::Atomics as ConstAtomics>::U64_ZERO,
         looked: <H::Atomics as ConstAtomics>::U64_ZERO,
         tended: <H::Atomics as ConstAtomics>::U64_ZERO,
-        tender: <H::Atomics as ConstAtomics>::U32_ZERO,
+        collector: <H::Atomics as ConstAtomics>::U32_ZERO,
     };
 }
 
 impl<H: Host> List<H> {
-    /// Bit of `tender`: a thread is parked until the tender ends.
+    /// Bit of `collector`: a thread is parked until the collector ends.
     pub(super) const WAITED: u32 = 1 << 31;
-    /// Value of `tender`: a tender without a slot.
+    /// Value of `collector`: a collector without a slot.
     pub(super) const NO_SLOT: u32 = Self::WAITED - 1;
 
     pub(super) fn new() -> Self {
@@ -119,7 +119,7 @@ impl<H: Host> List<H> {
             freed: Word::new(0),
             looked: Word::new(0),
             tended: Word::new(0),
-            tender: Word::new(0),
+            collector: Word::new(0),
         }
     }
 
@@ -130,7 +130,7 @@ impl<H: Host> List<H> {
         self.retired.load(Ordering::Relaxed).saturating_sub(freed)
     }
 
-    /// Returns the header at `address`, which a push or a tender stored there.
+    /// Returns the header at `address`, which a push or a collector stored there.
     pub(super) fn header(address: u64) -> Option<NonNull<Header<H>>> {
         NonNull::new(with_exposed_provenance::<Header<H>>(address as usize).cast_mut())
     }

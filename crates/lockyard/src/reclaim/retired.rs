@@ -3,7 +3,7 @@
 //!
 //! Each slot has a list of the objects that it has retired: a stack in its record. Threads without
 //! a record share one list. Any thread, even a signal handler, may push onto any list. One thread
-//! at a time, the *tender*, takes the whole stack, frees the objects that are old enough, and
+//! at a time, the *collector*, takes the whole stack, frees the objects that are old enough, and
 //! pushes the rest again. So no object is removed from the middle of the stack, and the stack has
 //! no ABA problem.
 
@@ -18,7 +18,7 @@ use core::ptr::NonNull;
 
 /// Number of retirements of a slot after which it scans its list.
 const BATCH: u64 = 64;
-/// Number of polls of a thread that waits for a tender, before it parks.
+/// Number of polls of a thread that waits for a collector, before it parks.
 const POLLS: u32 = 64;
 /// Number of epochs without a scan after which any thread may tend a list.
 const ABANDONED: u64 = 4;
@@ -46,7 +46,7 @@ impl<H: Host> List<H> {
         loop {
             // SAFETY: the object is not published before the exchange succeeds.
             unsafe { object.as_ref().write(Links { next: head, ..links }) };
-            // Release: pairs with the acquire of the tender's exchange.
+            // Release: pairs with the acquire of the collector's exchange.
             match self.head.compare_exchange_weak(
                 head,
                 address,
@@ -59,27 +59,29 @@ impl<H: Host> List<H> {
         }
     }
 
-    /// Waits until the list has no tender. Parks if that is allowed. May return early. It orders
+    /// Waits until the list has no collector. Parks if that is allowed. May return early. It orders
     /// nothing.
     #[cold]
     fn wait_for_tender(&self) {
-        let tender = &self.tender;
+        let collector = &self.collector;
         // Relaxed, here and below: the caller reads again, with acquire.
-        if H::wait_within(tender, Ordering::Relaxed, POLLS, |tender| tender == 0).is_ok() {
+        if H::wait_within(collector, Ordering::Relaxed, POLLS, |collector| collector == 0).is_ok() {
             return;
         }
         if H::execution() != Execution::Thread {
             return H::yield_now();
         }
-        let seen = tender.load(Ordering::Relaxed);
+        let seen = collector.load(Ordering::Relaxed);
         let waited = seen | Self::WAITED;
-        // The tender ends with an exchange of the word, so this tender or a later one finds the bit
-        // at that point.
+        // The collector ends with an exchange of the word, so this collector or a later one finds
+        // the bit at that point.
         if seen != 0
-            && tender.compare_exchange(seen, waited, Ordering::Relaxed, Ordering::Relaxed).is_ok()
+            && collector
+                .compare_exchange(seen, waited, Ordering::Relaxed, Ordering::Relaxed)
+                .is_ok()
         {
             H::count(Event::Wait);
-            during::<H, _>(Region::Idle, || H::park(tender, waited, None));
+            during::<H, _>(Region::Idle, || H::park(collector, waited, None));
         }
     }
 
@@ -99,13 +101,13 @@ impl<H: Host> List<H> {
         }
     }
 
-    /// Frees an object that the caller, the tender, has taken.
+    /// Frees an object that the caller, the collector, has taken.
     fn free_one(&self, object: NonNull<Header<H>>, links: Links<H>) {
         // Relaxed: tenders write it one after the other, and each acquires what the former one
         // released.
         let freed = self.freed.load(Ordering::Relaxed) + 1;
         // Release: pairs with the acquire in `barrier`. So a thread that finds nothing pending also
-        // sees the tender that is about to free the object.
+        // sees the collector that is about to free the object.
         self.freed.store(freed, Ordering::Release);
         if let Some(free) = links.free {
             // SAFETY: the thread that retired the object promised that `free` frees it, once, when
@@ -147,11 +149,11 @@ struct Tending<'l, H: Host>(&'l List<H>);
 
 impl<H: Host> Drop for Tending<'_, H> {
     fn drop(&mut self) {
-        let tender = &self.0.tender;
-        // Release: pairs with the acquire of the next tender, and of `barrier`.
-        if tender.swap(0, Ordering::Release) & List::<H>::WAITED != 0 {
+        let collector = &self.0.collector;
+        // Release: pairs with the acquire of the next collector, and of `barrier`.
+        if collector.swap(0, Ordering::Release) & List::<H>::WAITED != 0 {
             H::count(Event::Kick);
-            H::unpark(tender, u32::MAX);
+            H::unpark(collector, u32::MAX);
         }
     }
 }
@@ -244,13 +246,13 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
     }
 
     /// Frees the objects in `list` that are old enough, and returns their number. Returns `None` if
-    /// the list has a tender (perhaps this thread, in an outer call). Unless `again`, it does
+    /// the list has a collector (perhaps this thread, in an outer call). Unless `again`, it does
     /// nothing if the list was tended in this epoch.
     fn tend(&self, list: &List<H>, again: bool) -> Option<usize> {
         let me = own_tender::<H>();
-        // Acquire: pairs with the release of the former tender. So `barrier` knows that the objects
-        // that it took are freed, and sees its count of freed objects.
-        if list.tender.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed).is_err() {
+        // Acquire: pairs with the release of the former collector. So `barrier` knows that the
+        // objects that it took are freed, and sees its count of freed objects.
+        if list.collector.compare_exchange(0, me, Ordering::Acquire, Ordering::Relaxed).is_err() {
             return None;
         }
         let _tending = Tending(list);
@@ -309,14 +311,14 @@ impl<H: HostWithSlots, C: Context> Domain<H, C> {
         for list in self.lists() {
             loop {
                 // Acquire: pairs with the release in `free_one`. So a thread that finds nothing
-                // pending also sees the tender that is about to free the object.
+                // pending also sees the collector that is about to free the object.
                 let freed = list.freed.load(Ordering::Acquire);
                 // Relaxed: this load counts all retirements before the call. Because of the load
                 // above, it also counts the retirements of all freed objects.
                 let nothing_left = list.retired.load(Ordering::Relaxed) == freed;
-                // Acquire: pairs with the release of the tender, so that the tender has freed its
-                // objects.
-                if nothing_left && list.tender.load(Ordering::Acquire) == 0 {
+                // Acquire: pairs with the release of the collector, so that the collector has freed
+                // its objects.
+                if nothing_left && list.collector.load(Ordering::Acquire) == 0 {
                     break;
                 }
                 if self.tend(list, true).is_some() {

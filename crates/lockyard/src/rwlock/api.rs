@@ -25,7 +25,7 @@ fn upgraded(is_writer: bool, guard: Guard) -> Result<Guard, Guard> {
     if is_writer { Ok(guard) } else { Err(guard) }
 }
 
-// SAFETY: a writer enters only while nobody is inside, and no other thread enters beside it: see
+// SAFETY: a writer enters only while no thread is inside, and no other thread enters beside it: see
 // the module's documentation. Its acquisitions acquire, and its releases release. The state of an
 // acquisition holds nothing. Forgetting it leaves the thread inside, which is safe. No operation
 // unwinds: a broken invariant calls `Host::fatal`, which does not unwind.

@@ -8,7 +8,7 @@
 //!   +-----------+-----------+-----------+--------+-+-+-+-+-+
 //!
 //!   readers   threads that read, and those that are about to find that they must wait
-//!   head      the oldest sleeper; newest: the last that joined; both 0 if nobody sleeps
+//!   head      the oldest sleeper; newest: the last that joined; both 0 if no thread sleeps
 //!   W         the writer is inside
 //!   U         one of the readers is the upgradable one
 //!   C         closed: only the head may enter
@@ -43,7 +43,7 @@
 //!    it takes the readers along that wait next to it, and the lock stays closed for a writer that
 //!    is next. Unless the lock is closed, newcomers may pass the head meanwhile.
 //! 5. The head also closes the lock when it has been woken in vain, or a nap has ended, and it has
-//!    waited for [`Patience::NAP`]. Then nobody passes it. The thread that leaves the lock empty
+//!    waited for [`Patience::NAP`]. Then no thread passes it. The thread that leaves the lock empty
 //!    pokes it.
 //!
 //! A sleeper naps: at first for [`Patience::NAP`], then four times as long each time, and for
@@ -70,7 +70,7 @@
 //! - A writer that ends its spin clears I by the same compare-exchange by which it joins, and then
 //!   pokes the head. So does one that sets C. A thread that clears C is the head: it is inside, or
 //!   pokes the next one.
-//! - A spinner for whom a release poked nobody enters, or joins the queue. If it enters as a
+//! - A spinner for whom a release poked no thread enters, or joins the queue. If it enters as a
 //!   reader, or joins while no writer is inside, it pokes the head: that may come in where it may
 //!   not.
 //! - Readers that are about to find that they must wait may be counted when a writer leaves. They

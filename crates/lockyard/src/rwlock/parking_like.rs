@@ -18,7 +18,7 @@
 //! | --- | --- |
 //! | read | a load and a compare-exchange, if W is not set |
 //! | write | sets W, by a compare-exchange of an empty word, or beside readers; then waits for them |
-//! | wait | while nobody sleeps: 2, 4 and 8 pauses, then 7 yields |
+//! | wait | while no thread sleeps: 2, 4 and 8 pauses, then 7 yields |
 //! | sleep | joins the queue, sleeps until it is called, and begins again |
 //! | leave as a reader | a subtraction; the last one calls the writer of P |
 //! | leave as the writer | a subtraction; with Q, calls the oldest sleepers up to the first writer |

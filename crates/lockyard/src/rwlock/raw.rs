@@ -195,7 +195,7 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
         self.release_fair(READER.wrapping_neg(), false);
     }
 
-    /// Enters as the writer, waiting until nobody is inside. Acquire.
+    /// Enters as the writer, waiting until no thread is inside. Acquire.
     #[inline(always)]
     pub fn acquire_exclusive(&self) {
         const { assert_fits::<P, H>() }
@@ -205,8 +205,8 @@ impl<H: HostWithSlots, P: Patience, const RECURSIVE: bool> RawRwLock<H, P, RECUR
         }
     }
 
-    /// Enters as the writer if nobody is inside. A reader that is about to find that it must wait
-    /// counts as inside, so this may fail without one.
+    /// Enters as the writer if no thread is inside. A reader that is about to find that it must
+    /// wait counts as inside, so this may fail without one.
     #[inline(always)]
     pub fn try_acquire_exclusive(&self) -> bool {
         const { assert_fits::<P, H>() }

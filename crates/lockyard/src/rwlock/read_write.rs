@@ -29,7 +29,7 @@ pub unsafe trait ReadWrite<H: HostWithSlots>: Sized + Send + Sync + 'static {
     /// The calling thread is inside as a reader.
     unsafe fn unlock_shared(&self);
 
-    /// Enters as the writer, waiting until nobody is inside.
+    /// Enters as the writer, waiting until no thread is inside.
     fn lock_exclusive(&self);
 
     /// Leaves as the writer.

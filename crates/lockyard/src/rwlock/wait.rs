@@ -184,7 +184,7 @@ impl<'a, P: Patience, H: HostWithSlots> Waiter<'a, P, H> {
             self.is_head = true;
             return self.look() || self.sleep_until_inside();
         }
-        // Without naps it closes the lock at once: readers that come and go may leave nobody to
+        // Without naps it closes the lock at once: readers that come and go may leave no thread to
         // poke it.
         self.join(mark)
             || P::NAP.is_none() && self.is_head && self.look()
@@ -276,7 +276,7 @@ impl<'a, P: Patience, H: HostWithSlots> Waiter<'a, P, H> {
         let (of, to) = (Ordering::Relaxed, Ordering::Relaxed);
         let mut polls = if self.has_slept { 1 } else { P::POLLS };
         loop {
-            // It is awake, so nobody need wake it.
+            // It is awake, so no thread need wake it.
             let _ = ready.compare_exchange(asleep, poked, of, to);
             if self.poll(polls) {
                 return true;

@@ -136,7 +136,7 @@ pub(super) fn may_enter(mode: Mode, bits: u64, is_head: bool) -> bool {
         Mode::Recursive => no_writer && bits & FULL == 0,
         Mode::Upgradable => no_writer && !is_closed && bits & (UPGRADABLE | FULL) == 0,
         Mode::Write => no_writer && readers(bits) == 0 && (is_head || bits & CLOSED == 0),
-        // Nobody else is upgradable. So the reader that is left is the caller.
+        // No other thread is upgradable. So the reader that is left is the caller.
         Mode::Upgrade => no_writer && readers(bits) == 1,
     }
 }

@@ -110,7 +110,7 @@ impl<R: RawMutex> Place<R> {
         self.visits[cpu.index()].fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Checks that no addition was lost. Nobody visits meanwhile.
+    /// Checks that no addition was lost. No thread visits meanwhile.
     fn check(&self) {
         let visits = self.visits.iter().map(|visits| visits.load(Ordering::Relaxed)).sum::<u64>();
         let added = self.lock.lock().read(self.name);

@@ -34,7 +34,7 @@ fn read(page: &Page, work: u64) {
     if !page.count.get_not_zero() {
         return; // frozen by another
     }
-    // SAFETY: a reference is held, so nobody writes.
+    // SAFETY: a reference is held, so no thread writes.
     let content = unsafe { &*page.content.get() };
     let before = content.read(NAME);
     for _ in 0..work {

@@ -1,8 +1,8 @@
-//! Folders of the tests.
+//! Directories of the tests.
 
 use std::path::{Path, PathBuf};
 
-/// Makes an empty folder `name` within the folder of `test`.
+/// Makes an empty directory `name` within the directory of `test`.
 pub(crate) fn directory(test: &str, name: &str) -> PathBuf {
     let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(test).join(name);
     let _ = std::fs::remove_dir_all(&path);
@@ -10,7 +10,7 @@ pub(crate) fn directory(test: &str, name: &str) -> PathBuf {
     path
 }
 
-/// Returns the names of the files in a folder, sorted.
+/// Returns the names of the files in a directory, sorted.
 pub(crate) fn names(directory: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(directory).expect("it is there");
     let mut names: Vec<String> = entries

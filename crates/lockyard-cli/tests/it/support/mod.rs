@@ -1,5 +1,5 @@
-//! Support for the tests: the command, folders for its files, its output, and random changes of a
-//! text by seed.
+//! Support for the tests: the command, directories for its files, its output, and random changes of
+//! a text by seed.
 
 pub(crate) mod folders;
 pub(crate) mod outcomes;

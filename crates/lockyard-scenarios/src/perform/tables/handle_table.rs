@@ -85,7 +85,7 @@ impl<H: HostWithSlots> Object<H> {
     }
 }
 
-/// What a table of either access does.
+/// Operations of a table with either access.
 trait Finds<H: HostWithSlots>: Access<H> + Sized {
     /// Finds an object and returns its owner. Changes it if `update` is true.
     fn find(table: &HandleTable<Object<H>, Self, H>, handle: Handle, update: bool) -> Option<u64>;

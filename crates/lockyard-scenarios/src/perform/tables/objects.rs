@@ -1,4 +1,4 @@
-//! What is checked of a table that finds objects by numbers (`id-table`, `handle-table`): each was
+//! Checks of a table that finds objects by numbers (`id-table`, `handle-table`): each was
 //! found that was asked for, none was lost, and each has all its changes.
 
 use super::tally::Tally;

@@ -8,7 +8,7 @@ use std::ptr::NonNull;
 /// An entry, by the value with which a table finds it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Of {
-    /// Number of an entry that existed before tasks ran.
+    /// Index of an entry that existed before tasks ran.
     Entry(u64),
     /// Value that [`TableObject::insert`] returned for an inserted entry.
     Inserted(u64),

@@ -26,7 +26,7 @@ pub(crate) struct Agent {
     /// No cache has the line. Used only in a machine with one domain. With several domains, the
     /// domain then has no permission.
     in_memory: bool,
-    /// Longest leg of the grant's way, in cycles.
+    /// Longest leg of the grant's path, in cycles.
     granted_from: u64,
 }
 
@@ -45,7 +45,7 @@ pub(crate) enum Holders {
     Sharers(u128),
 }
 
-/// What an agent does when a grant arrives.
+/// Action of an agent when a grant arrives.
 pub(crate) enum Granted {
     /// The agent serves another request.
     Busy,
@@ -268,7 +268,7 @@ impl Agent {
         self.current
     }
 
-    /// Longest leg of the last grant's way, in cycles.
+    /// Longest leg of the last grant's path, in cycles.
     #[inline]
     pub(crate) fn granted_from(&self) -> u64 {
         self.granted_from

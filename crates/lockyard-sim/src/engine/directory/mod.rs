@@ -14,7 +14,7 @@ use line::Line;
 /// Marks a line of the arena that has no state.
 const UNUSED: u32 = u32::MAX;
 
-/// Number of the agent that never changes.
+/// Index of the agent that never changes.
 const BLANK: u32 = 0;
 
 /// State of the lines and of their agents.
@@ -112,7 +112,7 @@ impl Directory {
         (&mut self.lines[line as usize], &mut self.agents[number])
     }
 
-    /// Number of an agent that is about to change.
+    /// Index of an agent that is about to change.
     #[inline(always)]
     fn number(&mut self, line: u32, domain: u16) -> usize {
         let place = self.place(line, domain);

@@ -2,7 +2,7 @@
 
 use super::{Scheduler, Whereabouts};
 
-/// What a thread does when an interrupt arrives.
+/// Action of a thread when an interrupt arrives.
 pub(crate) enum Interrupted {
     Answers,
     AnswersLater,

@@ -1,4 +1,4 @@
-//! What must hold for every CPU and thread.
+//! Invariants of every CPU and thread.
 
 use super::{Scheduler, Whereabouts};
 

@@ -3,7 +3,7 @@
 use super::{Held, Scheduler, Whereabouts};
 use crate::random::Random;
 
-/// What a thread does after its operation.
+/// Action of a thread after its operation.
 pub(crate) enum Onward {
     GoesOn,
     /// The thread first answers others, for this many cycles.
@@ -11,7 +11,7 @@ pub(crate) enum Onward {
     LeavesCpu,
 }
 
-/// What happens at a CPU for which a thread was queued.
+/// Outcome at a CPU after a thread was queued there.
 pub(crate) enum Arrival {
     /// The CPU is idle, and switches to the thread.
     Switch,
@@ -41,7 +41,7 @@ pub(crate) struct Switched {
 }
 
 impl Scheduler {
-    /// What the running thread does after its operation.
+    /// Action of the running thread after its operation.
     pub(crate) fn after_operation(&mut self, thread: u32) -> Onward {
         let task = self.task(thread);
         debug_assert_eq!(task.whereabouts, Whereabouts::Running, "only a running thread goes on");
@@ -196,7 +196,7 @@ impl Scheduler {
     }
 
     /// Plans the end of the slice of the CPU's running thread, if another thread waits and no end
-    /// is planned. Returns its time, and the number of the plan.
+    /// is planned. Returns its time, and the index of the plan.
     pub(crate) fn plan_slice(&mut self, cpu: u32, random: &mut Random) -> Option<(u64, u32)> {
         let slice = self.slice(cpu);
         let running = self.running(cpu)?;

@@ -16,7 +16,7 @@ pub(crate) fn simulation(machine: &Machine) -> Simulation {
 }
 
 /// Lays out the objects, with socket 0 as home. Returns a function from an object's number to its
-/// word. The word contains the number of the next object.
+/// word. The word contains the index of the next object.
 pub(crate) fn lay_out(
     simulation: &mut Simulation,
 ) -> impl Fn(usize) -> &'static SimulatedU64 + Copy + 'static {

@@ -1,5 +1,5 @@
-//! The handle table on real threads: places go from shard to shard, nothing is lost, and nobody sees
-//! a dropped object.
+//! The handle table on real threads: places go from shard to shard, nothing is lost, and no thread
+//! sees a dropped object.
 
 use super::{Sleeping, Works};
 use crate::support::Random;

@@ -83,7 +83,7 @@ loom::thread_local! {
 /// Counts a change of a word by the running thread.
 pub(super) fn note_change() {
     CHANGES.set(CHANGES.get() + 1);
-    // A thread whose locals are gone does not nap any more, so nobody asks for its own changes.
+    // A thread whose locals are gone does not nap any more, so no thread asks for its own changes.
     let _ = OWN_CHANGES.try_with(|own| own.set(own.get() + 1));
 }
 
