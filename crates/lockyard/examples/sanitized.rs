@@ -12,9 +12,7 @@
 //!     -p lockyard --example sanitized
 //! ```
 
-use lockyard::lock::{
-    Clh, CmpxchgGrab, LaneLock, Mcs, PvQueued, PvTicket, Queued, TestAndSet, Ticket, TicketAsmLoop,
-};
+use lockyard::lock::{LaneLock, Queued};
 use lockyard::page_ref::{Cmpxchg, Conditional, OptimisticCmpxchg, PageRef};
 use lockyard::platform::{Host, Native, NativeU64, Ordering, Portable, Word};
 use lockyard::reclaim::{Header, Owned};
@@ -227,16 +225,15 @@ fn reclamation() {
 
 fn main() {
     println!("portable forms: {}", cfg!(lockyard_portable));
-    lock::<Ticket, Native>("ticket");
-    lock::<TicketAsmLoop, Native>("ticket asm-loop");
-    lock::<Queued, Native>("queued");
-    lock::<Queued<CmpxchgGrab>, Native>("queued cmpxchg-grab");
+    macro_rules! each {
+        ($($kind:ident {
+            name: $name:literal, title: $title:literal, lock: $lock:ty, $($fact:tt)*
+        })*) => {
+            $(lock::<$lock, Native>($name);)*
+        };
+    }
+    lockyard::for_each_lock!(each);
     lock::<Queued, Portable<Native>>("queued, portable host");
-    lock::<Mcs, Native>("mcs");
-    lock::<Clh, Native>("clh");
-    lock::<PvTicket, Native>("pv-ticket");
-    lock::<PvQueued, Native>("pv-queued");
-    lock::<TestAndSet, Native>("test-and-set");
     timed();
     read_write();
     lockref();

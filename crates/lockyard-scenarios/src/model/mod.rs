@@ -43,6 +43,7 @@ pub use lock_kinds::LockKinds;
 pub(crate) use lock_kinds::{NAME_RULE, is_name};
 pub(crate) use lock_object::LockObject;
 pub use metric::{Metric, Rate};
+pub(crate) use named_kinds::for_each_kind;
 pub use named_kinds::{LockKind, PageKind};
 pub use object::{Object, ObjectKind};
 pub(crate) use own_lock::{LockRefObject, LockRefSettings};

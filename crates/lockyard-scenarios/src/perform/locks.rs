@@ -5,17 +5,14 @@
 
 use crate::model::{
     GetOperation, LockKind, LockObject, LockRefObject, LockRefSettings, OnHost, PutOperation,
+    for_each_kind,
 };
 use lockyard::lock::pv::Hooks;
-use lockyard::lock::three_states::{PthreadLike, StdLike};
-use lockyard::lock::{
-    Adaptive, Clh, CmpxchgGrab, LaneLock, Mcs, ParkingLike, PvQueued, PvTicket, Queued, TestAndSet,
-    ThreeStates, Ticket, TicketAsmLoop,
-};
+use lockyard::lock::{LaneLock, PvTicket, Queued, Ticket};
 use lockyard::lockref::policy::{NoTrywait, Pause, PauseNoTrywait, Policy, Standard};
 use lockyard::lockref::{Count, LockRef};
 use lockyard::platform::{HostWithSlots, Portable};
-use lockyard::rwlock::{ParkingReadWrite, PthreadReadWrite, RawRwLock, ReadWrite, StdReadWrite};
+use lockyard::rwlock::ReadWrite;
 use lockyard::{NoContext, RawSpinLock};
 use lockyard_controls::{DoesNotExclude, ReadersBesideWriter, TicketAsQueued, Unfair, WakesNobody};
 use std::alloc::Layout;
@@ -178,39 +175,43 @@ impl OnHost {
     }
 }
 
-impl LockKind {
-    /// Returns the functions of this kind on host `H`.
-    fn on<H: HostWithSlots>(self) -> OnHost {
-        match self {
-            LockKind::Queued => OnHost::of::<Queued, H>(),
-            LockKind::QueuedCmpxchgGrab => OnHost::of::<Queued<CmpxchgGrab>, H>(),
-            LockKind::QueuedPortable => OnHost::of::<Queued, Portable<H>>(),
-            LockKind::Mcs => OnHost::of::<Mcs, H>(),
-            LockKind::Clh => OnHost::of::<Clh, H>(),
-            LockKind::Ticket => OnHost::of::<Ticket, H>(),
-            LockKind::TicketAsmLoop => OnHost::of::<TicketAsmLoop, H>(),
-            LockKind::TicketPortable => OnHost::of::<Ticket, Portable<H>>(),
-            LockKind::PvQueued => OnHost::of::<PvQueued, H>(),
-            LockKind::PvTicket => OnHost::of::<PvTicket, H>(),
-            LockKind::PvTicketGuest => OnHost::of::<PvTicket<GuestKernel>, H>(),
-            LockKind::Adaptive => OnHost::of::<Adaptive, H>(),
-            LockKind::StdLike => OnHost::of::<ThreeStates<StdLike>, H>(),
-            LockKind::ParkingLike => OnHost::of::<ParkingLike, H>(),
-            LockKind::PthreadLike => OnHost::of::<ThreeStates<PthreadLike>, H>(),
-            LockKind::ReadWrite => OnHost::of_read_write::<RawRwLock<H>, H>(),
-            LockKind::StdReadWrite => OnHost::of_read_write::<StdReadWrite<H>, H>(),
-            LockKind::ParkingReadWrite => OnHost::of_read_write::<ParkingReadWrite<H>, H>(),
-            LockKind::PthreadReadWrite => OnHost::of_read_write::<PthreadReadWrite<H>, H>(),
-            LockKind::TestAndSet => OnHost::of::<TestAndSet, H>(),
-            LockKind::Broken => OnHost::of::<DoesNotExclude, H>(),
-            LockKind::BrokenReadWrite => OnHost::of_read_write::<ReadersBesideWriter<H>, H>(),
-            LockKind::Unfair => OnHost::of::<Unfair, H>(),
-            LockKind::Stalls => OnHost::of::<WakesNobody, H>(),
-            LockKind::TicketAsQueued => OnHost::of::<TicketAsQueued, H>(),
-            LockKind::Own(own) => own.on::<H>(),
+macro_rules! on_host {
+    (
+        locks { $($lock:ident {
+            name: $name:literal, title: $title:literal, lock: $type:ty, $($lock_fact:tt)*
+        })* }
+        rwlocks $($rwlock:ident {
+            name: $rwlock_name:literal, title: $rwlock_title:literal, lock: $rwlock_type:ident,
+            $($rwlock_fact:tt)*
+        })*
+    ) => {
+        impl LockKind {
+            /// Returns the functions of this kind on host `H`.
+            fn on<H: HostWithSlots>(self) -> OnHost {
+                match self {
+                    $(LockKind::$lock => OnHost::of::<$type, H>(),)*
+                    $(LockKind::$rwlock => {
+                        OnHost::of_read_write::<lockyard::rwlock::$rwlock_type<H>, H>()
+                    })*
+                    LockKind::QueuedPortable => OnHost::of::<Queued, Portable<H>>(),
+                    LockKind::TicketPortable => OnHost::of::<Ticket, Portable<H>>(),
+                    LockKind::PvTicketGuest => OnHost::of::<PvTicket<GuestKernel>, H>(),
+                    LockKind::Broken => OnHost::of::<DoesNotExclude, H>(),
+                    LockKind::BrokenReadWrite => {
+                        OnHost::of_read_write::<ReadersBesideWriter<H>, H>()
+                    }
+                    LockKind::Unfair => OnHost::of::<Unfair, H>(),
+                    LockKind::Stalls => OnHost::of::<WakesNobody, H>(),
+                    LockKind::TicketAsQueued => OnHost::of::<TicketAsQueued, H>(),
+                    LockKind::Own(own) => own.on::<H>(),
+                }
+            }
         }
-    }
+    };
+}
+for_each_kind!(on_host);
 
+impl LockKind {
     /// Returns the size and alignment of a lock of this kind on host `H`.
     pub(super) fn layout<H: HostWithSlots>(self) -> Layout {
         self.on::<H>().layout

@@ -142,3 +142,42 @@ pub use raw::RawRwLock;
 pub use read_write::ReadWrite;
 pub use recursive::ReadRecursive;
 pub use std_like::StdReadWrite;
+
+/// Calls a macro with a row for each reader-writer lock, as [`for_each_lock!`](crate::for_each_lock)
+/// does for the others. `lock` names a type of this module that takes a host and is a
+/// [`ReadWrite`].
+#[macro_export]
+macro_rules! for_each_rwlock {
+    ($($callback:ident)::+ $(, $($more:tt)+)?) => {
+        $($callback)::+! {
+            $($($more)+)?
+            ReadWrite {
+                name: "rwlock",
+                title: "lockyard's reader-writer lock, whose writers alone use it here",
+                lock: RawRwLock,
+                sources: [
+                    "src/rwlock/raw.rs", "src/rwlock/wait.rs", "src/rwlock/queue.rs",
+                    "src/rwlock/word.rs"
+                ],
+            }
+            StdReadWrite {
+                name: "std-rwlock",
+                title: "a reader-writer lock as std's: 100 polls before it sleeps",
+                lock: StdReadWrite,
+                sources: ["src/rwlock/std_like.rs"],
+            }
+            ParkingReadWrite {
+                name: "parking-rwlock",
+                title: "a reader-writer lock as parking_lot's: yields, then sleeps",
+                lock: ParkingReadWrite,
+                sources: ["src/rwlock/parking_like.rs"],
+            }
+            PthreadReadWrite {
+                name: "pthread-rwlock",
+                title: "a reader-writer lock as a plain pthread one: sleeps at once",
+                lock: PthreadReadWrite,
+                sources: ["src/rwlock/pthread_like.rs"],
+            }
+        }
+    };
+}

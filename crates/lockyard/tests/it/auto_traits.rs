@@ -4,7 +4,7 @@
 
 use lockyard::condvar::Condvar;
 use lockyard::kind::{Choice, Kind, RawChosenLock, Static, StaticChoice};
-use lockyard::lock::{Adaptive, Clh, Mcs, PvQueued, PvTicket, Queued, TestAndSet, Ticket};
+use lockyard::lock::{Queued, Ticket};
 use lockyard::lockref::policy::Standard;
 use lockyard::lockref::{LockRef, LockRefGuard};
 use lockyard::page_ref::{Cmpxchg, LockedBit, PageRef};
@@ -12,7 +12,7 @@ use lockyard::platform::{
     Announcement, BudgetSpent, Instant, NativeAtomics, NativeCell, Portable, QueueNode, SlotLeases,
 };
 use lockyard::reclaim::{Domain, Guard, Header, Owned};
-use lockyard::rwlock::{ParkingReadWrite, PthreadReadWrite, RawRwLock, StdReadWrite, Usual};
+use lockyard::rwlock::{RawRwLock, Usual};
 use lockyard::{Context, Held, Native, RawSpinLock};
 use std::cell::Cell as NotShared;
 use std::rc::Rc;
@@ -43,16 +43,33 @@ type Upgradable<T> = lockyard::RwLockUpgradableReadGuard<'static, T>;
 type Chose<T> = lock_api::MutexGuard<'static, RawChosenLock<Chosen, Native>, T>;
 
 #[test]
+fn every_lock_is_sent_and_shared() {
+    macro_rules! locks {
+        ($($kind:ident {
+            name: $name:literal, title: $title:literal, lock: $lock:ty, $($fact:tt)*
+        })*) => {
+            has!(Send, Sync; $(Lock<$lock>),*);
+        };
+    }
+    macro_rules! rwlocks {
+        ($($kind:ident {
+            name: $name:literal, title: $title:literal, lock: $lock:ident, $($fact:tt)*
+        })*) => {
+            has!(Send, Sync; $(lockyard::rwlock::$lock),*);
+        };
+    }
+    lockyard::for_each_lock!(locks);
+    lockyard::for_each_rwlock!(rwlocks);
+}
+
+#[test]
 fn locks_counts_and_domains_are_sent_and_shared() {
     has!(Send, Sync;
-        Lock<Ticket>, Lock<TestAndSet>, Lock<Queued>, Lock<PvQueued>, Lock<PvTicket>,
-        Lock<Mcs>, Lock<Clh>, Lock<Adaptive>, Condvar<Native>,
-        Lock<Ticket, Sticky>, RawChosenLock<Chosen, Native>, Choice,
+        Condvar<Native>, Lock<Ticket, Sticky>, RawChosenLock<Chosen, Native>, Choice,
         LockRef<Queued, Standard, Native>, LockRef<Queued, Standard, Native, Sticky>,
         PageRef<Cmpxchg, Native>, PageRef<LockedBit, Native>,
         Domain<Native>, Domain<Native, Sticky>, Header<Native>,
-        RawRwLock, RawRwLock<Native, Usual, true>,
-        StdReadWrite, ParkingReadWrite, PthreadReadWrite,
+        RawRwLock<Native, Usual, true>,
         QueueNode<NativeAtomics>, Announcement<NativeAtomics>, SlotLeases<1>,
     );
 }

@@ -3,9 +3,7 @@
 
 #![cfg(all(unix, feature = "std"))]
 
-use lockyard::lock::{
-    Clh, CmpxchgGrab, LaneLock, Mcs, PvQueued, PvTicket, Queued, TestAndSet, Ticket, TicketAsmLoop,
-};
+use lockyard::lock::LaneLock;
 use lockyard::platform::{Host, Native};
 use lockyard::{RawRwLock, RawSpinLock};
 use std::cell::RefCell;
@@ -49,15 +47,14 @@ const ROUNDS: u32 = 10;
 /// Takes the lock in destructors while other threads hold it, so that the destructors also wait.
 fn serves<K: LaneLock<Native>>() {
     for after_the_slot in [false, true] {
-        static SECTIONS: AtomicU32 = AtomicU32::new(0);
-        SECTIONS.store(0, Ordering::Relaxed);
         let lock: &'static RawSpinLock<K> = Box::leak(Box::new(RawSpinLock::new()));
+        let sections: &'static AtomicU32 = Box::leak(Box::new(AtomicU32::new(0)));
         let section = move || {
             for _ in 0..ROUNDS {
                 let held = lock.acquire();
-                let before = SECTIONS.load(Ordering::Relaxed);
+                let before = sections.load(Ordering::Relaxed);
                 thread::yield_now();
-                SECTIONS.store(before + 1, Ordering::Relaxed);
+                sections.store(before + 1, Ordering::Relaxed);
                 // SAFETY: taken above.
                 unsafe { lock.release(held) };
             }
@@ -66,21 +63,9 @@ fn serves<K: LaneLock<Native>>() {
             scope.spawn(section);
             in_a_destructor(after_the_slot, section);
         });
-        assert_eq!(SECTIONS.load(Ordering::Relaxed), 2 * ROUNDS);
+        assert_eq!(sections.load(Ordering::Relaxed), 2 * ROUNDS);
         assert!(!lock.is_held());
     }
-}
-
-/// These run one after the other, because they share one counter.
-#[test]
-fn a_lock_that_needs_no_node_to_be_held_serves_in_a_destructor() {
-    serves::<Ticket>();
-    serves::<TicketAsmLoop>();
-    serves::<TestAndSet>();
-    serves::<Queued>();
-    serves::<Queued<CmpxchgGrab>>();
-    serves::<PvTicket>();
-    serves::<PvQueued>();
 }
 
 /// A reader-writer lock in a destructor waits for readers and writers of other threads.
@@ -118,7 +103,7 @@ fn a_reader_writer_lock_serves_in_a_destructor() {
     }
 }
 
-/// The comparators need a node while they are held. Without a node, a try fails and a wait ends the
+/// Some locks need a node while they are held. Without a node, a try fails and a wait ends the
 /// program with a message.
 fn is_refused<K: LaneLock<Native>>(test: &str) {
     let lock: &'static RawSpinLock<K> = Box::leak(Box::new(RawSpinLock::new()));
@@ -146,12 +131,20 @@ fn name_of<T>(_: T) -> String {
     name.split_once("::").map_or(name, |(_, name)| name).to_owned()
 }
 
-#[test]
-fn an_mcs_lock_is_refused_where_the_thread_has_no_slot() {
-    is_refused::<Mcs>(&name_of(an_mcs_lock_is_refused_where_the_thread_has_no_slot));
+macro_rules! each {
+    ($($kind:ident {
+        name: $name:literal, title: $title:literal, lock: $lock:ty, waits: $waits:ident,
+        fifo: $fifo:literal, keeps_a_node: $keeps_a_node:literal, $($fact:tt)*
+    })*) => {$(
+        #[test]
+        #[allow(non_snake_case)]
+        fn $kind() {
+            if $keeps_a_node {
+                is_refused::<$lock>(&name_of($kind));
+            } else {
+                serves::<$lock>();
+            }
+        }
+    )*};
 }
-
-#[test]
-fn a_clh_lock_is_refused_where_the_thread_has_no_slot() {
-    is_refused::<Clh>(&name_of(a_clh_lock_is_refused_where_the_thread_has_no_slot));
-}
+lockyard::for_each_lock!(each);

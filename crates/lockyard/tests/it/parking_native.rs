@@ -1,4 +1,4 @@
-//! The locks that park, on real threads: with many more threads than CPUs, locks that are freed at
+//! The locks that park or sleep, on real threads: with many more threads than CPUs, locks that are freed at
 //! their last release, and signals in the middle of a parked wait. Nothing here measures time. A
 //! watchdog ends a test that hangs.
 
@@ -9,13 +9,28 @@ use crate::support::watchdog::watched;
 use libc::__errno_location as errno_of_this_thread;
 #[cfg(not(target_os = "linux"))]
 use libc::__error as errno_of_this_thread;
-use lockyard::lock::{LaneLock, PvQueued, PvTicket};
+use lockyard::lock::LaneLock;
 use lockyard::platform::{Execution, Host, Native};
 use lockyard::{PvQSpinLock, PvTicketLock, RawSpinLock, TestAndSetLock};
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::Duration;
+
+/// Calls a function for each lock whose waiters park or sleep.
+macro_rules! for_each_that_sleeps {
+    ($function:ident $arguments:tt) => {
+        lockyard::for_each_lock!(for_each_that_sleeps, @ $function $arguments)
+    };
+    (@ $function:ident $arguments:tt $($kind:ident {
+        name: $name:literal, title: $title:literal, lock: $lock:ty, waits: $waits:ident,
+        $($fact:tt)*
+    })*) => {$(
+        if matches!(stringify!($waits), "park" | "sleep") {
+            $function::<$lock> $arguments;
+        }
+    )*};
+}
 
 /// Threads take one lock, some of them sleep inside, and plain code checks that they exclude each
 /// other.
@@ -50,8 +65,7 @@ fn excludes<K: LaneLock<Native>>(threads: u64, rounds: u64) {
 #[test]
 fn locks_that_park_exclude_many_more_threads_than_there_are_cpus() {
     watched(|| {
-        excludes::<PvTicket>(32, 40);
-        excludes::<PvQueued>(32, 40);
+        for_each_that_sleeps!(excludes(32, 40));
     });
 }
 
@@ -96,8 +110,7 @@ fn frees_after_the_last_release<K: LaneLock<Native>>() {
 #[test]
 fn a_lock_may_be_freed_when_the_last_holder_has_released_it() {
     watched(|| {
-        frees_after_the_last_release::<PvTicket>();
-        frees_after_the_last_release::<PvQueued>();
+        for_each_that_sleeps!(frees_after_the_last_release());
     });
 }
 

@@ -6,8 +6,8 @@
 
 use crate::support::forked::forked;
 use crate::support::watchdog::watched;
-use lockyard::lock::{Clh, CmpxchgGrab, LaneLock, Mcs, Queued};
-use lockyard::platform::{Host, HostWithSlots, Native, NativeAtomics, Portable, Slot};
+use lockyard::lock::{LaneLock, Queued};
+use lockyard::platform::{Host, HostWithSlots, Native, NativeAtomics, Slot};
 use lockyard::{QSpinLock, RawQSpinLock, RawSpinLock};
 use std::cell::RefCell;
 use std::fmt;
@@ -75,18 +75,6 @@ fn excludes<K: LaneLock<H>, H: Host>(threads: u64, rounds: u64) {
     });
     assert!(!shared.lock.is_held());
     assert!(shared.sections.into_inner() >= threads * rounds * 3 / 4);
-}
-
-#[test]
-fn queueing_locks_exclude_more_threads_than_there_are_cpus() {
-    watched(|| {
-        excludes::<Queued, Native>(4, 200);
-        excludes::<Queued<CmpxchgGrab>, Native>(4, 200);
-        excludes::<Queued, Portable<Native>>(4, 200);
-        excludes::<Queued<CmpxchgGrab>, Portable<Native>>(4, 200);
-        excludes::<Mcs, Native>(4, 200);
-        excludes::<Clh, Native>(4, 200);
-    });
 }
 
 /// This machine, simulating a host with a slot for only one thread.

@@ -1,15 +1,12 @@
 //! The primitives on real threads: mutual exclusion, nothing lost, wrap-around. The tests are
 //! bounded by operations, not time. The stamps add shared traffic, so the tests measure nothing.
 
-use lockyard::comparators::TicketLockAsmLoop;
-use lockyard::lock::{
-    Adaptive, LaneLock, ParkingLike, PvQueued, PvTicket, TestAndSet, ThreeStates, Ticket,
-    TicketAsmLoop,
-};
+use crate::support::watchdog::watched;
+use lockyard::RawSpinLock;
+use lockyard::lock::{LaneLock, TestAndSet, Ticket};
 use lockyard::lockref::policy::{NoTrywait, Pause, PauseNoTrywait, Policy, Standard};
 use lockyard::lockref::{Count, LockRef, MAX_COUNT};
 use lockyard::platform::{Native, Portable};
-use lockyard::{RawSpinLock, TestAndSetLock, TicketLock};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
 
@@ -17,6 +14,11 @@ use std::thread;
 /// are then slow, so the loops are short and yield.
 const THREADS: u64 = 4;
 const ROUNDS: u64 = 2_000;
+
+/// Number of rounds for locks that wait in this way. Queues of spinning threads are slowest.
+fn rounds(waits: &str) -> u64 {
+    if waits == "queue" { ROUNDS / 10 } else { ROUNDS }
+}
 
 /// Checks mutual exclusion from inside the lock: an owner stamp that no other thread may set, and a
 /// sequence without gaps.
@@ -36,14 +38,14 @@ impl Inside {
     }
 }
 
-fn excludes<K: LaneLock<H>, H: lockyard::platform::Host>() {
+fn excludes<K: LaneLock<H>, H: lockyard::platform::Host>(rounds: u64) {
     let lock = RawSpinLock::<K, H>::new();
     let inside = Inside::default();
     thread::scope(|scope| {
         for me in 1..=THREADS {
             let (lock, inside) = (&lock, &inside);
             scope.spawn(move || {
-                for round in 0..ROUNDS {
+                for round in 0..rounds {
                     let held = match round % 3 {
                         0 => lock.try_acquire(),
                         _ => Some(lock.acquire()),
@@ -62,47 +64,23 @@ fn excludes<K: LaneLock<H>, H: lockyard::platform::Host>() {
     });
     assert!(!lock.is_held());
     let visits = inside.sequence.load(Ordering::Relaxed);
-    assert!((THREADS * ROUNDS / 2..=THREADS * ROUNDS).contains(&visits));
+    assert!((THREADS * rounds / 2..=THREADS * rounds).contains(&visits));
 }
 
 #[test]
 fn every_lock_excludes_with_parts_in_assembly_and_portable() {
-    excludes::<Adaptive, Native>();
-    excludes::<Adaptive, Portable<Native>>();
-    excludes::<ParkingLike, Native>();
-    excludes::<ParkingLike, Portable<Native>>();
-    excludes::<ThreeStates, Native>();
-    excludes::<ThreeStates, Portable<Native>>();
-    excludes::<PvTicket, Native>();
-    excludes::<PvQueued, Native>();
-    excludes::<PvTicket, Portable<Native>>();
-    excludes::<PvQueued, Portable<Native>>();
-    excludes::<Ticket, Native>();
-    excludes::<TicketAsmLoop, Native>();
-    excludes::<TestAndSet, Native>();
-    excludes::<Ticket, Portable<Native>>();
-    excludes::<TicketAsmLoop, Portable<Native>>();
-    excludes::<TestAndSet, Portable<Native>>();
-}
-
-#[test]
-fn guards_protect_their_data() {
-    fn total<R: lock_api::RawMutex + Sync>(lock: &lock_api::Mutex<R, u64>) -> u64 {
-        thread::scope(|scope| {
-            for _ in 0..THREADS {
-                scope.spawn(|| {
-                    for _ in 0..ROUNDS {
-                        *lock.lock() += 1;
-                    }
-                });
-            }
-        });
-        assert!(!lock.is_locked());
-        *lock.lock()
+    macro_rules! each {
+        ($($kind:ident {
+            name: $name:literal, title: $title:literal, lock: $lock:ty, waits: $waits:ident,
+            $($fact:tt)*
+        })*) => {$(
+            excludes::<$lock, Native>(rounds(stringify!($waits)));
+            excludes::<$lock, Portable<Native>>(rounds(stringify!($waits)));
+        )*};
     }
-    assert_eq!(total(&TicketLock::<u64>::new(0)), THREADS * ROUNDS);
-    assert_eq!(total(&TicketLockAsmLoop::<u64>::new(0)), THREADS * ROUNDS);
-    assert_eq!(total(&TestAndSetLock::<u64>::new(0)), THREADS * ROUNDS);
+    watched(|| {
+        lockyard::for_each_lock!(each);
+    });
 }
 
 #[test]
@@ -122,7 +100,7 @@ fn a_ticket_lock_survives_the_wrap_of_its_counters() {
 
 /// Threads get and put in all ways while other threads take the lock. At the end the count must be
 /// the same as before.
-fn conserves<K: LaneLock<H>, P: Policy, H: lockyard::platform::Host>() {
+fn conserves<K: LaneLock<H>, P: Policy, H: lockyard::platform::Host>(rounds: u64) {
     let lockref = LockRef::<K, P, H>::from_count(1);
     let inside = Inside::default();
     let refused = AtomicU32::new(0);
@@ -130,7 +108,7 @@ fn conserves<K: LaneLock<H>, P: Policy, H: lockyard::platform::Host>() {
         for me in 1..=THREADS {
             let (lockref, inside, refused) = (&lockref, &inside, &refused);
             scope.spawn(move || {
-                for round in 0..ROUNDS {
+                for round in 0..rounds {
                     match round % 3 {
                         0 => lockref.get(),
                         1 => assert!(lockref.get_not_zero()),
@@ -168,19 +146,22 @@ fn conserves<K: LaneLock<H>, P: Policy, H: lockyard::platform::Host>() {
 
 #[test]
 fn a_lockref_loses_no_reference_with_any_lock_and_policy() {
-    conserves::<Adaptive, Standard, Native>();
-    conserves::<ParkingLike, Standard, Native>();
-    conserves::<ThreeStates, Standard, Native>();
-    conserves::<PvTicket, Standard, Native>();
-    conserves::<PvQueued, Standard, Native>();
-    conserves::<Ticket, Standard, Native>();
-    conserves::<TicketAsmLoop, Standard, Native>();
-    conserves::<TestAndSet, Standard, Native>();
-    conserves::<Ticket, Pause, Native>();
-    conserves::<Ticket, NoTrywait, Native>();
-    conserves::<Ticket, PauseNoTrywait, Native>();
-    conserves::<Ticket, Standard, Portable<Native>>();
-    conserves::<TestAndSet, Standard, Portable<Native>>();
+    macro_rules! each {
+        ($($kind:ident {
+            name: $name:literal, title: $title:literal, lock: $lock:ty, waits: $waits:ident,
+            $($fact:tt)*
+        })*) => {
+            $(conserves::<$lock, Standard, Native>(rounds(stringify!($waits)));)*
+        };
+    }
+    watched(|| {
+        lockyard::for_each_lock!(each);
+        conserves::<Ticket, Pause, Native>(ROUNDS);
+        conserves::<Ticket, NoTrywait, Native>(ROUNDS);
+        conserves::<Ticket, PauseNoTrywait, Native>(ROUNDS);
+        conserves::<Ticket, Standard, Portable<Native>>(ROUNDS);
+        conserves::<TestAndSet, Standard, Portable<Native>>(ROUNDS);
+    });
 }
 
 /// Makes 2^17 acquisitions and releases, so the ticket counters in the upper half wrap twice. They
@@ -204,14 +185,14 @@ fn leaves_the_count_alone<K: LaneLock<Native>>() {
 
 #[test]
 fn the_lock_of_a_lockref_leaves_the_count_alone() {
-    leaves_the_count_alone::<Adaptive>();
-    leaves_the_count_alone::<ParkingLike>();
-    leaves_the_count_alone::<ThreeStates>();
-    leaves_the_count_alone::<PvTicket>();
-    leaves_the_count_alone::<PvQueued>();
-    leaves_the_count_alone::<Ticket>();
-    leaves_the_count_alone::<TicketAsmLoop>();
-    leaves_the_count_alone::<TestAndSet>();
+    macro_rules! each {
+        ($($kind:ident {
+            name: $name:literal, title: $title:literal, lock: $lock:ty, $($fact:tt)*
+        })*) => {
+            $(leaves_the_count_alone::<$lock>();)*
+        };
+    }
+    lockyard::for_each_lock!(each);
 }
 
 #[test]
