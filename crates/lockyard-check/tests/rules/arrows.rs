@@ -179,9 +179,9 @@ const PATHS: [(&str, &str, &str); 5] = [
     ),
 ];
 
-/// A circle of files that is allowed to stay.
+/// A cycle of files that is allowed to stay.
 struct Exception {
-    /// All files of the circle, as paths from the workspace's root. The first file says "circle of
+    /// All files of the circle, as paths from the workspace's root. The first file says "cycle of
     /// files" where it gives the reason.
     files: &'static [&'static str],
     /// A short form of that reason.
@@ -391,7 +391,7 @@ fn no_files_of_a_crate_use_each_other_in_a_circle() {
         used.extend(exceptions);
         found.retain(|files, _| is_exception(files).is_none());
         let describe = |(files, way): (&BTreeSet<String>, &String)| {
-            format!("{}: a circle of {} files, such as {way}", member.name, files.len())
+            format!("{}: a cycle of {} files, such as {way}", member.name, files.len())
         };
         wrong.extend(found.iter().map(describe));
     }
@@ -404,9 +404,9 @@ fn no_files_of_a_crate_use_each_other_in_a_circle() {
 fn what_is_wrong_with(exception: &Exception, is_used: bool) -> Option<String> {
     let first = exception.files[0];
     if !is_used {
-        return Some(format!("the circle of {first} is gone: take it off EXCEPTIONS"));
+        return Some(format!("the cycle of {first} is gone: take it off EXCEPTIONS"));
     }
     let text = std::fs::read_to_string(workspace().join(first)).expect("a file of the circle");
-    let says_so = text.to_lowercase().contains("circle of files");
+    let says_so = text.to_lowercase().contains("cycle of files");
     (!says_so).then(|| format!("{first} does not say why it is in a circle: {}", exception.why))
 }
