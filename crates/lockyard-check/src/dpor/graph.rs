@@ -9,7 +9,7 @@ use lockyard::platform::Ordering;
 /// Maximum number of threads of a model.
 pub const MOST_THREADS: usize = 8;
 
-/// Which deletions to explore.
+/// Deletions to explore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deletions {
     /// One for each graph that results.

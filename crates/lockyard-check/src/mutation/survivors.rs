@@ -164,7 +164,7 @@ pub const SURVIVORS: &[Survivor] = &[
         line: "compare_exchange(seen, new, Ordering::AcqRel, Ordering::Relaxed)",
         weakened: Ordering::Release,
         reason: "without the acquire it may not see that the head sleeps, and not poke it; then \
-                 the head enters when the lock is empty, at the latest, and nobody is stuck",
+                 the head enters when the lock is empty, at the latest, and no thread is stuck",
     },
     Survivor {
         suite: "std's read-write",

@@ -14,7 +14,7 @@ use lockyard_check::primitives::PassedOnce;
 use lockyard_sim::{Machine, RunEnd, Simulated, Simulation, thread_index};
 use std::cell::RefCell;
 
-/// What happened so far in the run of this thread of the host.
+/// Events so far in the run of this thread of the host.
 #[derive(Default)]
 struct Waits {
     /// Number of acquisitions.
