@@ -271,7 +271,7 @@ mod tests {
 
     #[test]
     fn prose_is_kept_and_code_is_not() {
-        let text = "/// One `2`.\n/// three\nfn four() { 'ä'; five(\"six {seven} \\\n eight\"); } // \
+        let text = "/// One `2`.\n/// three\nfn f() { 'ä'; five(\"six {seven} \\\n eight\"); } // \
                     nine\n#[cfg(test)]\nmod t { /* ten */ fn e() { \"eleven\"; } }";
         for (strings, kept) in
             [(true, "one three six eight nine ten"), (false, "one three nine ten")]
