@@ -13,7 +13,7 @@ const README_WORDS: usize = 720;
 const README_WORDS_OUTSIDE_CODE: usize = 700;
 /// Maximum number of pages of evidence, and of their words with tables.
 const EVIDENCE_PAGES: usize = 12;
-const EVIDENCE_WORDS: usize = 99999;
+const EVIDENCE_WORDS: usize = 52_000;
 /// Maximum number of lines of the glossary.
 const GLOSSARY_LINES: usize = 60;
 
