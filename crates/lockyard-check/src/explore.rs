@@ -19,6 +19,9 @@ pub struct Bounds {
     pub preemptions: Option<usize>,
     /// Way in which waiting loops are explored.
     pub waits: Waits,
+    /// Number of executions after which the exploration stops and counts as done: a search. It may
+    /// find a fault; that it finds none proves nothing. `None`: all executions.
+    pub first: Option<u64>,
 }
 
 /// Maximum number of executions. A model that needs more fails as unfinished. A check that stops
@@ -30,18 +33,25 @@ const MOST_BRANCHES: usize = 2_000;
 
 impl Bounds {
     /// Every execution; waits are explored only where they succeed.
-    pub const ALL: Bounds = Bounds { preemptions: None, waits: Waits::UntilTrue };
+    pub const ALL: Bounds = Bounds { preemptions: None, waits: Waits::UntilTrue, first: None };
     /// Every execution, with every failed poll of every wait.
-    pub const EVERYTHING: Bounds = Bounds { preemptions: None, waits: Waits::Everything };
+    pub const EVERYTHING: Bounds =
+        Bounds { preemptions: None, waits: Waits::Everything, first: None };
 
     /// Up to `preemptions` preemptions. Waiting threads that step back do not count as preempted.
     pub const fn stepping_back(preemptions: usize) -> Bounds {
-        Bounds { preemptions: Some(preemptions), waits: Waits::SteppingBack }
+        Bounds { preemptions: Some(preemptions), waits: Waits::SteppingBack, first: None }
     }
 
     /// Up to `preemptions` preemptions; waits are explored only where they succeed.
     pub const fn preemptions(preemptions: usize) -> Bounds {
-        Bounds { preemptions: Some(preemptions), waits: Waits::UntilTrue }
+        Bounds { preemptions: Some(preemptions), waits: Waits::UntilTrue, first: None }
+    }
+
+    /// The same, but only the first `executions`.
+    #[must_use]
+    pub const fn first(self, executions: u64) -> Bounds {
+        Bounds { first: Some(executions), ..self }
     }
 }
 
@@ -52,10 +62,11 @@ impl fmt::Display for Bounds {
             None => write!(f, "no bound")?,
         }
         match self.waits {
-            Waits::UntilTrue => Ok(()),
-            Waits::SteppingBack => write!(f, ", waiters step back"),
-            Waits::Everything => write!(f, ", every poll"),
+            Waits::UntilTrue => {}
+            Waits::SteppingBack => write!(f, ", waiters step back")?,
+            Waits::Everything => write!(f, ", every poll")?,
         }
+        self.first.map_or(Ok(()), |first| write!(f, ", the first {first} executions"))
     }
 }
 
@@ -105,7 +116,7 @@ pub fn explore(
     builder.max_threads = threads;
     builder.max_branches = MOST_BRANCHES;
     builder.preemption_bound = bounds.preemptions;
-    builder.max_permutations = None;
+    builder.max_permutations = bounds.first.map(|first| first as usize);
     builder.max_duration = None;
     let result = catching(AssertUnwindSafe(|| {
         with_waits(bounds.waits, || {

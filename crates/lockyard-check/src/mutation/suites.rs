@@ -207,6 +207,10 @@ fn read_write() -> Vec<Check> {
     for three in [[Write, WriteGivesUp, Read], [Write, ReadGivesUp, Read]] {
         checks.push(timed::<P>(&three, Bounds::stepping_back(2)));
     }
+    // A sleeper that becomes the head goes to sleep again. There are more than three million
+    // executions: this check only searches.
+    let again = Bounds::stepping_back(3).first(20_000);
+    checks.push(parked(Parking::SpuriousOnce, timed::<P>(&[Read, WriteGivesUp, Read], again)));
     checks
 }
 

@@ -130,16 +130,6 @@ pub const SURVIVORS: &[Survivor] = &[
     },
     Survivor {
         suite: "reader-writer lock",
-        file: "rwlock/queue.rs",
-        function: "unlock_queue",
-        line: "compare_exchange(seen, new, Ordering::AcqRel, Ordering::Relaxed)",
-        weakened: Ordering::Release,
-        reason: "without the acquire a thread that gives up may not poke a sleeper that goes to \
-                 sleep again; three threads and three preemptions show it within a second, but \
-                 all their executions are more than three million",
-    },
-    Survivor {
-        suite: "reader-writer lock",
         file: "rwlock/wait.rs",
         function: "give_up",
         line: "H::wait_yielding(&self.me.node::<H>().ready, Ordering::Acquire, is_admitted)",

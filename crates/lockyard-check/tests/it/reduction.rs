@@ -36,7 +36,7 @@ fn same_outcomes<P: Program>(title: &str, ops: &[P::Op]) {
         model::<P>(ops, bounds).unwrap_or_else(|failed| panic!("{title}: {}", failed.caught))
     };
     let (few, reduced) = explored(Bounds::ALL);
-    let stepping_back = Bounds { preemptions: None, waits: Waits::SteppingBack };
+    let stepping_back = Bounds { preemptions: None, waits: Waits::SteppingBack, first: None };
     let (stepped, stepping) = explored(stepping_back);
     let (many, full) = explored(Bounds::EVERYTHING);
     println!(
