@@ -23,8 +23,8 @@
 //! Otherwise two domains could wait for each other.
 //!
 //! After the grant of an exclusive line, the agent stays busy until it has told the home agent and
-//! got an answer. The mean of this time is `granted_legs` of the longest leg of the line's path. The
-//! time varies uniformly by the share `granted_spread`; at 1 it is between nothing and a round
+//! got an answer. The mean of this time is `granted_legs` of the longest leg of the line's path.
+//! The time varies uniformly by the share `granted_spread`; at 1 it is between nothing and a round
 //! trip. (It does not depend on where the home is.) Meanwhile the first owner in the domain keeps
 //! the line. That owner does many operations, while an owner within a domain does two.
 //!
