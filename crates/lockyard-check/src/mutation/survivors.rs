@@ -17,7 +17,7 @@ pub struct Survivor {
     pub file: &'static str,
     /// Name of the function.
     pub function: &'static str,
-    /// A piece of the line on which the operation begins.
+    /// A piece of the line where the operation begins.
     pub line: &'static str,
     /// The weakened ordering.
     pub weakened: Ordering,

@@ -13,7 +13,7 @@
 //!                              (hold_shared after a demotion)
 //! ```
 //!
-//! The *ownership window* is the time in which the owner may operate again before the next snoop
+//! The *ownership window* is the time that the owner may operate again before the next snoop
 //! reaches it. It has no timer. It results because the agent holds the line's entry until the
 //! requester's completion arrives, while the data travels directly.
 //!
@@ -221,7 +221,7 @@ impl Engine {
         self.at(ready + shared_read, Event::AgentFree { line, domain });
     }
 
-    /// Draws the time for which the agent of a domain stays busy after this grant.
+    /// Draws the time that the agent of a domain stays busy after this grant.
     fn draw_grant_hold(&mut self, line: u32, domain: u16) -> u64 {
         let n = self.machine.numbers();
         let leg = self.directory.agent(line, domain).granted_from() as f64;
