@@ -25,7 +25,7 @@ const CORES: usize = 28;
 const ZEN: &str = include_str!("../../training/atomic_increment_zen4_guest.csv");
 /// One thread needs 2.53 ns per addition on that host, and 7 cycles on the simulated machine.
 const ZEN_GHZ: f64 = 2.77;
-/// Alternative values for two numbers of the machine. `granted_legs` is the time for which a core
+/// Alternative values for two numbers of the machine. `granted_legs` is the time that a core
 /// holds a line after a grant, in legs. Its three values follow from the same rule for other
 /// processors of the family. `snoop_weight` is the ring's weight for a request from another socket.
 const CHANGES: [(&str, f64); 4] = [

@@ -507,8 +507,8 @@ LY_MUST_USE bool ly_mutex_timedlock(struct ly_mutex_t *mutex, uint64_t nanosecon
 
 /**
  * Releases the mutex. Another thread may take it before those that wait. Cost: one load and one
- * plain store, and a wake-up if a thread sleeps and no other thread is about to take the mutex. Never
- * fails. A debug build aborts if the mutex is free.
+ * plain store, and a wake-up if a thread sleeps and no other thread is about to take the mutex.
+ * Never fails. A debug build aborts if the mutex is free.
  *
  * Requires: The calling thread holds the mutex.
  */
@@ -516,8 +516,8 @@ void ly_mutex_unlock(struct ly_mutex_t *mutex) LY_NOEXCEPT;
 
 /**
  * Releases the mutex, directly to the thread that has slept longest if there is one. Cost: that
- * thread's wake-up, in which no other thread can take the mutex. Never fails. A debug build aborts if
- * the mutex is free.
+ * thread's wake-up, in which no other thread can take the mutex. Never fails. A debug build aborts
+ * if the mutex is free.
  *
  * Requires: The calling thread holds the mutex, and is not a signal handler.
  */
@@ -1420,8 +1420,8 @@ LY_NOEXCEPT;
 bool ly_bufs_remove(struct ly_bufs_t *bufs, uint32_t group, uint64_t block) LY_NOEXCEPT;
 
 /**
- * Frees up to `buffers` buffers that no thread references, the least recently used first. Returns the
- * number. Cost: a lock for each 16 examined buffers.
+ * Frees up to `buffers` buffers that no thread references, the least recently used first. Returns
+ * the number. Cost: a lock for each 16 examined buffers.
  *
  * Requires: `bufs` is from `ly_bufs_create`.
  */

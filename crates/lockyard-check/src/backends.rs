@@ -81,9 +81,9 @@ pub fn model<P: Program>(
         }
         crate::hooks::free_nothing();
         program.finish();
-        all.lock().expect("nobody panics with it").insert(program.outcome());
+        all.lock().expect("no thread panics with it").insert(program.outcome());
     })?;
-    let outcomes = std::mem::take(&mut *outcomes.lock().expect("nobody panics with it"));
+    let outcomes = std::mem::take(&mut *outcomes.lock().expect("no thread panics with it"));
     Ok((explored, outcomes))
 }
 

@@ -155,10 +155,10 @@ impl<H: HostWithSlots> Reclaims<H> for OneEpoch<H> {
         self.domain.read(body)
     }
     unsafe fn retire(&self, object: NonNull<Header<H>>, free: Free<H>) {
-        self.waiting.lock().expect("nobody panics with it").push(Waiting(object, free));
+        self.waiting.lock().expect("no thread panics with it").push(Waiting(object, free));
     }
     fn collect(&self) {
-        let waiting = std::mem::take(&mut *self.waiting.lock().expect("nobody panics with it"));
+        let waiting = std::mem::take(&mut *self.waiting.lock().expect("no thread panics with it"));
         // The mistake: only one epoch ends here.
         if self.domain.try_advance().is_ok() {
             for Waiting(object, free) in waiting {
@@ -167,7 +167,7 @@ impl<H: HostWithSlots> Reclaims<H> for OneEpoch<H> {
                 unsafe { free(object) };
             }
         } else {
-            self.waiting.lock().expect("nobody panics with it").extend(waiting);
+            self.waiting.lock().expect("no thread panics with it").extend(waiting);
         }
     }
     fn advance(&self) {
@@ -186,7 +186,7 @@ impl<H: HostWithSlots> Reclaims<H> for OneEpoch<H> {
         self.domain.read_quiescent(body);
     }
     fn finish(&self) {
-        let waiting = std::mem::take(&mut *self.waiting.lock().expect("nobody panics with it"));
+        let waiting = std::mem::take(&mut *self.waiting.lock().expect("no thread panics with it"));
         for Waiting(object, free) in waiting {
             // SAFETY: as above.
             unsafe { free(object) };

@@ -1,4 +1,4 @@
-//! Memory that is counted, and whose allocations fail on demand. It is for tests in which each
+//! Memory that is counted, and whose allocations fail on demand. It is for tests where each
 //! allocation fails in turn, and for tests that nothing leaks.
 //!
 //! All counts are for the calling OS thread. A model or a simulated run has one OS thread. In a

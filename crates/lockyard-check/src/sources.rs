@@ -1,6 +1,7 @@
 //! Reads the project's sources, for tests of their contents.
 
 use std::fs;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// A source file without its comments, strings and test modules. Lines keep their numbers.
@@ -41,7 +42,7 @@ pub fn rust_files(folder: &str) -> Vec<PathBuf> {
     while let Some(folder) = folders.pop() {
         let entries = fs::read_dir(&folder).unwrap_or_else(|e| panic!("{}: {e}", folder.display()));
         for entry in entries {
-            let path = entry.expect("an entry of a folder can be read").path();
+            let path = entry.expect("an entry of a directory can be read").path();
             if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|extension| extension == "rs") {
@@ -153,22 +154,98 @@ fn quoted(rest: &[u8], quote: u8) -> usize {
 /// Returns `code` with the bodies of its test modules blanked out.
 fn without_tests(code: &str) -> String {
     let mut kept = String::from(code);
-    while let Some(start) = kept.find("#[cfg(test)]") {
-        let body = kept[start..].find(['{', ';']).map_or(kept.len(), |open| start + open);
+    for tests in test_modules(code) {
+        let blank: String =
+            kept[tests.clone()].chars().map(|c| if c == '\n' { '\n' } else { ' ' }).collect();
+        kept.replace_range(tests, &blank);
+    }
+    kept
+}
+
+/// Returns the places of the test modules in `code`.
+fn test_modules(code: &str) -> Vec<Range<usize>> {
+    let mut modules = Vec::new();
+    let mut from = 0;
+    while let Some(start) = code[from..].find("#[cfg(test)]").map(|at| from + at) {
+        let body = code[start..].find(['{', ';']).map_or(code.len(), |open| start + open);
         let mut depth = 0;
-        let mut end = kept.len();
-        for (offset, byte) in kept[body..].bytes().enumerate() {
+        let mut end = code.len();
+        for (offset, byte) in code[body..].bytes().enumerate() {
             depth += i32::from(byte == b'{') - i32::from(byte == b'}');
             if depth == 0 {
                 end = body + offset + 1;
                 break;
             }
         }
-        let blank: String =
-            kept[start..end].chars().map(|c| if c == '\n' { '\n' } else { ' ' }).collect();
-        kept.replace_range(start..end, &blank);
+        modules.push(start..end);
+        from = end;
     }
-    kept
+    modules
+}
+
+/// Character at the start of a doc comment in [`prose_of`].
+pub const DOC_STARTS: char = '\u{2}';
+/// Character in the place of code in [`prose_of`].
+pub const CODE: char = '\u{1}';
+
+/// Returns the prose of a source file: the text of its comments. With `strings`, the literals
+/// outside of test modules are prose too.
+///
+/// Lines keep their numbers. [`DOC_STARTS`] stands at the start of each doc comment, and [`CODE`]
+/// in the place of code, of words in backticks, and of arguments in braces.
+pub fn prose_of(text: &str, strings: bool) -> String {
+    let bytes = text.as_bytes();
+    let tests = test_modules(&code_of(text));
+    let mut prose = Vec::with_capacity(bytes.len());
+    let mut at = 0;
+    // End of the last doc comment.
+    let mut doc_end = None;
+    while at < bytes.len() {
+        let end = at + literal_or_comment(&bytes[at..], at > 0 && is_name(bytes[at - 1]));
+        if end == at {
+            prose.push(if bytes[at].is_ascii_whitespace() { bytes[at] } else { CODE as u8 });
+            at += 1;
+            continue;
+        }
+        let part = &text[at..end];
+        if part.starts_with("//") {
+            let is_doc = part.starts_with("///") || part.starts_with("//!");
+            let follows = doc_end.is_some_and(|end: usize| text[end..at].trim().is_empty());
+            let marker = if is_doc { 3 } else { 2 };
+            prose.push(if is_doc && !follows { DOC_STARTS as u8 } else { b' ' });
+            prose.extend(std::iter::repeat_n(b' ', marker - 1));
+            prose.extend(without_code(&part[marker..], '`', '`').bytes());
+            doc_end = is_doc.then_some(end);
+        } else if part.starts_with("/*") || (strings && !tests.iter().any(|t| t.contains(&at))) {
+            let part = part.replace("\\\n", " \n");
+            let part = without_code(&part, '`', '`');
+            prose.extend(without_code(&part, '{', '}').bytes());
+        } else {
+            prose.extend(part.bytes().map(|byte| if byte == b'\n' { byte } else { CODE as u8 }));
+        }
+        at = end;
+    }
+    String::from_utf8(prose).expect("it was made of whole characters")
+}
+
+/// Returns `text` with [`CODE`] in place of what stands between `open` and `close` on one line.
+pub fn without_code(text: &str, open: char, close: char) -> String {
+    let mut prose = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once(open) {
+        prose.push_str(before);
+        match after.split_once(close) {
+            Some((code, after)) if !code.contains('\n') => {
+                prose.push(CODE);
+                rest = after;
+            }
+            _ => {
+                prose.push(open);
+                rest = after;
+            }
+        }
+    }
+    prose + rest
 }
 
 #[cfg(test)]
@@ -190,5 +267,21 @@ mod tests {
             assert_eq!(code.contains(&format!("{name}.load")), kept, "{name} in {code}");
         }
         assert_eq!(code.lines().count(), text.lines().count());
+    }
+
+    #[test]
+    fn prose_is_kept_and_code_is_not() {
+        let text = "/// One `2`.\n/// three\nfn f() { 'ä'; five(\"six {seven} \\\n eight\"); } // \
+                    nine\n#[cfg(test)]\nmod t { /* ten */ fn e() { \"eleven\"; } }";
+        for (strings, kept) in
+            [(true, "one three six eight nine ten"), (false, "one three nine ten")]
+        {
+            let prose = prose_of(text, strings);
+            let words = prose.to_lowercase();
+            let words = words.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty());
+            assert_eq!(words.collect::<Vec<_>>().join(" "), kept);
+            assert_eq!(prose.matches(DOC_STARTS).count(), 1, "one doc comment: {prose:?}");
+            assert_eq!(prose.lines().count(), text.lines().count());
+        }
     }
 }

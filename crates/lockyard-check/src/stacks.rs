@@ -24,7 +24,7 @@ const ACCESS: c_int = libc::PROT_READ | libc::PROT_WRITE;
 /// Maximum number of stacks that an OS thread knows. A model check has at most five threads.
 const MOST: usize = 16;
 
-/// What was done with a stack.
+/// Last operation on a stack.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
     /// It was mapped.
@@ -90,7 +90,7 @@ fn with_stacks<R>(act: impl FnOnce(&mut Stacks) -> Option<R>) -> Option<R> {
 
 /// # Safety
 ///
-/// Nobody uses the range any more.
+/// No thread uses the range any more.
 unsafe fn unmap(range: Range<usize>) -> c_int {
     // SAFETY: the caller's promise.
     unsafe { libc::syscall(libc::SYS_munmap, range.start, range.len()) as c_int }
@@ -98,7 +98,7 @@ unsafe fn unmap(range: Range<usize>) -> c_int {
 
 /// # Safety
 ///
-/// Nobody uses the range in a way that the access forbids.
+/// No thread uses the range in a way that the access forbids.
 unsafe fn protect(range: Range<usize>, access: c_int) -> c_int {
     let access = c_long::from(access);
     // SAFETY: the caller's promise.
@@ -239,7 +239,7 @@ mod tests {
     }
 
     fn unmap(lowest: usize) {
-        // SAFETY: nobody uses it.
+        // SAFETY: no thread uses it.
         assert_eq!(unsafe { libc::munmap(lowest as *mut c_void, BYTES) }, 0);
     }
 
@@ -290,7 +290,7 @@ mod tests {
         unmap(stack);
         let stack = map();
         guard(stack, PAGE);
-        // SAFETY: nobody uses the stack.
+        // SAFETY: no thread uses the stack.
         unsafe { assert_eq!(libc::munmap((stack + PAGE) as *mut c_void, PAGE), 0) };
         assert_eq!(counts(), [0, 0], "it has a hole");
         unmap(stack);
@@ -306,7 +306,7 @@ mod tests {
         many.into_iter().for_each(unmap);
         assert_eq!(counts(), [MOST, MOST]);
         let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
-        // SAFETY: a new mapping, which nobody uses.
+        // SAFETY: a new mapping, which no thread uses.
         unsafe {
             let other = libc::mmap(null_mut(), BYTES, ACCESS, flags, -1, 0);
             assert_eq!(counts(), [MOST, MOST]);

@@ -166,7 +166,7 @@ fn nanoseconds(text: &str, most: f64) -> Result<f64, String> {
     })
 }
 
-/// Reads the time for which a lock is held.
+/// Reads the time that a lock is held.
 pub(crate) fn held(text: &str) -> Result<f64, String> {
     nanoseconds(text, 1e7)
 }

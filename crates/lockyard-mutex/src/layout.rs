@@ -131,7 +131,7 @@ impl Condition {
 /// Words of an object that the C library has initialised.
 type Words<const N: usize> = [u32; N];
 
-/// Index of the word in which the C library counts the users of its mutexes. Its destruction of a
+/// Index of the word where the C library counts the users of its mutexes. Its destruction of a
 /// mutex fails while there are any.
 const USERS: usize = 3;
 

@@ -1,7 +1,7 @@
 //! Sleep in a wait that ends when the thread is cancelled, with the wait's own deadline and clock.
 //!
 //! A thread that cancels this one cannot know whether it sleeps yet. So this thread publishes the
-//! word on which it is about to sleep, and then looks whether it is cancelled. The other marks it
+//! word where it is about to sleep, and then looks whether it is cancelled. The other marks it
 //! as cancelled, and then wakes the word's sleepers until the word is another one (`cancel.rs`).
 //!
 //! A handler may cancel its own thread, or run while another thread cancels it. The kernel resumes

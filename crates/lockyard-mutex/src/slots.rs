@@ -25,7 +25,7 @@ static NODES: [Line; SLOTS as usize] =
 pub(crate) struct Record {
     /// Identifier of the thread (`pthread_t`), or 0.
     pub(crate) thread: AtomicUsize,
-    /// Address of the word on which it sleeps, or 0.
+    /// Address of the word where it sleeps, or 0.
     pub(crate) word: AtomicUsize,
     /// [`CANCELLED`], [`DECLINED`] or 0.
     pub(crate) cancelled: AtomicU32,

@@ -23,7 +23,7 @@ use std::sync::{Mutex, PoisonError};
 const MAX_SIZE: usize = 4096;
 /// Alignment of a lock that states none: that of `malloc`.
 const USUAL_ALIGN: usize = 16;
-/// Largest alignment of a lock: that of the lines in which objects lie.
+/// Largest alignment of a lock: that of the lines where objects lie.
 const MAX_ALIGN: usize = 128;
 /// Longest name of a lock.
 const MAX_NAME: usize = 64;

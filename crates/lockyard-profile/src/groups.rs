@@ -99,7 +99,7 @@ impl Group {
         shares?.into_iter().max_by(|a, b| a.share.total_cmp(&b.share))
     }
 
-    /// Returns the group's share of all the time for which threads waited for locks.
+    /// Returns the group's share of all the time that threads waited for locks.
     pub fn share_of_waiting(&self, process: &Process) -> f64 {
         let all: u64 = process.locks.iter().map(|lock| lock.counts.waits.ticks).sum();
         self.all.counts.waits.ticks as f64 / all.max(1) as f64

@@ -17,7 +17,7 @@ pub(crate) const MOST_OF_A_FILE: u64 = 1 << 30;
 /// Bytes around a name that are read at once: names stand side by side.
 const PART: u64 = 1 << 16;
 
-/// A file at which a [`Source`] looks.
+/// A file where a [`Source`] looks.
 struct Handle {
     file: File,
     length: u64,

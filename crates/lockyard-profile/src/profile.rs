@@ -2,7 +2,7 @@
 
 use crate::process::{Access, Lock, Process};
 
-/// Share of the time for which a lock was held.
+/// Share of the time that a lock was held.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HeldShare {
     /// The share. For a group of locks it is the sum, so that it may be above 1.
@@ -53,7 +53,7 @@ impl Profile {
         self.ns(ticks).min(self.seconds * 1e9).max(1.0)
     }
 
-    /// Returns the share of the time for which a lock was held, without the time for which its
+    /// Returns the share of the time that a lock was held, without the time that its
     /// holder had lost its processor. Readers hold a lock together, so that there is no share for
     /// one that was read.
     pub fn held_share(&self, process: &Process, lock: &Lock) -> Option<HeldShare> {

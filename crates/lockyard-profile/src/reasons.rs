@@ -13,17 +13,17 @@ const CONTENDED: f64 = 0.05;
 /// Average number of waiting threads from which a lock is no longer rarely contended.
 const WAITING: f64 = 0.1;
 
-/// Minimum share of the time for which a lock is held that is called saturated.
+/// Minimum share of the time that a lock is held that is called saturated.
 const SATURATED: f64 = 0.7;
 
 /// Ratio of the 99th percentile to the median of holds from which a lock has rare long ones.
 const LONG_HOLDS: f64 = 20.0;
 
-/// Assumed time for which a read occupies the cache line of its lock, in nanoseconds: it comes from
+/// Assumed time that a read occupies the cache line of its lock, in nanoseconds: it comes from
 /// another core to the acquisition, and again to the release.
 const MOVED_NS: f64 = 100.0;
 
-/// Minimum share of the time for which reads occupy a line that is named.
+/// Minimum share of the time that reads occupy a line that is named.
 const MOVED_SHARE: f64 = 0.25;
 
 /// Minimum number of acquisitions for a reason.

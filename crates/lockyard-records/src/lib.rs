@@ -437,7 +437,7 @@ pub struct Entry {
     pub chance_count: u64,
     /// Total of these holds.
     pub chance_ticks: u64,
-    /// Longest timed hold, with the time for which its thread had lost its processor.
+    /// Longest timed hold, with the time that its thread had lost its processor.
     pub hold_max: u64,
     /// First timed holds of both strata; those by chance have [`BY_CHANCE`] set.
     pub first_holds: [u32; FIRST_HOLDS],
@@ -496,7 +496,7 @@ pub struct Lock {
     pub children: [u32; 2],
     /// Index of the thread whose run is followed; 0 if none is.
     pub thread: u32,
-    /// CPU on which an acquisition of the run was last in the sample, and [`NEXT_IS_SEEN`].
+    /// CPU where an acquisition of the run was last in the sample, and [`NEXT_IS_SEEN`].
     pub cpu: u16,
     /// [`Kind`].
     pub kind: u16,

@@ -82,7 +82,7 @@ pub const WAITS_OF_PACE: u64 = 64;
 /// of 5 to 1 GHz.
 pub const WAIT_TICKS: u64 = 256;
 
-/// Share of the time for which timed waits of a lock may keep it from others: one part in this
+/// Share of the time that timed waits of a lock may keep it from others: one part in this
 /// number.
 pub const WAIT_SHARE: u64 = 100;
 

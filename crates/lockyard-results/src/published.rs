@@ -180,7 +180,7 @@ pub fn parse(name: &str, origin: &str, text: &str) -> Result<PublishedTable, Inp
     Ok(PublishedTable { name: name.to_owned(), source: source.to_owned(), cells })
 }
 
-/// Returns the line of the file on which a record begins. `body` is the file without its first
+/// Returns the line of the file where a record begins. `body` is the file without its first
 /// line. The CSV reader's own position is wrong here: it precedes any blank lines that the reader
 /// skips.
 fn line_of(body: &str, position: Option<&csv::Position>) -> u64 {

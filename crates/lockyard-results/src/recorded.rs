@@ -61,7 +61,7 @@ pub struct Replay {
     pub threads: usize,
     /// Acquisitions a second of the recorded run.
     pub recorded_acquisitions_per_s: f64,
-    /// True if this is the rate of the time in which no events were written.
+    /// True if this is the rate of the time that no events were written.
     pub outside_windows: bool,
     /// Acquisitions a second of the replay; `None` if the run was not replayed.
     pub predicted_acquisitions_per_s: Option<f64>,
@@ -134,7 +134,7 @@ pub struct Today {
     pub share_outside: f64,
     /// Share of time asleep, outside of locks.
     pub share_asleep: f64,
-    /// Share of time in which a thread could run, and another one had the CPU.
+    /// Share of time that a thread could run, and another one had the CPU.
     pub share_without_cpu: f64,
     /// Share of time under locks, of all locks.
     pub share_held: f64,
@@ -233,9 +233,9 @@ pub struct LockSaturation {
 pub struct LockUse {
     /// Number of threads.
     pub threads: usize,
-    /// Share of the time in which the lock was held; of a reader-writer lock, by a writer.
+    /// Share of the time that the lock was held; of a reader-writer lock, by a writer.
     pub share_held: f64,
-    /// Share of the time in which the lock was held, or wanted and not held. Of readers, the time
+    /// Share of the time that the lock was held, or wanted and not held. Of readers, the time
     /// counts in which they acquire or release it.
     pub share_busy: f64,
 }
@@ -288,7 +288,7 @@ impl RecordedProgram {
         all
     }
 
-    /// Returns the reason for which there is no prediction, and what to do, if it is refused.
+    /// Returns the reason why there is no prediction, and what to do, if it is refused.
     pub fn refusal(&self) -> Option<String> {
         let none = self.saturation.is_empty() && self.best_changes.is_empty();
         let why = self.refused.as_ref().filter(|_| none)?;
@@ -296,7 +296,7 @@ impl RecordedProgram {
         Some(format!("No prediction: {why}.{advice}"))
     }
 
-    /// Returns a sentence on each machine on which several locks are saturated at its largest
+    /// Returns a sentence on each machine where several locks are saturated at its largest
     /// number of threads: one of them alone is not the bottleneck.
     pub fn several_saturated(&self) -> Vec<String> {
         let of_machine = |machine: &str| {

@@ -205,7 +205,7 @@ impl Simulation {
     }
 
     /// Does the same as [`setup`](Self::setup). In a [`CycleAttribution`], the memory that `code`
-    /// allocates is one entry, with this name. Lines with a name of their own, and lines on which
+    /// allocates is one entry, with this name. Lines with a name of their own, and lines where
     /// threads lose at least 1 % of all cycles, have entries of their own.
     pub fn setup_contents<R>(&mut self, name: &str, code: impl FnOnce() -> R) -> R {
         let begin = self.shared.arena().used();
@@ -232,7 +232,7 @@ impl Simulation {
         Placed { object: memory, _arena: Rc::clone(self.shared.arena()) }
     }
 
-    /// Moves every line to memory only, except lines at which an operation is under way. If all
+    /// Moves every line to memory only, except lines where an operation is under way. If all
     /// threads have finished, messages in flight arrive first. Without this call, memory laid out
     /// before threads ran is in its home's last-level cache, as far as it fits.
     pub fn empty_caches(&mut self) {

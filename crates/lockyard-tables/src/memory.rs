@@ -1,4 +1,4 @@
-//! Memory for the objects of a table, and the ways in which a table names and owns them.
+//! Memory for the objects of a table, and the ways that a table names and owns them.
 //!
 //! Objects are allocated one at a time by [`Host::allocate`](lockyard::platform::Host::allocate),
 //! which may fail. Nothing here blocks or panics. A new object is private to the caller, so it can

@@ -153,7 +153,7 @@ fn the_versions_are_those_that_are_built_and_the_licences_permit_it() {
 #[test]
 fn the_documents_have_every_group_and_the_figures_of_every_row() {
     let document = file("docs/measure/measure-tables.md");
-    let all_figures = file("docs/evidence/tables.md");
+    let all_figures = file("docs/evidence/figures/tables.txt");
     for group in GROUPS {
         let heading = format!("### `{}`", group.name);
         let (_, figures) = all_figures.split_once(&heading).expect(group.name);

@@ -274,7 +274,7 @@ impl Run {
     }
 
     /// Returns `base` with a new write of `thread`, once for each place in the modification order
-    /// and each way in which blocked reads see it. The read `reader` reads from it. There are two
+    /// and each way that blocked reads see it. The read `reader` reads from it. There are two
     /// ways for each blocked read, unless the write is the newest, which all of them see.
     fn with_write(
         &self,

@@ -15,7 +15,7 @@ pub(super) struct Access {
     pub(super) location: Location,
     pub(super) place: u32,
     pub(super) id: Id,
-    /// What happens before the access, and the access.
+    /// Events that happen before the access, and the access.
     pub(super) clock: Clock,
 }
 

@@ -9,7 +9,7 @@ use lockyard::platform::Ordering;
 /// Maximum number of threads of a model.
 pub const MOST_THREADS: usize = 8;
 
-/// Which deletions to explore.
+/// Deletions to explore.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Deletions {
     /// One for each graph that results.
@@ -109,7 +109,7 @@ pub(super) struct Event {
     pub(super) order: Ordering,
     /// The value that was read or written. Each replay writes it again: it may be an address.
     pub(super) value: u64,
-    /// Moment of the addition to the graph; for a wait, moment at which it got its source.
+    /// Moment of the addition to the graph; for a wait, moment when it got its source.
     pub(super) stamp: u32,
 }
 

@@ -252,7 +252,7 @@ impl<I: Int> Word for DporWord<I> {
     fn fetch_and(&self, value: I, order: Ordering) -> I {
         self.rmw(order, |before| before & value.to_u64())
     }
-    /// A bounded wait is one poll: each state in which a longer wait can end is also an end state
+    /// A bounded wait is one poll: each state where a longer wait can end is also an end state
     /// of this one.
     fn wait_until(
         &self,

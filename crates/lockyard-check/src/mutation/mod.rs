@@ -89,11 +89,11 @@ fn parallel<T: Sync, R: Send>(
                 while let Some(item) = items.get(next.fetch_add(1, Plain::Relaxed)) {
                     let result = work(item);
                     let index = items.element_offset(item).expect("it is one of them");
-                    *results[index].lock().expect("nobody panics with it") = Some(result);
+                    *results[index].lock().expect("no thread panics with it") = Some(result);
                 }
             });
         }
     });
-    let result = |r: Mutex<Option<R>>| r.into_inner().expect("nobody panics with it");
+    let result = |r: Mutex<Option<R>>| r.into_inner().expect("no thread panics with it");
     results.into_iter().map(|r| result(r).expect("every item was worked on")).collect()
 }

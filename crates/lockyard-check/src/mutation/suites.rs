@@ -198,7 +198,7 @@ fn read_write() -> Vec<Check> {
     // Readers that another reader admits, also awake.
     let readers = || check::<P>(&[Write, Read, Read], Bounds::stepping_back(2));
     checks.extend([readers(), parked(Parking::SpuriousOnce, readers())]);
-    // Naps are longer than the models, so nobody closes the lock.
+    // Naps are longer than the models, so no thread closes the lock.
     type Open = ReadWriteProgram<Napping, Host>;
     for three in [[Read, Write, Read], [Write, Read, Read]] {
         checks.push(timed::<Open>(&three, Bounds::stepping_back(2)));

@@ -17,7 +17,7 @@ pub struct Survivor {
     pub file: &'static str,
     /// Name of the function.
     pub function: &'static str,
-    /// A piece of the line on which the operation begins.
+    /// A piece of the line where the operation begins.
     pub line: &'static str,
     /// The weakened ordering.
     pub weakened: Ordering,
@@ -154,7 +154,7 @@ pub const SURVIVORS: &[Survivor] = &[
         line: "compare_exchange(seen, new, Ordering::AcqRel, Ordering::Relaxed)",
         weakened: Ordering::Release,
         reason: "without the acquire it may not see that the head sleeps, and not poke it; then \
-                 the head enters when the lock is empty, at the latest, and nobody is stuck",
+                 the head enters when the lock is empty, at the latest, and no thread is stuck",
     },
     Survivor {
         suite: "std's read-write",

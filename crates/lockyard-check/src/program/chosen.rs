@@ -155,7 +155,7 @@ where
             "{KINDS}{kind} is in force by {by:?}, and {} choices succeeded",
             chosen >> 16
         );
-        self.with_choice(|| assert!(!self.lock.is_held(), "{KINDS}nobody holds it"));
+        self.with_choice(|| assert!(!self.lock.is_held(), "{KINDS}no thread holds it"));
     }
 
     fn outcome(&self) -> Outcome {

@@ -215,7 +215,7 @@ impl<A: Handles<H>, H: HostWithSlots, const EMPTY: bool, const LIMIT: u32> Progr
 
     fn finish(&self) {
         hooks::free_nothing();
-        assert!(self.table.collect() == 0, "{COUNT}objects wait, and nobody reads");
+        assert!(self.table.collect() == 0, "{COUNT}objects wait, and no thread reads");
         let objects = self.objects.load(Plain::Relaxed);
         let len = self.table.len() as i64;
         assert!(len == objects, "{COUNT}{objects} objects are left and the table says {len}");

@@ -105,7 +105,10 @@ impl<R: RefCount<H>, H: HostWithSlots> Program for LastUse<R, H> {
     }
 
     fn finish(&self) {
-        assert!(read(&self.object) != ALIVE, "{FREED}all references are gone and nobody was told");
+        assert!(
+            read(&self.object) != ALIVE,
+            "{FREED}all references are gone and no thread was told"
+        );
         assert!(!self.count.get_not_zero(), "{FREED}a reference to nothing was taken");
     }
     fn outcome(&self) -> Outcome {

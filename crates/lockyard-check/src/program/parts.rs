@@ -53,7 +53,7 @@ impl Seen {
 /// Data protected by a lock: the holder's stamp, and plain data. A lock that does not exclude
 /// corrupts them visibly.
 pub(crate) struct Protected<H: HostWithSlots> {
-    /// The number of the thread inside plus one, or 0. Accesses are relaxed, because it must not
+    /// The index of the thread inside plus one, or 0. Accesses are relaxed, because it must not
     /// order anything.
     stamp: U32<H>,
     /// Number of critical sections; plain data, so that a model finds a missing ordering.

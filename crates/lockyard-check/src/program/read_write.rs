@@ -24,7 +24,7 @@ pub enum ReadWriteOp {
     Write,
     /// Writes, twice.
     WriteTwice,
-    /// Writes if nobody is inside.
+    /// Writes if no thread is inside.
     TryWrite,
     /// Writes, and leaves fairly.
     WriteFair,
@@ -158,7 +158,7 @@ impl<P: Patience, H: HostWithSlots> ReadWriteProgram<P, H> {
         self.seen.note(thread, self.shared.read(thread) as i64);
     }
 
-    /// Reads, and checks that nobody has written since the thread saw `writes` sections.
+    /// Reads, and checks that no thread has written since the thread saw `writes` sections.
     fn read_same(&self, thread: usize, writes: u64) {
         let now = self.shared.read(thread);
         assert!(now == writes, "{EXCLUSION}thread {thread} was inside and another one wrote");

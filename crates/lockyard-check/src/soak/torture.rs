@@ -119,7 +119,7 @@ fn timed<K: TimedLock<Native> + Send + Sync + 'static>() -> Box<dyn Lock> {
     Box::new(Timed(Stamped::<K>::new()))
 }
 
-/// What the threads share.
+/// State that the threads share.
 struct World {
     locks: Vec<Box<dyn Lock>>,
     /// Taken by handlers only, so that no thread is interrupted while it has it.
@@ -443,7 +443,7 @@ fn cpus() -> Vec<usize> {
     vec![0]
 }
 
-/// What a torture did.
+/// Result of a torture.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Done {
     /// Critical sections.

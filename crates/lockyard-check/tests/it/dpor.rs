@@ -69,7 +69,7 @@ fn finding(code: &'static [Code]) -> Finding {
     catching(AssertUnwindSafe(|| executions(code))).expect_err("it fails").finding
 }
 
-/// What the threads saw, thread 0 first.
+/// Values that the threads read, thread 0 first.
 fn has_seen(outcomes: &Outcomes, values: &[u32]) -> bool {
     outcomes.iter().any(|(seen, _)| seen.iter().map(|(_, value)| *value).eq(values.iter().copied()))
 }

@@ -35,7 +35,7 @@ type Code = Vec<Vec<Step>>;
 
 const WORDS: usize = 2;
 
-/// What the threads read, by thread and step, and the last value of each word.
+/// Values that the threads read, by thread and step, and the last value of each word.
 type Outcome = (BTreeMap<(usize, usize), u32>, Vec<u32>);
 
 fn acquires(order: Ordering) -> bool {

@@ -9,8 +9,11 @@ use std::path::{Component, Path, PathBuf};
 
 /// Maximum number of words in the README, including sample output, and in its text outside code
 /// blocks.
-const README_WORDS: usize = 800;
+const README_WORDS: usize = 720;
 const README_WORDS_OUTSIDE_CODE: usize = 700;
+/// Maximum number of pages of evidence, and of their words with tables.
+const EVIDENCE_PAGES: usize = 12;
+const EVIDENCE_WORDS: usize = 52_000;
 /// Maximum number of lines of the glossary.
 const GLOSSARY_LINES: usize = 60;
 
@@ -20,7 +23,7 @@ fn root() -> PathBuf {
 }
 
 /// Adds the Markdown files below `directory` to `found`, except in build outputs and hidden
-/// folders.
+/// directories.
 fn find_documents(directory: &Path, found: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(directory).expect("it can be listed") {
         let path = entry.expect("it can be listed").path();
@@ -209,6 +212,35 @@ fn every_page_is_in_the_table_of_contents_once() {
     assert!(not_there.is_empty(), "in SUMMARY.md only: {not_there:?}");
     let book = fs::read_to_string(docs.join("book.toml")).expect("it is there");
     assert!(book.contains("src = \".\""), "the pages are beside book.toml");
+}
+
+/// Two pages of one title, or of one file name, cannot be told apart in the index or in a search.
+#[test]
+fn no_two_pages_have_one_title_or_one_file_name() {
+    let docs = root().join("docs");
+    let mut pages = Vec::new();
+    find_documents(&docs, &mut pages);
+    let mut seen = BTreeMap::new();
+    for page in pages {
+        let text = fs::read_to_string(&page).expect("it is text");
+        let title = text.lines().find(|line| line.starts_with("# ")).expect("a page has a title");
+        let file = page.file_name().expect("it is a file").to_string_lossy().into_owned();
+        for name in [title.to_owned(), file] {
+            let other = seen.insert(name.clone(), page.clone());
+            assert!(other.is_none(), "{name}: {page:?} and {other:?}");
+        }
+    }
+}
+
+/// The pages of evidence are at most this many, and all of them have at most this many words.
+#[test]
+fn the_evidence_is_short() {
+    let mut pages = Vec::new();
+    find_documents(&root().join("docs/evidence"), &mut pages);
+    assert!(pages.len() <= EVIDENCE_PAGES, "{} pages of evidence", pages.len());
+    let words = |page: &PathBuf| fs::read_to_string(page).expect("it is text");
+    let words: usize = pages.iter().map(|page| words(page).split_whitespace().count()).sum();
+    assert!(words <= EVIDENCE_WORDS, "{words} words of evidence");
 }
 
 /// Returns the lines of the Rust code in a document.

@@ -2,7 +2,7 @@
 //!
 //! - No reader is inside beside a writer, and no two writers are.
 //! - Each thread that sleeps is woken: waiters do not nap in these models.
-//! - Nobody writes while a thread upgrades or downgrades.
+//! - No thread writes while a thread upgrades or downgrades.
 //! - A wait that gives up while it is let in is inside, or leaves nothing behind.
 //! - A release does not touch the lock after it.
 
@@ -127,7 +127,8 @@ fn every_execution_of_two_threads_holds() {
     }
 }
 
-/// Naps are longer than these models, so nobody closes the lock: each thread that sleeps is poked.
+/// Naps are longer than these models, so no thread closes the lock: each thread that sleeps is
+/// poked.
 #[test]
 fn a_lock_that_nobody_closes_holds() {
     type P = ReadWriteProgram<Napping, InModel>;

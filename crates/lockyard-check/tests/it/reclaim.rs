@@ -25,7 +25,7 @@ use std::path::Path;
 /// A host with one record for each thread, so that no step is wasted on other records.
 type Host<const N: u32> = FewSlots<Hooked<Checked, Scripted>, N>;
 type Of<const N: u32> = ReclaimProgram<Domain<Host<N>>, Host<N>>;
-/// A program in which the first thread that enters allocates the segment of records.
+/// A program where the first thread that enters allocates the segment of records.
 type Lazy = ReclaimProgram<Unreserved<Quarantine<Host<2>>>, Quarantine<Host<2>>>;
 
 const READERS: [ReclaimOp; 4] = [Read, ReadTwice, ReadNested, ReadQuiescent];

@@ -14,14 +14,14 @@ use lockyard_check::primitives::PassedOnce;
 use lockyard_sim::{Machine, RunEnd, Simulated, Simulation, thread_index};
 use std::cell::RefCell;
 
-/// What happened so far in the run of this thread of the host.
+/// Events so far in the run of this thread of the host.
 #[derive(Default)]
 struct Waits {
     /// Number of acquisitions.
     acquired: u64,
     /// Number of threads that have joined, and have not acquired the lock.
     waiting: u64,
-    /// Acquisitions and waiters at the moment at which each thread joined; `None` if it did not
+    /// Acquisitions and waiters at the moment when each thread joined; `None` if it did not
     /// join since its last acquisition.
     joined: Vec<Option<(u64, u64)>>,
     /// True for each thread that is in `acquire`.

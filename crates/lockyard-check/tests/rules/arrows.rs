@@ -1,16 +1,16 @@
-//! Rules of direction: which crate may use which, and no circles of files within a crate.
+//! Rules of direction: which crate may use which, and no cycles of files within a crate.
 //!
 //! The test reads every Rust file of the workspace ([`modules`]), and finds the origin of each name
 //! that the file uses ([`names`]). A re-export counts as a use. The tables below are the rules, and
 //! an unneeded entry fails too.
 
-mod circles;
+mod cycles;
 mod made_up;
 mod modules;
 mod names;
 
 use crate::workspace::{Member, Target, members};
-use circles::{Graph, circles, way_round};
+use cycles::{Graph, cycles, way_round};
 use lockyard_check::sources::workspace;
 use modules::{Tree, normal};
 use names::{Arrows, arrows};
@@ -181,14 +181,14 @@ const PATHS: [(&str, &str, &str); 5] = [
 
 /// A cycle of files that is allowed to stay.
 struct Exception {
-    /// All files of the circle, as paths from the workspace's root. The first file says "cycle of
+    /// All files of the cycle, as paths from the workspace's root. The first file says "cycle of
     /// files" where it gives the reason.
     files: &'static [&'static str],
     /// A short form of that reason.
     why: &'static str,
 }
 
-/// Circles that stay: at most [`MOST_EXCEPTIONS`] in each crate.
+/// Cycles that stay: at most [`MOST_EXCEPTIONS`] in each crate.
 const EXCEPTIONS: [Exception; 1] = [Exception {
     files: &["crates/lockyard/src/lockref/guard.rs", "crates/lockyard/src/lockref/mod.rs"],
     why: "a guard and its lockref; the committed listings name the lockref's module",
@@ -287,7 +287,7 @@ fn arrows_between_crates_point_down() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Returns the crate that owns a file (a path from the workspace's root), by its folder.
+/// Returns the crate that owns a file (a path from the workspace's root), by its directory.
 fn owner<'a>(members: &'a [Member], file: &str) -> Option<&'a str> {
     let holds = |member: &&Member| file.starts_with(&format!("{}/", shown(&member.folder)));
     members.iter().find(holds).map(|member| member.name.as_str())
@@ -332,9 +332,9 @@ fn compare(wall: &Wall, found: &BTreeMap<(String, bool), BTreeSet<String>>) -> V
     wrong
 }
 
-/// Returns the circles of a target. Each has its files, as paths from the workspace's root, and a
-/// shortest path around the circle.
-fn circles_of(read: &Read) -> Vec<(BTreeSet<String>, String)> {
+/// Returns the cycles of a target. Each has its files, as paths from the workspace's root, and a
+/// shortest path around the cycle.
+fn cycles_of(read: &Read) -> Vec<(BTreeSet<String>, String)> {
     let mut graph = Graph::new();
     for &(from, to) in read.arrows.files.keys() {
         graph.entry(from).or_default().insert(to);
@@ -349,17 +349,17 @@ fn circles_of(read: &Read) -> Vec<(BTreeSet<String>, String)> {
         }
         text
     };
-    circles(&graph)
+    cycles(&graph)
         .into_iter()
-        .map(|circle| {
-            let files = circle.iter().map(|&index| file(index)).collect();
-            (files, describe(&way_round(&graph, &circle)))
+        .map(|cycle| {
+            let files = cycle.iter().map(|&index| file(index)).collect();
+            (files, describe(&way_round(&graph, &cycle)))
         })
         .collect()
 }
 
 #[test]
-fn no_files_of_a_crate_use_each_other_in_a_circle() {
+fn no_files_of_a_crate_use_each_other_in_a_cycle() {
     let members = members();
     let crates = in_code(&members);
     let mut wrong = Vec::new();
@@ -371,11 +371,11 @@ fn no_files_of_a_crate_use_each_other_in_a_circle() {
             let read = read(member, target, &crates);
             files += read.tree.files.len();
             count += read.arrows.files.len();
-            found.extend(circles_of(&read));
+            found.extend(cycles_of(&read));
         }
         let sizes: Vec<usize> = found.keys().map(BTreeSet::len).collect();
         println!(
-            "{}: {files} files, {count} arrows between them, {} circles {sizes:?}",
+            "{}: {files} files, {count} arrows between them, {} cycles {sizes:?}",
             member.name,
             found.len()
         );
@@ -406,7 +406,7 @@ fn what_is_wrong_with(exception: &Exception, is_used: bool) -> Option<String> {
     if !is_used {
         return Some(format!("the cycle of {first} is gone: take it off EXCEPTIONS"));
     }
-    let text = std::fs::read_to_string(workspace().join(first)).expect("a file of the circle");
+    let text = std::fs::read_to_string(workspace().join(first)).expect("a file of the cycle");
     let says_so = text.to_lowercase().contains("cycle of files");
-    (!says_so).then(|| format!("{first} does not say why it is in a circle: {}", exception.why))
+    (!says_so).then(|| format!("{first} does not say why it is in a cycle: {}", exception.why))
 }

@@ -5,4 +5,5 @@ mod arrows;
 mod dependencies;
 mod one_source;
 mod surface;
+mod words;
 mod workspace;

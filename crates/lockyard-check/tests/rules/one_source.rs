@@ -73,11 +73,6 @@ const ALLOWED: [(&str, &[&str], &str); 13] = [
         "a word whose value never changes, and a sleep that nobody ends",
     ),
     (
-        "crates/lockyard-scenarios/src/perform/locks.rs",
-        &["RwLock"],
-        "the name of the library's type for a kind",
-    ),
-    (
         "crates/lockyard-scenarios/src/perform/inside.rs",
         &[".fetch_add(", ".fetch_sub(", "sync::atomic"],
         "counts of the tasks inside a lock, which no operation reads",

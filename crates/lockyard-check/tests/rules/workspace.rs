@@ -34,7 +34,7 @@ pub(crate) fn try_metadata(options: &[&str]) -> Result<Value, String> {
 pub(crate) struct Member {
     /// Name of the package, with hyphens.
     pub(crate) name: String,
-    /// Folder of its Cargo.toml.
+    /// Directory of its Cargo.toml.
     pub(crate) folder: PathBuf,
     /// Targets that cargo builds from it.
     pub(crate) targets: Vec<Target>,

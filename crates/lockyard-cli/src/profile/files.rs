@@ -71,7 +71,7 @@ struct Limits {
 ///
 /// # Errors
 ///
-/// The reason for which it is left out.
+/// The reason why it is left out.
 fn read(path: &Path, limits: &mut Limits) -> Result<Option<Records>, String> {
     let file = open(path)?;
     let few = || format!("only {MOST_FILES} are read");

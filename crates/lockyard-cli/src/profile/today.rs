@@ -7,7 +7,7 @@ use lockyard_recording::model::place;
 use lockyard_results::recorded::{LockToday, RecordedProgram, Today};
 use lockyard_support::printable;
 
-/// Returns the facts of the process with the most acquisitions. `why` is the reason for which there
+/// Returns the facts of the process with the most acquisitions. `why` is the reason why there
 /// is no prediction.
 ///
 /// Threads are taken to live as long as their process. Time that is neither a wait nor a hold is

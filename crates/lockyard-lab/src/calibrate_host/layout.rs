@@ -156,7 +156,7 @@ impl Layout {
         self.places.iter().map(at).collect()
     }
 
-    /// Returns the hardware thread of the machine on which task `index` runs, if tasks run on
+    /// Returns the hardware thread of the machine where task `index` runs, if tasks run on
     /// [`Layout::cpus`] in order.
     pub fn place(&self, index: usize) -> usize {
         let [socket, complex, core, thread] = self.places[index].1;

@@ -1,4 +1,4 @@
-//! Share of the elapsed time for which a thread has its CPU. If a measuring thread had to wait for
+//! Share of the elapsed time that a thread has its CPU. If a measuring thread had to wait for
 //! its CPU, the try says nothing about the caches.
 
 use std::time::{Duration, Instant};

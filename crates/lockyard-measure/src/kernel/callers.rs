@@ -47,7 +47,7 @@ struct Round {
     ready: AtomicUsize,
 }
 
-/// Measures the time for which a call keeps others out. There is no figure with few CPUs, or if
+/// Measures the time that a call keeps others out. There is no figure with few CPUs, or if
 /// calls on one word take about as long as calls on words of their own.
 pub(super) fn measure(cpus: &[usize]) -> Costs {
     let cpus = &cpus[..cpus.len().min(MOST_CALLERS)];
@@ -62,7 +62,7 @@ pub(super) fn measure(cpus: &[usize]) -> Costs {
     kept_out(&one, &own, cpus.len())
 }
 
-/// Returns the time for which a call keeps others out, by the times of calls in each round: on one
+/// Returns the time that a call keeps others out, by the times of calls in each round: on one
 /// word, and on words of their own.
 fn kept_out(one: &[f64], own: &[f64], callers: usize) -> Costs {
     let slower = median(one).zip(median(own)).map(|(one, own)| one / own);

@@ -1,9 +1,9 @@
-//! Presence of the threads of a run: the share of time during which all of them ran.
+//! Presence of the threads of a run: the share of time that all of them ran.
 //!
 //! Each thread records its start, its end and its CPU time. If the system reports it, the thread
 //! also records how long it was ready but not running, and how often it was pre-empted.
 //!
-//! These sums do not say when a thread was absent. So the share of time during which *all* threads
+//! These sums do not say when a thread was absent. So the share of time that *all* threads
 //! ran has two bounds, the Bonferroni bound and the trivial one. If the absences never overlapped,
 //! the share is 1 minus the sum of all absences. If they overlapped fully, it is the share of the
 //! thread that ran least.
@@ -50,7 +50,7 @@ pub fn slept(threads: &[Stamps]) -> Option<u64> {
     threads.iter().map(|thread| thread.slept).sum()
 }
 
-/// Total time for which these threads ran; `None` if the system does not report it.
+/// Total time that these threads ran; `None` if the system does not report it.
 pub fn ran(threads: &[Stamps]) -> Option<Duration> {
     threads.iter().map(|thread| thread.ran).sum()
 }
@@ -82,11 +82,11 @@ impl Begun {
 /// Presence of the threads in one round.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Round {
-    /// Lower bound of the share of time during which all threads ran.
+    /// Lower bound of the share of time that all threads ran.
     least: f64,
     /// Upper bound of that share.
     most: f64,
-    /// Share of time for which a thread was ready but not running: mean over the threads.
+    /// Share of time that a thread was ready but not running: mean over the threads.
     waited: Option<f64>,
     preempted: Option<u64>,
 }
@@ -129,21 +129,21 @@ impl Round {
 /// Presence of the threads of a cell in all rounds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Presence {
-    /// Lower bound of the share of time during which all threads ran: median over the rounds.
+    /// Lower bound of the share of time that all threads ran: median over the rounds.
     pub all_ran_least: f64,
     /// Upper bound of that share: median over the rounds.
     pub all_ran_most: f64,
-    /// Share of time for which a thread was ready but not running: mean over threads and rounds.
+    /// Share of time that a thread was ready but not running: mean over threads and rounds.
     /// `None` if the system does not report it.
     pub waited: Option<f64>,
     /// Number of pre-emptions of threads, summed over all rounds.
     pub preempted: Option<u64>,
 }
 
-/// Minimum share of time during which all threads run. Below it there is a warning.
+/// Minimum share of time that all threads run. Below it there is a warning.
 const ENOUGH: f64 = 0.9;
 
-/// Minimum share of time for which threads are ready but not running, if they count as kept from
+/// Minimum share of time that threads are ready but not running, if they count as kept from
 /// running.
 const KEPT_AWAY: f64 = 0.005;
 

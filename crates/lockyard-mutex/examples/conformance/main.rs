@@ -12,7 +12,7 @@
 //! - `conformance NAME..` runs some.
 //! - `conformance --list` lists all with their sentences.
 //! - `conformance --table LIBRARY` runs all without and with each kind of the library, and prints
-//!   the table of `docs/evidence/replacement.md`.
+//!   the table of `docs/evidence/figures/posix.txt`.
 //! - `--quick` before these repeats what a check repeats a tenth as often.
 
 #[cfg(all(target_os = "linux", target_env = "gnu"))]

@@ -1,5 +1,5 @@
 //! The checks by the text of POSIX, of the C library and of each kind that replaces its locks. Each
-//! repeats what it checks a tenth as often as the table of `docs/evidence/replacement.md` does.
+//! repeats what it checks a tenth as often as the table of `docs/evidence/figures/posix.txt` does.
 
 use crate::support::{command, example, run, said};
 

@@ -78,7 +78,7 @@ pub(crate) fn simulated(group: &Group) -> Option<Chart> {
     drawn(group, "hand-overs of the costliest line", parts, blocks)
 }
 
-/// Returns the bar of the line on which a row's threads lost the most time.
+/// Returns the bar of the line where a row's threads lost the most time.
 fn line_bar(index: usize, row: &Row) -> Option<Bar> {
     let line: &LineDetail = row.details.simulated.as_ref()?.costs.as_ref()?.lines.first()?;
     let of = &line.hand_overs_per_operation;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 pub struct CostsDetail {
     /// Share of the threads' cycles, by phase.
     pub share: BTreeMap<String, f64>,
-    /// Share of time during which locks were held, summed over all locks.
+    /// Share of time that locks were held, summed over all locks.
     pub share_lock_held: f64,
     /// Most expensive phase.
     pub dominating_cost: String,
@@ -35,14 +35,14 @@ pub struct CostsDetail {
 pub struct LockDetail {
     /// Name of the lock's object.
     pub lock: String,
-    /// Share of time during which at least one thread held the lock.
+    /// Share of time that at least one thread held the lock.
     pub share_held: f64,
-    /// Share of time during which a thread wanted the lock but none held it.
+    /// Share of time that a thread wanted the lock but none held it.
     pub share_handed_over: f64,
-    /// Share of time during which the lock served one thread at a time: it was held or wanted by a
+    /// Share of time that the lock served one thread at a time: it was held or wanted by a
     /// thread for itself alone, or acquired or released by a reader.
     pub share_serial: f64,
-    /// Share of time during which a thread held the lock for itself alone.
+    /// Share of time that a thread held the lock for itself alone.
     pub share_held_alone: f64,
     /// Nanoseconds per critical section.
     pub held_ns_each_time: f64,

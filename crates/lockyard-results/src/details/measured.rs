@@ -44,7 +44,7 @@ pub struct MeasuredDetail {
     pub failed_compare_exchanges_per_operation: Option<f64>,
     /// Nanoseconds for one clock read. Each wait includes two reads.
     pub clock_ns: Option<f64>,
-    /// Shares of time during which the threads ran.
+    /// Shares of time that the threads ran.
     pub presence: Option<PresenceDetail>,
     /// Hand-overs of locks by distance.
     pub handovers: Option<HandoversDetail>,
@@ -101,14 +101,14 @@ pub struct LongestWaitDetail {
     pub ci_high: f64,
 }
 
-/// Shares of time during which threads ran.
+/// Shares of time that threads ran.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct PresenceDetail {
-    /// Lower bound of the share of time during which all threads ran.
+    /// Lower bound of the share of time that all threads ran.
     pub all_threads_ran_least: f64,
     /// Upper bound of that share.
     pub all_threads_ran_most: f64,
-    /// Share of time during which a thread was ready but did not run.
+    /// Share of time that a thread was ready but did not run.
     pub ready_and_not_running: Option<f64>,
     /// Number of pre-emptions of threads.
     pub preemptions: Option<u64>,

@@ -22,7 +22,7 @@ pub struct SyscallsDetail {
     pub sample_maximum: Vec<u64>,
     /// Operations of all tasks together in each second.
     pub sample_total: Vec<u64>,
-    /// Share of time during which the CPUs were idle, in per cent.
+    /// Share of time that the CPUs were idle, in per cent.
     pub idle_percent: Option<f64>,
     /// System call that is measured.
     pub operation: Option<&'static str>,

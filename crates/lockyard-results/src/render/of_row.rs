@@ -20,7 +20,7 @@ pub(super) fn predicted_interval(row: &Row) -> Option<(f64, f64)> {
     Some((range.low, range.high))
 }
 
-/// Returns the figure for a machine on which the siblings of a core share nothing during an
+/// Returns the figure for a machine where the siblings of a core share nothing during an
 /// ownership.
 pub(super) fn siblings_apart(row: &Row) -> Option<f64> {
     simulated(row)?.siblings_share_nothing

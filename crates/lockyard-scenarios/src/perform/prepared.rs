@@ -168,7 +168,7 @@ impl<S: Stage> Prepared<S> {
         })
     }
 
-    /// Returns the word on which sleeping tasks park. Its value is always 0.
+    /// Returns the word where sleeping tasks park. Its value is always 0.
     pub(super) fn bed(&self) -> Option<&U32<S::Host>> {
         // SAFETY: the word was written in `bed` and lives as long as `self`.
         self.bed.map(|bed| unsafe { bed.as_ref() })
@@ -191,7 +191,7 @@ impl<S: Stage> Prepared<S> {
     }
 }
 
-/// Makes the word on which sleeping tasks park, in a line of its own.
+/// Makes the word where sleeping tasks park, in a line of its own.
 fn bed<S: Stage>(
     blocks: &mut Blocks<S>,
     line_bytes: usize,

@@ -3,10 +3,10 @@
 use super::random;
 use lockyard::platform::{Activity, HostWithSlots, during};
 
-/// A back-end, as a scenario sees it. It provides the host on which the primitives run, and
+/// A back-end, as a scenario sees it. It provides the host where the primitives run, and
 /// functions that only the runner of a scenario can provide.
 pub trait Stage: 'static {
-    /// The host on which the primitives run.
+    /// The host where the primitives run.
     type Host: HostWithSlots;
 
     /// `true` if [foreign locks](crate::Foreign) can run on this stage. They need threads of the

@@ -29,7 +29,7 @@ pub(super) struct Task {
     pub(super) changes: Vec<u64>,
     /// Number of turns of loops so far in this operation.
     pub(super) turns: u64,
-    /// Number of the next visit of the task's walk.
+    /// Index of the next visit of the task's walk.
     pub(super) visit: usize,
     /// Number of locks that the task is inside with shared access.
     pub(super) shared: u32,

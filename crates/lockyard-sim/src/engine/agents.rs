@@ -13,7 +13,7 @@
 //!                              (hold_shared after a demotion)
 //! ```
 //!
-//! The *ownership window* is the time in which the owner may operate again before the next snoop
+//! The *ownership window* is the time that the owner may operate again before the next snoop
 //! reaches it. It has no timer. It results because the agent holds the line's entry until the
 //! requester's completion arrives, while the data travels directly.
 //!
@@ -23,8 +23,8 @@
 //! Otherwise two domains could wait for each other.
 //!
 //! After the grant of an exclusive line, the agent stays busy until it has told the home agent and
-//! got an answer. The mean of this time is `granted_legs` of the longest leg of the line's path. The
-//! time varies uniformly by the share `granted_spread`; at 1 it is between nothing and a round
+//! got an answer. The mean of this time is `granted_legs` of the longest leg of the line's path.
+//! The time varies uniformly by the share `granted_spread`; at 1 it is between nothing and a round
 //! trip. (It does not depend on where the home is.) Meanwhile the first owner in the domain keeps
 //! the line. That owner does many operations, while an owner within a domain does two.
 //!
@@ -221,7 +221,7 @@ impl Engine {
         self.at(ready + shared_read, Event::AgentFree { line, domain });
     }
 
-    /// Draws the time for which the agent of a domain stays busy after this grant.
+    /// Draws the time that the agent of a domain stays busy after this grant.
     fn draw_grant_hold(&mut self, line: u32, domain: u16) -> u64 {
         let n = self.machine.numbers();
         let leg = self.directory.agent(line, domain).granted_from() as f64;

@@ -18,7 +18,7 @@ struct Bucket {
     queue: VecDeque<Call>,
 }
 
-/// The words on which calls are under way.
+/// The words where calls are under way.
 #[derive(Debug, Default)]
 pub(super) struct Buckets(HashMap<usize, Bucket>);
 

@@ -301,7 +301,7 @@ impl Engine {
         is_cached
     }
 
-    /// Empties all caches, except of lines at which something is under way. This includes lines
+    /// Empties all caches, except of lines where something is under way. This includes lines
     /// that no thread has touched.
     pub(crate) fn empty_caches(&mut self) {
         for domain in 0..self.places.domains() as u16 {

@@ -4,7 +4,7 @@
 /// A parked thread.
 #[derive(Clone, Copy, Debug)]
 struct Parked {
-    /// Address of the word on which the thread waits.
+    /// Address of the word where the thread waits.
     word: usize,
     thread: u32,
 }

@@ -18,7 +18,7 @@ use crate::op::Op;
 use crate::shared::LOOK_AGAIN;
 
 impl Engine {
-    /// Schedules the moment at which the host notices that a sleeping thread spins.
+    /// Schedules the moment when the host notices that a sleeping thread spins.
     pub(super) fn plan_pause_exit(&mut self, thread: u32, now: u64) {
         if let Some(window) = self.scheduler().pause_window() {
             let generation = self.threads[thread as usize].generation;

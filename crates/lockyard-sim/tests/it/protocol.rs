@@ -193,7 +193,7 @@ fn a_homes_own_socket_does_not_wait_for_others_that_never_had_the_line() {
 
 #[test]
 fn a_saturated_hop_costs_what_the_machine_file_says() {
-    // The agent's round: dispatch, the way to the owner and back, and the time for which it holds
+    // The agent's round: dispatch, the way to the owner and back, and the time that it holds
     // the entry.
     let (machine, n) = exact();
     let round = 2 * n("leg") + n("owner_snoop") + n("dispatch") + n("hold_exclusive");

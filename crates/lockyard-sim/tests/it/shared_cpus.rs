@@ -258,8 +258,8 @@ fn a_parked_thread_gives_its_cpu_up_and_has_it_again_when_it_is_woken() {
 }
 
 /// Returns the time from the call that wakes a thread, which has slept for 500 us, until it runs.
-/// On its CPU another thread `works` for this many microseconds. Other CPUs are never idle, but one,
-/// if `has_idle_cpu`.
+/// On its CPU another thread `works` for this many microseconds. Other CPUs are never idle, but
+/// one, if `has_idle_cpu`.
 fn woken_on(works: u64, has_idle_cpu: bool) -> u64 {
     let numbers = [("kernel.deep_wakeup", 40_000.0), ("kernel.deep_after", 300_000.0)];
     let machine = machine(&numbers);

@@ -122,7 +122,7 @@ impl<const BITS: u32> Growing<BITS> {
     /// The bits of a hash that select buckets of a shard. The others select the shard.
     const IN_SHARD: u64 = u64::MAX >> BITS;
 
-    /// Returns the place at which the bucket of a hash begins.
+    /// Returns the place where the bucket of a hash begins.
     #[inline(always)]
     fn bucket(hash: u64, doublings: u64) -> u64 {
         hash & !(Self::IN_SHARD >> doublings)

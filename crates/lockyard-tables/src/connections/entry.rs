@@ -33,7 +33,7 @@ pub const NEVER: u64 = u64::MAX - 1;
 /// The deadline of an entry that was removed from the table.
 const REMOVED: u64 = u64::MAX;
 
-/// The moment at which the value of a removed entry is dropped.
+/// The moment when the value of a removed entry is dropped.
 #[doc(hidden)]
 pub trait Moment: 'static {
     const AT_ONCE: bool;

@@ -30,7 +30,7 @@ use lockyard::platform::{ConstAtomics, Host, HostWithSlots};
 use lockyard::reclaim::{Domain, Header};
 use lockyard::{Context, FourBytes};
 
-/// The way in which connections are looked up. Sealed: [`Rcu`], [`InPlace`]
+/// The way that connections are looked up. Sealed: [`Rcu`], [`InPlace`]
 /// or [`Locked`].
 pub trait LookUp<H: Host>: sealed::Sealed + 'static {
     /// The algorithm of the buckets' locks.

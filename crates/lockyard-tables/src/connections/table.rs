@@ -59,7 +59,7 @@ pub struct Connections<
     /// Held by the thread that creates or configures the buckets.
     setup: RawSpinLock<P::Lock, H, C>,
     configuration: Cell<H, Configuration<S>>,
-    /// The bucket at which the next sweep begins.
+    /// The bucket where the next sweep begins.
     pub(super) swept: U64<H>,
     pub(super) readers: ReadersOf<P, H, C>,
     _entries: Values<(K, V, S)>,

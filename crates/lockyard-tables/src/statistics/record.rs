@@ -51,7 +51,7 @@ pub trait Counters: Record {
     fn from_counters(counter: impl FnMut(usize) -> u64) -> Self;
 }
 
-/// The way in which two values of a counter become one.
+/// The way that two values of a counter become one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {

@@ -103,9 +103,9 @@
 //!   took the lock while others barge. It is nudged when the first nap of a newcomer ends, or a nap
 //!   of the newest. If no newcomer sleeps, that may take 15 times as long as the newest has waited,
 //!   and [`Patience::LONGEST_NAP`] at most.
-//! - The time for which the thread with the queue lock has no CPU. Releases leave the wake-up to
+//! - The time that the thread with the queue lock has no CPU. Releases leave the wake-up to
 //!   it. Fair releases, timed waits that end, and woken threads that lose wait for it.
-//! - The time for which a holder, or a woken thread, has no CPU. While the woken thread or a
+//! - The time that a holder, or a woken thread, has no CPU. While the woken thread or a
 //!   spinner has none, no other sleeper is woken for it. Newcomers may take the lock meanwhile.
 //! - A fair release in interruption code: it waits for the queue lock, which the interrupted thread
 //!   may have. So interruptions must not release fairly.

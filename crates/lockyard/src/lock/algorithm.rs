@@ -43,7 +43,7 @@ pub unsafe trait LaneLock<H: Host>: Algorithm {
     /// # Safety
     ///
     /// All bits of the lane started as 0, and since then only this algorithm, on this host, has
-    /// changed them. (With other bits the lane could name a queue node on which another thread
+    /// changed them. (With other bits the lane could name a queue node where another thread
     /// waits.) `lane` keeps the contract of each operation of [`Lane`].
     unsafe fn lock<L: Lane>(lane: L) -> Self::Token;
 

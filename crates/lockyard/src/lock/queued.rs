@@ -99,7 +99,7 @@ const MOST_TRIES: u32 = 4;
 /// arrives in that interval. After the interval it becomes the first waiter.
 const HAND_OVER_POLLS: u32 = 32;
 
-/// The way in which the queue's head takes the lock when other threads wait behind it:
+/// The way that the queue's head takes the lock when other threads wait behind it:
 /// [`StoreGrab`] or [`CmpxchgGrab`]. Sealed.
 pub trait Grab: sealed::Sealed + 'static {
     /// True if the head takes the lock by a store of the locked byte.

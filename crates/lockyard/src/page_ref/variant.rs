@@ -184,7 +184,7 @@ fn dropped_beyond<V: Variant, H: Host>(word: &U32<H>, before: u32) {
     debug_assert!(was_there, "a reference was dropped when there was none");
 }
 
-/// Drops a reference from a word in which 0 means freed.
+/// Drops a reference from a word where 0 means freed.
 #[inline(always)]
 fn put_to_zero<V: Variant, H: Host>(word: &U32<H>) -> bool {
     if drop_one::<V, H>(word) != 1 {
@@ -195,7 +195,7 @@ fn put_to_zero<V: Variant, H: Host>(word: &U32<H>) -> bool {
     true
 }
 
-/// Ends a freeze of a word in which 0 means frozen.
+/// Ends a freeze of a word where 0 means frozen.
 #[inline(always)]
 fn unfreeze_zero<H: Host>(word: &U32<H>, references: u32) {
     // Relaxed: only the owner changes 0.

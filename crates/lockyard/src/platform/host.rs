@@ -264,7 +264,7 @@ pub unsafe trait Host: Sized + 'static {
     /// lock in that case.
     fn slot() -> Option<Slot>;
 
-    /// Returns the NUMA node on which the caller runs. A hint: the thread may move at any time.
+    /// Returns the NUMA node where the caller runs. A hint: the thread may move at any time.
     fn numa_node() -> u32;
 
     /// Returns the node of `slot` at nesting `level` (0 to [`NEST_LEVELS`] - 1).

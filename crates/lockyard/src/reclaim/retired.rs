@@ -103,7 +103,7 @@ impl<H: Host> List<H> {
 
     /// Frees an object that the caller, the collector, has taken.
     fn free_one(&self, object: NonNull<Header<H>>, links: Links<H>) {
-        // Relaxed: tenders write it one after the other, and each acquires what the former one
+        // Relaxed: collectors write it one after the other, and each acquires what the former one
         // released.
         let freed = self.freed.load(Ordering::Relaxed) + 1;
         // Release: pairs with the acquire in `barrier`. So a thread that finds nothing pending also

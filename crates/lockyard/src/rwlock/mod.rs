@@ -88,7 +88,7 @@
 //!
 //! Not bounded are:
 //!
-//! - the time for which a thread inside, the woken head, a spinner, the thread with the queue lock,
+//! - the time that a thread inside, the woken head, a spinner, the thread with the queue lock,
 //!   or one that is about to poke the head has no CPU;
 //! - the time until a sleeper finds that it is the head, while spinners keep all releases from
 //!   poking it: up to four times as long as it has waited;

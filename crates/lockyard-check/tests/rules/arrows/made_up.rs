@@ -1,7 +1,7 @@
 //! Tests of the readers themselves, on made-up files. The readers must find each way to name
 //! something, and ignore everything that is not an import.
 
-use super::circles::{Graph, circles, way_round};
+use super::cycles::{Graph, cycles, way_round};
 use super::modules::Tree;
 use super::names::{Arrows, arrows};
 use std::collections::BTreeSet;
@@ -142,12 +142,12 @@ fn other_crates_and_files_by_path_are_found() {
 }
 
 #[test]
-fn circles_are_found_with_a_way_round() {
+fn cycles_are_found_with_a_way_round() {
     let graph: Graph = [(1, vec![2, 4]), (2, vec![3]), (3, vec![1, 2]), (4, vec![5]), (5, vec![])]
         .map(|(from, to)| (from, to.into_iter().collect()))
         .into();
-    let found = circles(&graph);
+    let found = cycles(&graph);
     assert_eq!(found, [BTreeSet::from([1, 2, 3])]);
     assert_eq!(way_round(&graph, &found[0]), [2, 3, 2]);
-    assert!(circles(&[(1, [2].into()), (2, [3].into())].into()).is_empty());
+    assert!(cycles(&[(1, [2].into()), (2, [3].into())].into()).is_empty());
 }

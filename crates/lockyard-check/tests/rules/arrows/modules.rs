@@ -58,16 +58,16 @@ pub(crate) struct Tree {
     pub(crate) by_path: Vec<(PathBuf, PathBuf)>,
 }
 
-/// Folders in which the files of a module's children are.
+/// Directories in which the files of a module's children are.
 struct Place<'a> {
-    /// Folder of the file that declares them.
+    /// Directory of the file that declares them.
     folder: &'a Path,
-    /// Folder of the children's files: `folder` plus the names of the modules in between.
+    /// Directory of the children's files: `folder` plus the names of the modules in between.
     children: PathBuf,
 }
 
 impl Tree {
-    /// Reads a target from its first file. `package` is the folder of its Cargo.toml.
+    /// Reads a target from its first file. `package` is the directory of its Cargo.toml.
     ///
     /// # Panics
     ///
@@ -79,7 +79,7 @@ impl Tree {
     }
 
     /// Reads a module from its file, and returns its index. `owns_folder` is true if its children
-    /// are in the same folder.
+    /// are in the same directory.
     fn read_file(
         &mut self,
         path: &Path,
@@ -179,7 +179,7 @@ impl Tree {
 
 /// Names in the tokens of an item.
 struct Found<'a> {
-    /// Folder of the file.
+    /// Directory of the file.
     place: &'a Path,
     package: &'a Path,
     imports: Vec<Import>,

@@ -8,7 +8,7 @@
 //! | `announced.rs` | the table of parked waiters, in static memory |
 //! | `futex.rs` | parking on Linux |
 //! | `buckets.rs` | parking elsewhere |
-//! | `numa.rs` | the NUMA node on which the caller runs, on Linux |
+//! | `numa.rs` | the NUMA node where the caller runs, on Linux |
 //! | `events.rs` | event counters, with the feature `events` |
 //!
 //! # After a `fork`

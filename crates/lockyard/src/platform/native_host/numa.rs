@@ -1,4 +1,4 @@
-//! The NUMA node on which the caller runs, on Linux.
+//! The NUMA node where the caller runs, on Linux.
 //!
 //! A system call gives the answer, but costs more than the work that needs it (for example, an
 //! update of a counter). The C library knows the CPU without a system call, and a CPU never moves

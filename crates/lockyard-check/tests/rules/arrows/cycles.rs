@@ -1,4 +1,4 @@
-//! Circles of a graph: its strongly connected components of more than one node, each with its
+//! Cycles of a graph: its strongly connected components of more than one node, each with its
 //! shortest cycle.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -7,18 +7,18 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 pub(crate) type Graph = BTreeMap<usize, BTreeSet<usize>>;
 
 /// Returns the sets of nodes that all reach each other, the largest first.
-pub(crate) fn circles(graph: &Graph) -> Vec<BTreeSet<usize>> {
+pub(crate) fn cycles(graph: &Graph) -> Vec<BTreeSet<usize>> {
     let reached: BTreeMap<usize, BTreeSet<usize>> =
         graph.keys().map(|&node| (node, reachable(graph, node))).collect();
     let mut found: Vec<BTreeSet<usize>> = Vec::new();
     for (&node, others) in &reached {
-        if !others.contains(&node) || found.iter().any(|circle| circle.contains(&node)) {
+        if !others.contains(&node) || found.iter().any(|cycle| cycle.contains(&node)) {
             continue;
         }
         let back = |other: &&usize| reached.get(other).is_some_and(|them| them.contains(&node));
         found.push(others.iter().filter(back).copied().collect());
     }
-    found.sort_by_key(|circle| std::cmp::Reverse(circle.len()));
+    found.sort_by_key(|cycle| std::cmp::Reverse(cycle.len()));
     found
 }
 
@@ -36,10 +36,10 @@ fn reachable(graph: &Graph, from: usize) -> BTreeSet<usize> {
     found
 }
 
-/// Returns the shortest path from a node of the circle back to itself. The path begins and ends
+/// Returns the shortest path from a node of the cycle back to itself. The path begins and ends
 /// with that node.
-pub(crate) fn way_round(graph: &Graph, circle: &BTreeSet<usize>) -> Vec<usize> {
-    let ways = circle.iter().filter_map(|&node| way_back(graph, node));
+pub(crate) fn way_round(graph: &Graph, cycle: &BTreeSet<usize>) -> Vec<usize> {
+    let ways = cycle.iter().filter_map(|&node| way_back(graph, node));
     ways.min_by_key(Vec::len).unwrap_or_default()
 }
 
