@@ -47,14 +47,14 @@ const PHRASES: [Phrase; 15] = [
     phrase(r"(?i)\btenders?\b", "collector", 0),
     phrase(r"(?i)\bfor\s+so\s+(long|many)\b", "this long, this many, N, or until", 0),
     phrase(r"(?i)\bas\s+\S+\s+(does|do)\s+it\b", "the verb", 0),
-    phrase(r"(?i)\b(by|in|for|with|from)\s+which\b", "a participle, or two sentences", 460),
+    phrase(r"(?i)\b(by|in|for|with|from)\s+which\b", "a participle, or two sentences", 420),
     phrase(
         r"(?i)\b(at|to|on|of|after|under|through|during|without)\s+which\b",
         "a participle, or two sentences",
-        315,
+        270,
     ),
-    phrase(r"(?i)\bof\s+(it|them|these)[\s.,;:)]", "the noun", 430),
-    phrase(r"(?i)\b(that|those)\s+of\b", "the noun", 345),
+    phrase(r"(?i)\bof\s+(it|them|these)[\s.,;:)]", "the noun", 425),
+    phrase(r"(?i)\b(that|those)\s+of\b", "the noun", 340),
 ];
 
 /// Crates whose sources are not held yet.
