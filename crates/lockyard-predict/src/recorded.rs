@@ -10,6 +10,7 @@ mod answers;
 mod bound;
 mod calls;
 mod gate;
+mod notes;
 mod replay;
 mod several;
 #[cfg(test)]
@@ -435,7 +436,9 @@ impl Recorded {
         if !left.is_empty() {
             all.push(format!("Changed or left out: {}.", left.join("; ")));
         }
-        let slept = today.slept + today.slept_held;
+        let met = shares.met.min(today.slept);
+        all.extend(notes::of_waits(&self.recording, &self.model));
+        let slept = today.slept + today.slept_held - met;
         if slept > NAMED {
             all.push(format!(
                 "Sleep is {:.0} %: what it depends on is not in the model, so a prediction holds \

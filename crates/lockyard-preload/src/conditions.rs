@@ -5,7 +5,7 @@ use crate::calls::begin;
 use crate::late::Wait;
 use crate::record::{self, Call};
 use crate::system::ticks;
-use crate::{burst, late, local, real, thread, waits};
+use crate::{burst, late, local, real, thread, waits, window};
 use lockyard_records::waits::MOST_EXPONENT;
 use lockyard_records::{Kind, event, held as mark};
 
@@ -17,7 +17,7 @@ const NOT_TIMED: u64 = 1;
 
 /// Records that a wait for a condition is about to release a mutex. Returns the time with the
 /// exponent of the wait in its lowest bits, [`NOT_TIMED`], or 0 if the wait is not recorded.
-pub(crate) unsafe extern "C" fn wait_begins(mutex: usize) -> u64 {
+pub(crate) unsafe extern "C" fn wait_begins(mutex: usize, condition: usize, site: usize) -> u64 {
     real::address(&real::CONDITION_WAIT);
     if !begin() {
         return 0;
@@ -32,6 +32,10 @@ pub(crate) unsafe extern "C" fn wait_begins(mutex: usize) -> u64 {
                 timed = waits::choose(mine, entry, 0);
             }
             record::end_before(mine, mutex as u64);
+            if window::is_open(mine) {
+                let of = condition as u64;
+                window::noted(mine, of, site as u64 | event::WAITING, ticks(), 0);
+            }
         }
     }
     local::end();

@@ -5,7 +5,8 @@
 use crate::calls;
 use crate::conditions::{wait_begins, wait_ends};
 use crate::functions::functions;
-use crate::{notes, programs, real, unseen};
+use crate::signals::{take_begins, take_ends};
+use crate::{notes, programs, real, signals, unseen};
 use core::arch::global_asm;
 
 /// Defines an entry under its name in each of its versions, given its instructions and operands.
@@ -49,6 +50,13 @@ macro_rules! entries {
             function = sym calls::$function,
         );
     };
+    (@ (signal $register:literal $function:ident), $slot:ident, $name:literal, $versions:tt) => {
+        entry!(
+            $slot, $name, $versions,
+            [concat!("mov ", $register, ", [rsp]"), "jmp {function}"],
+            function = sym signals::$function,
+        );
+    };
     (@ (plain $function:ident), $slot:ident, $name:literal, $versions:tt) => {
         entry!($slot, $name, $versions, ["jmp {function}"], function = sym calls::$function,);
     };
@@ -70,6 +78,8 @@ macro_rules! entries {
                 "mov [rsp + 16], rdx",
                 "mov [rsp + 24], rcx",
                 "mov rdi, rsi",
+                "mov rsi, [rsp]",
+                "mov rdx, [rsp + 56]",
                 "call {begins}",
                 "mov [rsp + 32], rax",
                 "mov rdi, [rsp]",
@@ -90,6 +100,40 @@ macro_rules! entries {
             ],
             begins = sym wait_begins,
             ends = sym wait_ends,
+            real = sym real::$slot,
+            nothing = sym real::nothing,
+        );
+    };
+    // A call that takes a unit of a semaphore. A thread that waits in it may be cancelled, too.
+    (@ (takes), $slot:ident, $name:literal, $versions:tt) => {
+        entry!(
+            $slot, $name, $versions,
+            [
+                "sub rsp, 40",
+                ".cfi_def_cfa_offset 48",
+                "mov [rsp], rdi",
+                "mov [rsp + 8], rsi",
+                "mov [rsp + 16], rdx",
+                "call {begins}",
+                "mov [rsp + 24], rax",
+                "mov rdi, [rsp]",
+                "mov rsi, [rsp + 8]",
+                "mov rdx, [rsp + 16]",
+                real!(),
+                "call r11",
+                "mov [rsp + 32], eax",
+                "mov rdi, [rsp]",
+                "mov rsi, [rsp + 40]",
+                "mov rdx, [rsp + 24]",
+                "mov ecx, eax",
+                "call {ends}",
+                "mov eax, [rsp + 32]",
+                "add rsp, 40",
+                ".cfi_def_cfa_offset 8",
+                "ret"
+            ],
+            begins = sym take_begins,
+            ends = sym take_ends,
             real = sym real::$slot,
             nothing = sym real::nothing,
         );

@@ -3,9 +3,8 @@
 //!
 //! The loader gives a reference the first definition of its name *and version*. So the recorder
 //! defines each version by itself: a program that waits by the functions of 2002 waits by those, as
-//! it signals by those. Signals and broadcasts of conditions are not recorded, so they are not in
-//! the table: their references go past the recorder, to the library that serves its waits too
-//! (`lockyard-interpose`). So does a reference to a version that is not here.
+//! it signals by those. A reference to a version that is not here goes past the recorder, to the
+//! library that serves the program's waits too (`lockyard-interpose`).
 //!
 //! A row has the name of the real function's place (`real.rs`), the function, the versions that
 //! bind here (`@@` marks the present one, which a program gets today), the version that is called,
@@ -66,6 +65,34 @@ macro_rules! functions {
             CONDITION_CLOCKWAIT, "pthread_cond_clockwait", ["@GLIBC_2.30", "@@GLIBC_2.34"],
                 c"GLIBC_2.34", (waits);
 
+            CONDITION_SIGNAL, "pthread_cond_signal", ["@@GLIBC_2.3.2"], c"GLIBC_2.3.2",
+                (signal "rsi" condition_signal);
+            CONDITION_BROADCAST, "pthread_cond_broadcast", ["@@GLIBC_2.3.2"], c"GLIBC_2.3.2",
+                (signal "rsi" condition_broadcast);
+            OLD_CONDITION_SIGNAL, "pthread_cond_signal", ["@GLIBC_2.2.5"], c"GLIBC_2.2.5",
+                (signal "rsi" old_condition_signal);
+            OLD_CONDITION_BROADCAST, "pthread_cond_broadcast", ["@GLIBC_2.2.5"],
+                c"GLIBC_2.2.5", (signal "rsi" old_condition_broadcast);
+
+            // Other ways to wait for other threads.
+            SEMAPHORE_WAIT, "sem_wait", ["@GLIBC_2.2.5", "@@GLIBC_2.34"], c"GLIBC_2.34", (takes);
+            SEMAPHORE_TRYWAIT, "sem_trywait", ["@GLIBC_2.2.5", "@@GLIBC_2.34"], c"GLIBC_2.34",
+                (takes);
+            SEMAPHORE_TIMEDWAIT, "sem_timedwait", ["@GLIBC_2.2.5", "@@GLIBC_2.34"],
+                c"GLIBC_2.34", (takes);
+            SEMAPHORE_CLOCKWAIT, "sem_clockwait", ["@GLIBC_2.30", "@@GLIBC_2.34"],
+                c"GLIBC_2.34", (takes);
+            SEMAPHORE_POST, "sem_post", ["@GLIBC_2.2.5", "@@GLIBC_2.34"], c"GLIBC_2.34",
+                (signal "rsi" semaphore_post);
+            BARRIER_WAIT, "pthread_barrier_wait", ["@GLIBC_2.2.5", "@@GLIBC_2.34"],
+                c"GLIBC_2.34", (signal "rsi" barrier_wait);
+            YIELD, "sched_yield", ["@@GLIBC_2.2.5"], c"GLIBC_2.2.5", (noted signals yields);
+            STANDARD_YIELD, "thrd_yield", ["@@GLIBC_2.28"], c"GLIBC_2.28", (noted signals yields);
+            NANOSLEEP, "nanosleep", ["@@GLIBC_2.2.5"], c"GLIBC_2.2.5", (noted signals naps);
+            CLOCK_NANOSLEEP, "clock_nanosleep", ["@GLIBC_2.2.5", "@@GLIBC_2.17"],
+                c"GLIBC_2.17", (noted signals naps);
+            USLEEP, "usleep", ["@@GLIBC_2.2.5"], c"GLIBC_2.2.5", (noted signals naps);
+
             // By these a program goes past the recorder, or to another program.
             DLOPEN, "dlopen", ["@GLIBC_2.2.5", "@@GLIBC_2.34"], c"GLIBC_2.34", (noted unseen opens);
             DLMOPEN, "dlmopen", ["@GLIBC_2.3.4", "@@GLIBC_2.34"], c"GLIBC_2.34",
@@ -87,14 +114,6 @@ macro_rules! functions {
                 (instead old_spawn_by_path);
 
             // Locks that are not recorded: it is noted that there are some.
-            SEMAPHORE_WAIT, "sem_wait", ["@GLIBC_2.2.5", "@@GLIBC_2.34"], c"GLIBC_2.34",
-                (once SEMAPHORES);
-            SEMAPHORE_TRYWAIT, "sem_trywait", ["@GLIBC_2.2.5", "@@GLIBC_2.34"], c"GLIBC_2.34",
-                (once SEMAPHORES);
-            SEMAPHORE_TIMEDWAIT, "sem_timedwait", ["@GLIBC_2.2.5", "@@GLIBC_2.34"],
-                c"GLIBC_2.34", (once SEMAPHORES);
-            SEMAPHORE_CLOCKWAIT, "sem_clockwait", ["@GLIBC_2.30", "@@GLIBC_2.34"],
-                c"GLIBC_2.34", (once SEMAPHORES);
             STANDARD_LOCK, "mtx_lock", ["@GLIBC_2.28", "@@GLIBC_2.34"], c"GLIBC_2.34",
                 (once STANDARD);
             STANDARD_TRYLOCK, "mtx_trylock", ["@GLIBC_2.28", "@@GLIBC_2.34"], c"GLIBC_2.34",

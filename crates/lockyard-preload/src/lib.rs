@@ -43,6 +43,7 @@ mod reading;
 mod real;
 mod record;
 mod sample;
+mod signals;
 mod start;
 mod system;
 mod table;

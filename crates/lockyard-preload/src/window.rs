@@ -284,6 +284,53 @@ pub(crate) unsafe fn released(thread: *mut Thread, now: u64, held: &Held) {
     }
 }
 
+/// Returns true if the thread's window is open.
+///
+/// # Safety
+///
+/// `thread` is the running thread's, which is inside the recorder.
+pub(crate) unsafe fn is_open(thread: *const Thread) -> bool {
+    // SAFETY: the caller's.
+    unsafe { (*thread).burst != 0 }
+}
+
+/// Writes an event of something that is not a lock, and those before it. The thread called at the
+/// time `since`, and has waited until now for `waited` ticks of that.
+///
+/// # Safety
+///
+/// `thread` is the running thread's, which is inside the recorder, and its window is open.
+#[cold]
+pub(crate) unsafe fn noted(thread: *mut Thread, of: u64, site: u64, since: u64, waited: u64) {
+    // SAFETY: the caller's.
+    unsafe {
+        let begin = since + waited;
+        write_all_acquired(thread, None);
+        for index in 0..((*thread).held_count as usize).min(MAX_HELD) {
+            let held = (&raw mut (*thread).held).cast::<Held>().add(index);
+            if (*held).marks & mark::EVENT != 0 {
+                (*held).marks |= mark::WRITTEN;
+            }
+        }
+        if since.saturating_sub((*thread).event_ticks) > long() {
+            look_off(thread, since);
+        }
+        if waited > long() {
+            // Later sleeps are told from this one.
+            read(thread);
+            count_holds(thread, burst::COLD);
+        }
+        let wait = u32::try_from(waited).unwrap_or(u32::MAX);
+        push(thread, Event { ticks: begin, lock: of, site, wait, own: 0 });
+        (*thread).event_ticks = begin;
+        if (*thread).burst != 0 {
+            // Half a hold has as many events.
+            count_holds(thread, 1);
+            add_own(own_after_last(at((*thread).window)), ticks().saturating_sub(begin));
+        }
+    }
+}
+
 /// Returns true if a thread without a processor slept, by the numbers of times for which it has
 /// `given_up` its processor, has lost it, and has waited for a lock since the reading before. A
 /// wait gives the processor up too. It may be long over when the processor is lost, so it does not

@@ -239,7 +239,9 @@ impl Process {
         let read: HashSet<u64> = reads.map(|events| events.lock).collect();
         let kind_of = |lock: u64| records.locks.get(&lock).map(|lock| lock.kind);
         let mut by_lock: BTreeMap<u64, BTreeMap<u64, Counts>> = BTreeMap::new();
-        for events in &records.events {
+        // What comes after these kinds is no lock.
+        let of_locks = records.events.iter().filter(|events| events.kind < event::SIGNALLED);
+        for events in of_locks {
             let lock = events.lock;
             let is_read_write =
                 read.contains(&lock) || kind_of(lock) == Some(Kind::ReadWrite as u16);

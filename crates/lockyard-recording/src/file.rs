@@ -16,9 +16,10 @@
 //! | 0 | released | lock, after |
 //! | 1 to 4 | acquired: waits, tries, reads, condition | lock, after, wait |
 //! | 5, 6 | off CPU: slept, or not | time |
-//! | 7 | recorder | time |
+//! | 7 | recorder, if the rest of the first number is 0 | time |
+//! | 7 | otherwise that is 1 more than `site * 8 + what` | meeting, after, wait, left if it takes |
 
-use crate::recording::{About, Event, How, Recording, Window};
+use crate::recording::{About, Event, How, Met, Recording, Window};
 use lockyard_support::{InputError, escaped, printable, read_file};
 use std::collections::HashMap;
 use std::path::Path;
@@ -87,6 +88,20 @@ fn push_event(bytes: &mut Vec<u8>, event: &Event) {
         }
         Event::OffCpu { time, slept } => {
             [if slept { 5 } else { 6 }, time].into_iter().for_each(|number| push(bytes, number));
+        }
+        Event::Met { after, meeting, site, what, wait } => {
+            let (what, left) = match what {
+                Met::Signals => (0, None),
+                Met::Broadcasts => (1, None),
+                Met::Waits => (2, None),
+                Met::Takes { left } => (3, Some(left)),
+                Met::Gives => (4, None),
+                Met::Passes { serial: false } => (5, None),
+                Met::Passes { serial: true } => (6, None),
+            };
+            let first = (u64::from(site) * 8 + what + 1) * 8 + 7;
+            let numbers = [first, u64::from(meeting), after, wait];
+            numbers.into_iter().chain(left).for_each(|number| push(bytes, number));
         }
         Event::Recorder { time } => {
             [7, time].into_iter().for_each(|number| push(bytes, number));
@@ -171,7 +186,11 @@ fn check_about(about: &About) -> Result<(), String> {
         return Err("a number of `cpu_time` is out of range; allowed: 0 s or more".to_owned());
     }
     let (locks, sites, threads) = (about.locks.len(), about.sites.len(), about.threads.len());
-    for (name, count) in [("locks", locks), ("sites", sites), ("threads", threads)] {
+    if let Some(wait) = about.user_waits.iter().find(|wait| wait.site as usize >= sites) {
+        return Err(format!("a number of `user_waits`: site {} of {sites}", wait.site));
+    }
+    let meetings = ("meetings", about.meetings.len());
+    for (name, count) in [("locks", locks), ("sites", sites), ("threads", threads), meetings] {
         if count > MOST_NAMES {
             return Err(format!("{count} `{name}`; allowed: at most {MOST_NAMES}"));
         }
@@ -182,7 +201,9 @@ fn check_about(about: &About) -> Result<(), String> {
 /// Replaces characters that a terminal obeys by escapes: a recording may be somebody else's. What
 /// `lockyard record` writes has none.
 fn plain(about: &mut About) {
+    let meetings = about.meetings.iter_mut().map(|meeting| &mut meeting.name);
     let names = about.locks.iter_mut().map(|lock| &mut lock.name).chain(&mut about.sites);
+    let names = names.chain(meetings);
     let texts = names.chain(&mut about.command).chain(&mut about.notes).chain(&mut about.no_host);
     for text in texts.chain([&mut about.writer]) {
         *text = escaped(text);
@@ -270,7 +291,8 @@ impl Reader<'_> {
             }
             5 => return Ok(Event::OffCpu { time: self.time()?, slept: true }),
             6 => return Ok(Event::OffCpu { time: self.time()?, slept: false }),
-            7 => return Ok(Event::Recorder { time: self.time()? }),
+            7 if first == 7 => return Ok(Event::Recorder { time: self.time()? }),
+            7 => return self.met(about, (first >> 3) - 1),
             1 => How::Waits,
             2 => How::Tries,
             3 => How::Reads,
@@ -283,6 +305,25 @@ impl Reader<'_> {
         let lock = self.place(about.locks.len(), "lock")?;
         let (after, wait) = (self.time()?, self.time()?);
         Ok(Event::Acquired { after, lock, site: site as u32, how, wait })
+    }
+
+    fn met(&mut self, about: &About, number: u64) -> Result<Event, String> {
+        let (site, what) = (number >> 3, number & 7);
+        if site >= about.sites.len() as u64 {
+            return self.fail(&format!("site {site} of {}", about.sites.len()));
+        }
+        let meeting = self.place(about.meetings.len(), "meeting")?;
+        let (after, wait) = (self.time()?, self.time()?);
+        let what = match what {
+            0 => Met::Signals,
+            1 => Met::Broadcasts,
+            2 => Met::Waits,
+            3 => Met::Takes { left: self.time()? },
+            4 => Met::Gives,
+            5 | 6 => Met::Passes { serial: what == 6 },
+            _ => return self.fail("an event of an unknown kind"),
+        };
+        Ok(Event::Met { after, meeting, site: site as u32, what, wait })
     }
 }
 
@@ -317,10 +358,13 @@ fn check_order(windows: &[Window]) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recording::{CpuTime, LockAbout, Switches, ThreadAbout, ThreadUse};
+    use crate::recording::{
+        CpuTime, LockAbout, MeetingAbout, MeetingKind, Switches, ThreadAbout, ThreadUse, UserWait,
+    };
 
     fn small() -> Recording {
         let acquired = |after, lock, how| Event::Acquired { after, lock, site: 1, how, wait: 7 };
+        let met = |after, meeting, what| Event::Met { after, meeting, site: 1, what, wait: 4 };
         let window = |thread, begin| Window {
             thread,
             begin,
@@ -336,7 +380,14 @@ mod tests {
                 Event::Released { after: 0, lock: 0 },
                 acquired(0, 1, How::Reads),
                 Event::Released { after: 127, lock: 1 },
+                met(9, 0, Met::Signals),
+                met(1 << 20, 0, Met::Waits),
                 acquired(128, 0, How::Condition),
+                met(3, 0, Met::Broadcasts),
+                met(4, 1, Met::Takes { left: 1 << 14 }),
+                met(5, 1, Met::Gives),
+                met(6, 2, Met::Passes { serial: true }),
+                met(7, 2, Met::Passes { serial: false }),
             ],
         };
         let lock =
@@ -348,6 +399,10 @@ mod tests {
             cpus: 2,
             locks: vec![lock("first", 1), lock("second", 1)],
             sites: vec!["f".to_owned(), "g".to_owned()],
+            meetings: [MeetingKind::Condition, MeetingKind::Semaphore, MeetingKind::Barrier]
+                .map(|kind| MeetingAbout { kind, signals: 7, ..MeetingAbout::default() })
+                .to_vec(),
+            user_waits: vec![UserWait { site: 1, yields: 12, naps: 0 }],
             cpu_time: Some(CpuTime { ran: 1.25, waited: 0.5 }),
             switches: Some(Switches { voluntary: 12, involuntary: 3 }),
             ..About::default()
@@ -394,6 +449,7 @@ mod tests {
         assert_eq!((older.windows[0].acquisitions, older.windows[0].acquired()), (4, 1));
         let text = String::from_utf8_lossy(&write(&older)).into_owned();
         assert!(!text.contains("acquired") && !text.contains("threads"), "{text}");
+        assert!(!text.contains("meetings") && !text.contains("user_waits"), "{text}");
     }
 
     #[test]
@@ -436,6 +492,12 @@ mod tests {
         let mut far = small();
         far.about.locks.pop();
         assert!(wrong(&write(&far)).contains("lock 1 of 1"));
+        let mut nowhere = small();
+        nowhere.about.user_waits[0].site = 2;
+        assert!(wrong(&write(&nowhere)).contains("user_waits"));
+        let mut alone = small();
+        alone.about.meetings.pop();
+        assert!(wrong(&write(&alone)).contains("meeting 2 of 2"));
         let mut slow = small();
         slow.about.costs.hold = -1.0;
         assert!(wrong(&write(&slow)).contains("costs"));

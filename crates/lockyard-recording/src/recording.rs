@@ -30,6 +30,12 @@ pub struct About {
     /// Threads that took locks, with what they did in the whole run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub threads: Vec<ThreadAbout>,
+    /// Where threads wait for each other without a lock. An event names one by its place here.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub meetings: Vec<MeetingAbout>,
+    /// Waits in user space, which no lock has, the most frequent first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub user_waits: Vec<UserWait>,
     /// Costs of the recording.
     #[serde(default)]
     pub costs: Costs,
@@ -93,6 +99,52 @@ pub struct LockAbout {
     /// Number of these that were shared with others: reads.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub shared: u64,
+}
+
+/// Facts about a condition, a semaphore or a barrier.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MeetingAbout {
+    /// Name for readers.
+    pub name: String,
+    /// Kind of it.
+    pub kind: MeetingKind,
+    /// Number of signals in the whole run, with those to all; or of units given to a semaphore.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub signals: u64,
+    /// Number of these that are to all.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub broadcasts: u64,
+    /// Number of units taken from a semaphore, or of passes of a barrier, in the whole run.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub passes: u64,
+}
+
+/// Kind of a place where threads wait for each other without a lock.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MeetingKind {
+    /// A condition. Its waits are acquisitions of its mutex.
+    #[default]
+    Condition,
+    /// A semaphore.
+    Semaphore,
+    /// A barrier.
+    Barrier,
+}
+
+/// Calls at a site by which threads wait in user space.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UserWait {
+    /// The call site.
+    pub site: u32,
+    /// Number of calls that give the CPU up (`sched_yield`) in the whole run.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub yields: u64,
+    /// Number of calls that sleep for a time (`nanosleep`, `usleep`).
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub naps: u64,
 }
 
 fn is_zero(number: &u64) -> bool {
@@ -235,6 +287,19 @@ pub enum Event {
         /// The lock.
         lock: u32,
     },
+    /// Threads wait for each other, or one of them wakes others, without a lock.
+    Met {
+        /// Time since the event before. It contains the wait.
+        after: u64,
+        /// The condition, semaphore or barrier.
+        meeting: u32,
+        /// The call site.
+        site: u32,
+        /// What the thread does.
+        what: Met,
+        /// Time for which the call took, if it may wait; 0 for a signal.
+        wait: u64,
+    },
     /// The thread had no CPU for some of the time between the events before and after this one.
     OffCpu {
         /// Duration.
@@ -247,6 +312,30 @@ pub enum Event {
     Recorder {
         /// Duration.
         time: u64,
+    },
+}
+
+/// What a thread does with a condition, a semaphore or a barrier.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Met {
+    /// Signals a condition.
+    Signals,
+    /// Signals a condition to all who wait for it.
+    Broadcasts,
+    /// Begins to wait for a condition. Its mutex is released, and the acquisition that ends the
+    /// wait comes next.
+    Waits,
+    /// Takes a unit of a semaphore, of which this many are left.
+    Takes {
+        /// Value of the semaphore after it.
+        left: u64,
+    },
+    /// Gives a unit to a semaphore.
+    Gives,
+    /// Passes a barrier.
+    Passes {
+        /// True for one thread of each round.
+        serial: bool,
     },
 }
 
@@ -267,7 +356,9 @@ impl Window {
     /// Returns the time from the beginning of the window to its last event.
     pub fn duration(&self) -> u64 {
         let each = self.events.iter().map(|event| match *event {
-            Event::Acquired { after, .. } | Event::Released { after, .. } => after,
+            Event::Acquired { after, .. }
+            | Event::Released { after, .. }
+            | Event::Met { after, .. } => after,
             Event::Recorder { time } => time,
             Event::OffCpu { .. } => 0,
         });

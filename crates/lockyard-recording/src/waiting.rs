@@ -1,24 +1,27 @@
-//! Threads that wait for a condition, and the call sites after which their waits end: who waits
-//! for whom.
+//! Threads that wait for a condition, a semaphore or at a barrier, and the call sites that end these
+//! waits: who waits for whom.
 //!
-//! A recording has no signals. But a thread whose wait has ended takes the mutex again, and the
+//! A wait ends by the latest signal of another thread during it. A recording from before 2026-11-28
+//! has no signals, and some programs signal before the wait seems to begin. But a thread whose wait has ended takes the mutex again, and the
 //! thread that made the condition true had this mutex before. So the last section of the mutex by
 //! another thread, during the wait, is taken for the one that ended it. Sections that begin where
 //! the waiter's own begins count only if there are no others: they are mostly of its fellows, which
 //! wait for the same. This tells call sites, not single signals.
 
 use crate::model::Model;
-use crate::recording::{Event, How, Recording};
+use crate::recording::{Event, How, Met, Recording};
 use std::collections::{BTreeMap, HashMap};
 
 /// Minimum number of recorded waits that tell something.
 const LEAST_WAITS: u64 = 20;
 
-/// Waits of threads for a condition at a call site.
+/// Waits of threads at a call site.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Waiting {
     /// The condition's mutex, as its place in the list of locks.
-    pub lock: u32,
+    pub lock: Option<u32>,
+    /// The condition, semaphore or barrier, as its place in the list of meetings, if it is known.
+    pub meeting: Option<u32>,
     /// Call site of the wait, as its place in the list of sites.
     pub site: u32,
     /// Mean number of threads that wait there at a time.
@@ -27,13 +30,15 @@ pub struct Waiting {
     pub waits_per_s: f64,
     /// Mean duration of a wait in nanoseconds.
     pub wait_ns: f64,
-    /// Sections of the mutex by other threads after which waits end, the most frequent first.
+    /// Signals of other threads by which waits end, or sections of the mutex after which they do,
+    /// the most frequent first.
     pub ended_by: Vec<EndedBy>,
-    /// Share of the waits during which no section of another thread was recorded.
+    /// Share of the waits during which no signal and no section of another thread was recorded.
     pub share_unknown: f64,
 }
 
-/// Sections of a mutex that begin at a call site, and the waits that end after them.
+/// Signals at a call site, or sections of a mutex that begin there, and the waits that end after
+/// them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct EndedBy {
     /// The call site, as its place in the list of sites.
@@ -42,7 +47,7 @@ pub struct EndedBy {
     pub share: f64,
 }
 
-/// A section of a mutex.
+/// A section of a mutex, or a signal.
 #[derive(Clone, Copy, Debug)]
 struct Section {
     end: u64,
@@ -51,41 +56,60 @@ struct Section {
     site: u32,
 }
 
-/// A wait for a condition.
+/// What threads did that wait, or end waits.
+#[derive(Debug, Default)]
+struct Found {
+    /// Sections of each mutex in the order of their ends.
+    sections: HashMap<u32, Vec<Section>>,
+    /// Signals of each condition, units given to each semaphore.
+    signals: HashMap<u32, Vec<Section>>,
+    waits: Vec<Wait>,
+}
+
+/// A wait.
 #[derive(Clone, Copy, Debug)]
 struct Wait {
     begin: u64,
     end: u64,
     thread: u32,
-    lock: u32,
+    lock: Option<u32>,
+    meeting: Option<u32>,
     site: u32,
     /// Call site at which the thread had taken the mutex.
-    taken_at: u32,
+    taken_at: Option<u32>,
 }
 
 impl Recording {
-    /// Returns the waits for conditions by mutex and call site, those of most threads first. Sites
+    /// Returns the waits by what they are for and by call site, those of most threads first. Sites
     /// with fewer than 20 recorded waits are left out.
     pub fn waiting(&self) -> Vec<Waiting> {
-        let (sections, waits) = self.sections_and_waits();
-        let mut by_site: BTreeMap<(u32, u32), Vec<Wait>> = BTreeMap::new();
+        let Found { sections, signals, waits } = self.found();
+        // A site may wait for several conditions of one mutex, and some waits do not say which.
+        let mut by_site: BTreeMap<(Option<u32>, Option<u32>, u32), Vec<Wait>> = BTreeMap::new();
         for wait in waits {
-            by_site.entry((wait.lock, wait.site)).or_default().push(wait);
+            by_site.entry((wait.lock, wait.meeting, wait.site)).or_default().push(wait);
         }
         by_site.retain(|_, waits| waits.len() as u64 >= LEAST_WAITS);
         let rate = self.waits_per_recorded_wait();
         let none = Vec::new();
         let mut all: Vec<Waiting> = by_site
             .into_iter()
-            .map(|((lock, site), waits)| {
-                let sections = sections.get(&lock).unwrap_or(&none);
-                let (ended_by, share_unknown) = ended_by(sections, &waits);
+            .map(|((lock, meeting, site), waits)| {
+                let sections = lock.and_then(|lock| sections.get(&lock)).unwrap_or(&none);
+                let signals = meeting.and_then(|meeting| signals.get(&meeting)).unwrap_or(&none);
+                let by_signals = ended_by(signals, &waits);
+                let by_sections = || ended_by(sections, &waits);
+                let (ended_by, share_unknown) = match by_signals.1 <= 0.5 {
+                    true => by_signals,
+                    false => by_sections(),
+                };
                 let count = waits.len() as f64;
                 let time: f64 = waits.iter().map(|wait| (wait.end - wait.begin) as f64).sum();
                 let waits_per_s = count * rate;
                 let wait_ns = time / count;
                 let threads = waits_per_s * wait_ns / 1e9;
-                Waiting { lock, site, threads, waits_per_s, wait_ns, ended_by, share_unknown }
+                let of = Waiting { lock, meeting, site, threads, ..Waiting::default() };
+                Waiting { waits_per_s, wait_ns, ended_by, share_unknown, ..of }
             })
             .collect();
         all.sort_by(|a, b| b.threads.total_cmp(&a.threads));
@@ -105,18 +129,21 @@ impl Recording {
         self.outside().map_or_else(whole, |outside| outside.rate) / recorded.max(1) as f64
     }
 
-    /// Returns the sections of each mutex in the order of their ends, and all waits.
-    fn sections_and_waits(&self) -> (HashMap<u32, Vec<Section>>, Vec<Wait>) {
-        let mut sections: HashMap<u32, Vec<Section>> = HashMap::new();
-        let mut waits = Vec::new();
+    /// Returns sections, signals and waits.
+    fn found(&self) -> Found {
+        let mut found = Found::default();
+        let Found { sections, signals, waits } = &mut found;
         // Sites at which locks were taken: by threads that hold them, and by those that held them.
         let mut held: HashMap<(u32, u32), u32> = HashMap::new();
         let mut last: HashMap<(u32, u32), u32> = HashMap::new();
+        // Conditions for which threads wait.
+        let mut waiting: HashMap<u32, u32> = HashMap::new();
         for window in &self.windows {
             let thread = window.thread;
             if !window.continues {
                 held.retain(|(of, _), _| *of != thread);
                 last.retain(|(of, _), _| *of != thread);
+                waiting.remove(&thread);
             }
             let mut now = window.begin;
             for event in &window.events {
@@ -131,14 +158,39 @@ impl Recording {
                             sections.entry(lock).or_default().push(section);
                         }
                     }
+                    Event::Met { after, meeting, site, what, wait } => {
+                        now = now.saturating_add(after);
+                        match what {
+                            Met::Waits => drop(waiting.insert(thread, meeting)),
+                            Met::Signals | Met::Broadcasts | Met::Gives => {
+                                let signal = Section { end: now, thread, site };
+                                signals.entry(meeting).or_default().push(signal);
+                            }
+                            Met::Takes { .. } | Met::Passes { .. } => waits.push(Wait {
+                                begin: now.saturating_sub(wait),
+                                end: now,
+                                thread,
+                                lock: None,
+                                meeting: Some(meeting),
+                                site,
+                                taken_at: None,
+                            }),
+                        }
+                    }
                     Event::Acquired { after, lock, site, how, wait } => {
                         now = now.saturating_add(after);
                         // The wait released the mutex.
                         let taken_at = last.get(&(thread, lock)).copied();
                         if let (How::Condition, Some(taken_at)) = (how, taken_at) {
-                            let begin = now.saturating_sub(wait);
-                            let end = now;
-                            waits.push(Wait { begin, end, thread, lock, site, taken_at });
+                            waits.push(Wait {
+                                begin: now.saturating_sub(wait),
+                                end: now,
+                                thread,
+                                lock: Some(lock),
+                                meeting: waiting.remove(&thread),
+                                site,
+                                taken_at: Some(taken_at),
+                            });
                         }
                         // What follows a wait is the rest of the section before.
                         let began = taken_at.filter(|_| how == How::Condition).unwrap_or(site);
@@ -147,14 +199,14 @@ impl Recording {
                 }
             }
         }
-        for of_lock in sections.values_mut() {
-            of_lock.sort_by_key(|section| (section.end, section.thread));
+        for of in sections.values_mut().chain(signals.values_mut()) {
+            of.sort_by_key(|section| (section.end, section.thread));
         }
-        (sections, waits)
+        found
     }
 }
 
-/// Returns the sites of the sections that end waits with their shares, and the share of waits of
+/// Returns the sites of the sections or signals that end waits with their shares, and the share of waits of
 /// which this is unknown.
 fn ended_by(sections: &[Section], waits: &[Wait]) -> (Vec<EndedBy>, f64) {
     let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
@@ -165,7 +217,7 @@ fn ended_by(sections: &[Section], waits: &[Wait]) -> (Vec<EndedBy>, f64) {
             let during = latest_first.take_while(|section| section.end >= wait.begin);
             during.filter(|section| section.thread != wait.thread)
         };
-        let of_others = || during().find(|section| section.site != wait.taken_at);
+        let of_others = || during().find(|section| Some(section.site) != wait.taken_at);
         if let Some(section) = of_others().or_else(|| during().next()) {
             *counts.entry(section.site).or_default() += 1;
         }
@@ -181,11 +233,12 @@ fn ended_by(sections: &[Section], waits: &[Wait]) -> (Vec<EndedBy>, f64) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::recording::{About, LockAbout, Window};
+    use crate::recording::{About, LockAbout, MeetingAbout, Window};
 
     const TAKES: u32 = 0;
     const WAITS: u32 = 1;
     const GIVES: u32 = 2;
+    const SIGNALS: u32 = 3;
 
     fn acquired(after: u64, site: u32, how: How, wait: u64) -> Event {
         Event::Acquired { after, lock: 0, site, how, wait }
@@ -222,7 +275,7 @@ mod tests {
         let found = queue(100, true).waiting();
         assert_eq!(found.len(), 1);
         let Waiting { lock, site, threads, wait_ns, ref ended_by, share_unknown, .. } = found[0];
-        assert_eq!((lock, site, wait_ns, share_unknown), (0, WAITS, 900.0, 0.0));
+        assert_eq!((lock, site, wait_ns, share_unknown), (Some(0), WAITS, 900.0, 0.0));
         assert_eq!(ended_by, &[EndedBy { site: GIVES, share: 1.0 }]);
         // Two threads, for nine tenths of the time.
         assert!((threads - 1.8).abs() < 0.01, "{threads}");
@@ -232,6 +285,53 @@ mod tests {
     fn fellows_of_the_waiter_are_named_only_if_nothing_else_is_recorded() {
         let found = queue(100, false).waiting();
         assert_eq!(found[0].ended_by[0].site, TAKES);
+    }
+
+    /// The same queue with signals, which come after other sections of the mutex.
+    #[test]
+    fn a_wait_ends_by_the_signal_that_came_during_it() {
+        let mut recording = queue(100, true);
+        recording.about.meetings = vec![MeetingAbout::default()];
+        for window in &mut recording.windows {
+            let mut events = Vec::new();
+            for event in &window.events {
+                if let Event::Acquired { how: How::Condition, .. } = event {
+                    let what = Met::Waits;
+                    events.push(Event::Met { after: 0, meeting: 0, site: WAITS, what, wait: 0 });
+                }
+                events.push(*event);
+                if window.thread == 3 && matches!(event, Event::Released { .. }) {
+                    let what = Met::Signals;
+                    events.push(Event::Met { after: 0, meeting: 0, site: SIGNALS, what, wait: 0 });
+                }
+            }
+            window.events = events;
+        }
+        let found = recording.waiting();
+        assert_eq!((found[0].lock, found[0].meeting), (Some(0), Some(0)));
+        assert_eq!(found[0].ended_by, [EndedBy { site: SIGNALS, share: 1.0 }]);
+    }
+
+    #[test]
+    fn waits_for_a_semaphore_end_when_another_thread_gives() {
+        let takes = |_| Event::Met {
+            after: 1_000,
+            meeting: 0,
+            site: TAKES,
+            what: Met::Takes { left: 0 },
+            wait: 900,
+        };
+        let gives =
+            |_| Event::Met { after: 1_000, meeting: 0, site: GIVES, what: Met::Gives, wait: 0 };
+        let of = |thread, begin, events| Window { thread, begin, events, ..Window::default() };
+        let windows = vec![
+            of(1, 0, (0..50).map(takes).collect()),
+            of(2, 500, (0..50).map(gives).collect::<Vec<_>>()),
+        ];
+        let found = Recording { about: About::default(), windows }.waiting();
+        assert_eq!((found[0].lock, found[0].meeting, found[0].site), (None, Some(0), TAKES));
+        assert_eq!(found[0].ended_by[0].site, GIVES);
+        assert!(found[0].share_unknown < 0.03, "{found:?}");
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub use window::{Event, WINDOW_EVENTS, Window};
 pub const MAGIC: u64 = u64::from_le_bytes(*b"lockyard");
 
 /// Version of the layout.
-pub const VERSION: u32 = 8;
+pub const VERSION: u32 = 9;
 
 /// Environment variable with the directory for the files. Without it nothing is recorded.
 pub const DIRECTORY: &str = "LOCKYARD_RECORDS";
@@ -367,6 +367,26 @@ pub mod event {
     pub const OFF_CPU: u64 = 6 << 60;
     /// An exclusive acquisition by a call that does not wait, in an [`Event`](crate::Event).
     pub const TRIED: u64 = 7 << 60;
+    /// A signal of a condition. From here on, the lock is a condition, a semaphore or a barrier.
+    pub const SIGNALLED: u64 = 8 << 60;
+    /// A signal to all who wait for a condition.
+    pub const BROADCAST: u64 = 9 << 60;
+    /// The beginning of a wait for a condition, in an [`Event`](crate::Event).
+    pub const WAITING: u64 = 10 << 60;
+    /// A unit is taken from a semaphore. An [`Event`](crate::Event) has the semaphore's value after
+    /// it in the bits of the lock from [`VALUE`] on.
+    pub const TAKEN: u64 = 11 << 60;
+    /// A unit is given to a semaphore.
+    pub const GIVEN: u64 = 12 << 60;
+    /// A barrier is passed. In an [`Event`](crate::Event), the lowest bit of the lock is set for
+    /// one thread of each round.
+    pub const MET: u64 = 13 << 60;
+    /// The thread gives its processor up while it waits in user space (`sched_yield`).
+    pub const YIELDED: u64 = 14 << 60;
+    /// The thread sleeps for a time (`nanosleep`, `usleep`).
+    pub const NAPPED: u64 = 15 << 60;
+    /// Place of a semaphore's value. No address has these bits.
+    pub const VALUE: u32 = 48;
     /// Bits of the kind. No address has them.
     pub const MASK: u64 = 0xf << 60;
 }
@@ -398,6 +418,8 @@ pub enum Kind {
     ReadWrite = 2,
     /// A lock that the program records itself.
     Own = 3,
+    /// A condition, a semaphore, a barrier, or a place of waits in user space: not a lock.
+    Other = 4,
 }
 
 /// Number of hold times that an entry has room for without a histogram.

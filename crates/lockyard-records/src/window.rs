@@ -27,7 +27,8 @@ pub struct Window {
     pub events: [Event; WINDOW_EVENTS],
 }
 
-/// An acquisition, a release, or time without a processor.
+/// An acquisition, a release, time without a processor, or an event of a condition, a semaphore or a
+/// barrier.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Event {

@@ -46,17 +46,37 @@ fn share(of: f64) -> String {
 impl WaitsFor {
     /// Returns the chain in a sentence.
     pub fn sentence(&self) -> String {
+        let by_signal = self.signals_per_s.is_some();
         let end = self.ended_by.first().map_or_else(String::new, |most| {
-            format!("; {} of these waits end after {}", share(most.share), most.site)
+            let how = if by_signal { "by a signal at" } else { "after" };
+            format!("; {} of these waits end {how} {}", share(most.share), most.site)
         });
+        let signals = self.signals_per_s.filter(|rate| *rate > 0.0).map_or_else(
+            String::new,
+            |rate| match self.kind {
+                "semaphore" => format!(", given {} a second", si(rate)),
+                _ => format!(", signalled {} a second", si(rate)),
+            },
+        );
         format!(
-            "{:.1} of {} wait for a condition of {} at {}, {} times a second{end}.",
+            "{:.1} of {} wait for {} at {}, {} times a second{signals}{end}.",
             self.threads,
             in_words(self.of_threads),
-            self.lock,
+            self.what(),
             self.site,
             si(self.waits_per_s)
         )
+    }
+
+    /// Returns what the threads wait for, in words.
+    fn what(&self) -> String {
+        match &self.meeting {
+            Some(name) if self.kind == "condition" => {
+                format!("the condition {name} of {}", self.lock)
+            }
+            Some(name) => format!("the {} {name}", self.kind),
+            None => format!("a condition of {}", self.lock),
+        }
     }
 }
 
@@ -87,11 +107,15 @@ impl RecordedProgram {
                 part if part >= MOST => "mostly",
                 _ => "first",
             };
+            let all_conditions = self.waits_for.iter().all(|of| of.kind == "condition");
+            let what = if all_conditions { "waits for conditions" } else { "waits for others" };
+            let of = match chain.kind {
+                "condition" => format!("that of {}", chain.lock),
+                _ => chain.what(),
+            };
             return format!(
-                "{program}: {} of its threads' time is waits for conditions, {which} for that of \
-                 {} ({}).",
+                "{program}: {} of its threads' time is {what}, {which} for {of} ({}).",
                 share(of_conditions.min(1.0)),
-                chain.lock,
                 chain.site
             );
         }

@@ -47,11 +47,17 @@ pub struct Scaling {
     pub most_operations_per_s: f64,
 }
 
-/// Threads that wait for others by a condition.
+/// Threads that wait for others: for a condition, a semaphore, or at a barrier.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct WaitsFor {
-    /// Mutex of the condition.
+    /// Mutex of the condition; empty for a semaphore or a barrier.
     pub lock: String,
+    /// The condition, semaphore or barrier, if it is known.
+    pub meeting: Option<String>,
+    /// Kind of what they wait for: `condition`, `semaphore` or `barrier`.
+    pub kind: &'static str,
+    /// Signals a second, or units given to a semaphore, if they are recorded.
+    pub signals_per_s: Option<f64>,
     /// Call site that waits.
     pub site: String,
     /// Mean number of threads in these waits.
@@ -62,13 +68,14 @@ pub struct WaitsFor {
     pub waits_per_s: f64,
     /// Mean wait in nanoseconds.
     pub waited_ns_each_time: f64,
-    /// Call sites of the sections of the mutex after which the waits end, the most frequent first.
+    /// Call sites of the signals that end the waits, or, without signals, of the sections of the
+    /// mutex after which they end, the most frequent first.
     pub ended_by: Vec<EndedBy>,
-    /// Share of the waits of which no such section is recorded.
+    /// Share of the waits of which neither is recorded.
     pub share_unknown: f64,
 }
 
-/// Sections of a mutex after which waits for its condition end.
+/// Signals by which waits end, or sections of a mutex after which waits for its condition do.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct EndedBy {
     /// Call site at which the sections begin.

@@ -16,13 +16,13 @@ mod read;
 
 pub use lockyard::platform::{Activity, Region};
 pub use model::{
-    Access, Among, CPU_SHARE_PREFIX, Calibration, Choice, Condition, Conserved, DIRECTION_PREFIX,
-    Disturbance, Doubtful, Figure, FirstValue, Foreign, ForeignLock, GetOperation, Gives,
-    KeyChoice, LeftOut, Length, LoadedLock, LockFunction, LockKind, LockKinds, Metric, Object,
-    ObjectKind, OfTasks, OnHost, Operand, Order, OwnLock, PageKind, Place, Profile, PublishedRun,
-    PutOperation, Rate, RegionPart, Register, SAMPLE_COUNT_PREFIX, SampleTotal, Samples, Script,
-    Starts, Step, Sum, Symbol, Table, TableOperation, Times, Value, Variant, VariantPair,
-    VariantSamples, Visit, Walk,
+    Access, Act, Among, CPU_SHARE_PREFIX, Calibration, Choice, Condition, Conserved,
+    DIRECTION_PREFIX, Disturbance, Doubtful, Figure, FirstValue, Foreign, ForeignLock,
+    GetOperation, Gives, KeyChoice, LeftOut, Length, LoadedLock, LockFunction, LockKind, LockKinds,
+    Meeting, MeetingKind, Metric, Object, ObjectKind, OfTasks, OnHost, Operand, Order, OwnLock,
+    PageKind, Place, Profile, PublishedRun, PutOperation, Rate, RegionPart, Register, Rounds,
+    SAMPLE_COUNT_PREFIX, SampleTotal, Samples, Script, Starts, Step, Sum, Symbol, Table,
+    TableOperation, Times, Value, Variant, VariantPair, VariantSamples, Visit, Walk,
 };
 pub use perform::{Exchanges, Prepared, Stage, Violation};
 pub use read::{MAX_FILE_BYTES, ScriptError};

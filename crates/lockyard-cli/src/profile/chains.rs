@@ -23,6 +23,9 @@ pub(super) fn waits_for(profile: &Profile) -> Vec<WaitsFor> {
         let of_threads = process.threads as usize;
         (threads >= NAMED * of_threads as f64).then(|| WaitsFor {
             lock: name(lock),
+            meeting: None,
+            kind: "condition",
+            signals_per_s: None,
             site: place(&printable(&longest.site.text()).to_string()).to_owned(),
             threads,
             of_threads,
@@ -43,8 +46,13 @@ pub(super) fn with_ends(mut waits: Vec<WaitsFor>, recorded: &[WaitsFor]) -> Vec<
     for of in &mut waits {
         if let Some(same) = recorded.iter().find(|other| other.site == of.site) {
             (of.ended_by, of.share_unknown) = (same.ended_by.clone(), same.share_unknown);
+            (of.meeting, of.signals_per_s) = (same.meeting.clone(), same.signals_per_s);
         }
     }
+    // A profile has no semaphores and no barriers.
+    let is_other = |of: &&WaitsFor| of.kind != "condition" && of.threads >= NAMED;
+    waits.extend(recorded.iter().filter(is_other).cloned());
+    waits.sort_by(|a, b| b.threads.total_cmp(&a.threads));
     waits
 }
 

@@ -4,7 +4,9 @@ use lockyard_profile::modules::Modules;
 use lockyard_profile::process::{Lock, Process};
 use lockyard_profile::records::Records;
 use lockyard_profile::symbols::{Site, Symbols};
-use lockyard_recording::recording::{About, Event, How, Kind, LockAbout, Recording, Window};
+use lockyard_recording::recording::{
+    About, Event, How, Kind, LockAbout, MeetingAbout, MeetingKind, Met, Recording, UserWait, Window,
+};
 use lockyard_records::{Event as Raw, Kind as RawKind, Window as RawWindow, event};
 use lockyard_support::{count, printable};
 use std::collections::HashMap;
@@ -21,6 +23,7 @@ pub(super) fn recording(records: &Records, about: About, ticks_per_ns: f64) -> R
         symbols,
         locks: HashMap::new(),
         sites: HashMap::new(),
+        meetings: HashMap::new(),
         about,
     };
     let found: HashMap<u64, &Lock> =
@@ -44,8 +47,11 @@ pub(super) fn recording(records: &Records, about: About, ticks_per_ns: f64) -> R
             converter.last = before;
         }
         for raw in window.events.iter().take(window.count as usize) {
-            converter.add(raw, &mut events, |address, site| {
-                (names.lock(records, &found, address), names.site(site))
+            converter.add(raw, &mut events, |address, site| match site & event::MASK {
+                kind if kind < event::SIGNALLED => {
+                    (names.lock(records, &found, address), names.site(site & !event::MASK))
+                }
+                kind => (names.meeting(address, kind), names.site(site & !event::MASK)),
             });
         }
         backwards += converter.backwards;
@@ -55,6 +61,7 @@ pub(super) fn recording(records: &Records, about: About, ticks_per_ns: f64) -> R
         let acquisitions = window.acquisitions;
         windows.push(Window { thread: window.thread, begin, acquisitions, continues, events });
     }
+    names.count(records);
     let mut recording = Recording { about: names.about, windows };
     if backwards > 0 {
         let times = count(backwards as usize, "time");
@@ -100,7 +107,7 @@ impl Converter<'_> {
         into: &mut Vec<Event>,
         mut names: impl FnMut(u64, u64) -> (u32, u32),
     ) {
-        let (kind, address) = (raw.site & event::MASK, raw.site & !event::MASK);
+        let kind = raw.site & event::MASK;
         if kind == event::OFF_CPU {
             into.push(Event::OffCpu { time: raw.lock, slept: raw.wait != 0 });
             return;
@@ -112,8 +119,21 @@ impl Converter<'_> {
         let passed = raw.ticks.saturating_sub(self.last).saturating_sub(self.own);
         (self.last, self.own) = (self.last.max(raw.ticks), u64::from(raw.own));
         let after = (self.ns)(passed);
-        let (lock, site) = names(raw.lock, address);
+        let (lock, site) = names(raw.lock, raw.site);
         let wait = (self.ns)(u64::from(raw.wait)).min(after);
+        let what = match kind {
+            event::SIGNALLED => Some(Met::Signals),
+            event::BROADCAST => Some(Met::Broadcasts),
+            event::WAITING => Some(Met::Waits),
+            event::TAKEN => Some(Met::Takes { left: raw.lock >> event::VALUE }),
+            event::GIVEN => Some(Met::Gives),
+            event::MET => Some(Met::Passes { serial: raw.lock & 1 != 0 }),
+            _ => None,
+        };
+        if let Some(what) = what {
+            into.push(Event::Met { after, meeting: lock, site, what, wait });
+            return;
+        }
         let how = match kind {
             event::RELEASED => {
                 into.push(Event::Released { after, lock });
@@ -134,8 +154,12 @@ struct Names {
     symbols: Symbols,
     locks: HashMap<u64, u32>,
     sites: HashMap<u64, u32>,
+    meetings: HashMap<u64, u32>,
     about: About,
 }
+
+/// Maximum number of places of waits in user space.
+const MOST_USER_WAITS: usize = 20;
 
 impl Names {
     fn lock(&mut self, records: &Records, found: &HashMap<u64, &Lock>, address: u64) -> u32 {
@@ -166,6 +190,55 @@ impl Names {
             counts.map_or(0, |counts| counts.acquisitions.saturating_add(counts.condition_waits));
         self.about.locks.push(LockAbout { name, kind, line: address / LINE, acquired, shared });
         index
+    }
+
+    /// Returns the place of a condition, a semaphore or a barrier. An event has more bits than its
+    /// address.
+    fn meeting(&mut self, shown: u64, kind: u64) -> u32 {
+        let address = shown & ((1 << event::VALUE) - 1) & !1;
+        if let Some(known) = self.meetings.get(&address) {
+            return *known;
+        }
+        let index = self.about.meetings.len() as u32;
+        self.meetings.insert(address, index);
+        let kind = match kind {
+            event::TAKEN | event::GIVEN => MeetingKind::Semaphore,
+            event::MET => MeetingKind::Barrier,
+            _ => MeetingKind::Condition,
+        };
+        let variable = self.symbols.variable(&self.modules, address).name;
+        let name = variable.unwrap_or_else(|| format!("{address:#x}"));
+        let name = printable(&name).to_string();
+        self.about.meetings.push(MeetingAbout { name, kind, ..MeetingAbout::default() });
+        index
+    }
+
+    /// Counts what is no lock in the whole run.
+    fn count(&mut self, records: &Records) {
+        let mut waits: HashMap<u64, UserWait> = HashMap::new();
+        for events in &records.events {
+            let count = events.count;
+            match events.kind {
+                event::YIELDED => waits.entry(events.site).or_default().yields += count,
+                event::NAPPED => waits.entry(events.site).or_default().naps += count,
+                kind if kind >= event::SIGNALLED => {
+                    let meeting = self.meeting(events.lock, kind) as usize;
+                    let about = &mut self.about.meetings[meeting];
+                    match kind {
+                        event::TAKEN | event::MET => about.passes += count,
+                        _ => about.signals += count,
+                    }
+                    about.broadcasts += if kind == event::BROADCAST { count } else { 0 };
+                }
+                _ => {}
+            }
+        }
+        let mut waits: Vec<(u64, UserWait)> = waits.into_iter().collect();
+        waits.sort_by_key(|(site, wait)| (std::cmp::Reverse(wait.yields + wait.naps), *site));
+        for (site, wait) in waits.into_iter().take(MOST_USER_WAITS) {
+            let site = self.site(site);
+            self.about.user_waits.push(UserWait { site, ..wait });
+        }
     }
 
     fn site(&mut self, address: u64) -> u32 {

@@ -73,7 +73,7 @@ impl Noticed {
                     )),
                     note::EXECUTED => executed.extend(not_loaded(records, note, found)),
                     note::SEMAPHORES => others.add(
-                        "the program waits for semaphores (sem_wait), which are not recorded"
+                        "the program waits for semaphores (sem_wait), which are not recorded as locks"
                             .to_owned(),
                     ),
                     note::STANDARD => others.add(

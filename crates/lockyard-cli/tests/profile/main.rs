@@ -10,6 +10,7 @@ mod counts;
 mod ends;
 mod groups;
 mod hostile;
+mod meets;
 mod names;
 mod others;
 mod readers;

@@ -325,7 +325,7 @@ fn a_sleep_after_spinning_waits_is_as_long_as_it_was() {
     for event in windows.iter().flat_map(|window| &window.events) {
         match *event {
             Event::OffCpu { time, .. } => off = time,
-            Event::Recorder { .. } => {}
+            Event::Recorder { .. } | Event::Met { .. } => {}
             Event::Released { .. } => off = 0,
             Event::Acquired { after, wait, .. } => {
                 waits += u64::from(wait > 10_000);

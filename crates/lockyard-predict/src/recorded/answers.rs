@@ -2,6 +2,7 @@
 //! saturates, and which change gives most, from the predicted rows.
 
 use lockyard_recording::model::{GroupTime, Model, place};
+use lockyard_recording::recording::MeetingKind;
 use lockyard_recording::recording::{Kind, Recording};
 use lockyard_recording::script::what_if::WITHOUT;
 use lockyard_recording::script::{self, RECORDED};
@@ -90,8 +91,18 @@ fn waits_for(recorded: &Facts) -> Vec<WaitsFor> {
     };
     let lock = |index: u32| about.locks.get(index as usize).map(|lock| lock.name.clone());
     let ended = |by: &waiting::EndedBy| EndedBy { site: site(by.site), share: by.share };
+    let meeting = |waits: &Waiting| about.meetings.get(waits.meeting? as usize);
+    let kind = |waits: &Waiting| match meeting(waits).map(|of| of.kind) {
+        None | Some(MeetingKind::Condition) => "condition",
+        Some(MeetingKind::Semaphore) => "semaphore",
+        Some(MeetingKind::Barrier) => "barrier",
+    };
+    let per_s = |count: u64| count as f64 / about.seconds.max(f64::MIN_POSITIVE);
     let one = |waits: Waiting| WaitsFor {
-        lock: lock(waits.lock).unwrap_or_default(),
+        lock: waits.lock.and_then(lock).unwrap_or_default(),
+        meeting: meeting(&waits).map(|of| of.name.clone()),
+        kind: kind(&waits),
+        signals_per_s: meeting(&waits).map(|of| per_s(of.signals)),
         site: site(waits.site),
         threads: waits.threads,
         of_threads: last.unwrap_or(model).whole_threads(),

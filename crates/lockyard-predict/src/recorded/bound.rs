@@ -34,7 +34,10 @@ pub(super) fn of(recording: &Recording, model: &Model, is_gated: bool) -> Limit 
         .sum();
     // Another machine may need less for the lock's own instructions.
     let calls = recording.about.costs.plain / 2.0;
-    let own = time * (1.0 - waited - today.preempted) - data - calls - recorder(recording, model);
+    // Waits for other threads that the replay has itself are no time that an operation needs.
+    let met = model.shares.met.min(today.slept);
+    let own =
+        time * (1.0 - waited - met - today.preempted) - data - calls - recorder(recording, model);
     // Several locks may be changed together.
     let held: f64 = today.groups.iter().map(|group| group.held).sum();
     let halved = (HOLD_HALVED, own - time * held / 2.0);

@@ -24,10 +24,19 @@ impl Failed {
     /// Returns the reason why a run with these objects failed, which ended with `outcome`. If a
     /// step of the script was wrong, that is the reason: other tasks may have waited for its task.
     pub(super) fn during(objects: &[Rc<Prepared<OnMachine>>], outcome: &impl Display) -> Failed {
-        match objects.iter().find_map(|objects| objects.fault()) {
-            Some(fault) => Failed::Script(fault.to_string()),
+        if let Some(fault) = objects.iter().find_map(|objects| objects.fault()) {
+            return Failed::Script(fault.to_string());
+        }
+        match Failed::stuck(objects) {
+            Some(stuck) => stuck,
             None => Failed::Run(outcome.to_string()),
         }
+    }
+
+    /// Returns the reason why a run has no figure in which all tasks wait for each other.
+    pub(super) fn stuck(objects: &[Rc<Prepared<OnMachine>>]) -> Option<Failed> {
+        let what = objects.iter().find_map(|objects| objects.stuck())?;
+        Some(Failed::Stalled(what.to_owned()))
     }
 
     /// Returns the reason why a run with these objects has no figure, in which no operation

@@ -215,6 +215,9 @@ impl<'a> Run<'a> {
                 }
                 ends.push(self.simulation.operations().iter().sum::<u64>());
             }
+            if let Some(stuck) = Failed::stuck(&self.objects) {
+                return Err(stuck);
+            }
             let operations = self.simulation.operations();
             let counts: Vec<u64> = operations.iter().zip(before).map(|(a, b)| a - b).collect();
             let total: u64 = counts.iter().sum();

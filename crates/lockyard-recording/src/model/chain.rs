@@ -2,7 +2,7 @@
 //! which.
 
 use super::shares::Shares;
-use super::visits::{Operation, Run, Segment, Visit};
+use super::visits::{Meets, Operation, Run, Segment, Visit};
 use std::collections::{BTreeMap, HashMap};
 
 /// Similarity of two threads' sites from which they are of one class: the cosine of the angle
@@ -27,6 +27,8 @@ pub struct ClassModel {
     pub count: usize,
     /// Kinds of visits, the most frequent first.
     pub visits: Vec<VisitModel>,
+    /// Numbers of visits from one at a barrier to the next, with how often they were seen.
+    pub rounds: BTreeMap<usize, usize>,
 }
 
 /// Visits with the same operations.
@@ -48,12 +50,13 @@ impl VisitModel {
 }
 
 /// Returns the classes of all runs' threads.
-pub(super) fn classes(runs: &[Run], shares: &mut Shares) -> Vec<ClassModel> {
+pub(super) fn classes(runs: &[Run], barriers: &[u32], shares: &mut Shares) -> Vec<ClassModel> {
     let mut sites: BTreeMap<u32, HashMap<(u32, u32), f64>> = BTreeMap::new();
     for run in runs {
         let of_thread = sites.entry(run.thread).or_default();
         for visit in &run.visits {
-            if let Some(Operation::Enter { lock, site, .. }) = visit.operations.first() {
+            let enter = visit.operations.iter().find(|of| matches!(of, Operation::Enter { .. }));
+            if let Some(Operation::Enter { lock, site, .. }) = enter {
                 *of_thread.entry((*lock, *site)).or_default() += 1.0;
             }
         }
@@ -70,7 +73,7 @@ pub(super) fn classes(runs: &[Run], shares: &mut Shares) -> Vec<ClassModel> {
     let mut classes = Vec::new();
     for threads in members {
         let of_class = || runs.iter().filter(|run| threads.contains(&run.thread));
-        let (class, rare) = class(threads.clone(), of_class);
+        let (class, rare) = class(threads.clone(), barriers, of_class);
         merged += rare;
         all += class.count;
         classes.push(class);
@@ -78,6 +81,17 @@ pub(super) fn classes(runs: &[Run], shares: &mut Shares) -> Vec<ClassModel> {
     classes.sort_by_key(|class| std::cmp::Reverse(class.count));
     shares.merged = merged as f64 / f64::max(all as f64, 1.0);
     classes
+}
+
+/// Returns true if all threads meet in a visit with these operations. Barriers are given by their
+/// places in the model.
+pub(crate) fn is_at_a_barrier(operations: &[Operation], barriers: &[u32]) -> bool {
+    operations.iter().any(|operation| match operation {
+        Operation::Meet { meeting, what: Meets::Waits | Meets::WaitsInside } => {
+            barriers.contains(meeting)
+        }
+        _ => false,
+    })
 }
 
 /// Returns the similarity of two threads' counts.
@@ -90,6 +104,7 @@ fn alike(a: &HashMap<(u32, u32), f64>, b: &HashMap<(u32, u32), f64>) -> f64 {
 /// Returns a class, and the number of its visits of rare kinds.
 fn class<'r, R: Iterator<Item = &'r Run>>(
     threads: Vec<u32>,
+    barriers: &[u32],
     runs: impl Fn() -> R,
 ) -> (ClassModel, usize) {
     let mut counts: HashMap<&[Operation], usize> = HashMap::new();
@@ -107,10 +122,19 @@ fn class<'r, R: Iterator<Item = &'r Run>>(
         .map(|(shape, _)| VisitModel { shape: shape.to_vec(), ..VisitModel::default() })
         .collect();
     let (mut count, mut rare) = (0, 0);
+    let mut rounds = BTreeMap::new();
     for run in runs() {
         let mut before = None;
+        // Visits since the latest one at a barrier.
+        let mut since: Option<usize> = None;
         for visit in &run.visits {
             count += 1;
+            since = since.map(|since| since + 1);
+            if is_at_a_barrier(&visit.operations, barriers)
+                && let Some(length) = since.replace(0)
+            {
+                *rounds.entry(length).or_default() += 1;
+            }
             let found = by_shape.get(visit.operations.as_slice()).copied();
             rare += usize::from(found.is_none());
             let Some(index) = found.or_else(|| nearest(&kinds, visit)) else { continue };
@@ -125,7 +149,7 @@ fn class<'r, R: Iterator<Item = &'r Run>>(
             }
         }
     }
-    (ClassModel { threads, count, visits }, rare)
+    (ClassModel { threads, count, visits, rounds }, rare)
 }
 
 /// Returns numbers by which shapes of equal counts are ordered.
@@ -133,6 +157,7 @@ fn order(shape: &[Operation]) -> Vec<(u32, u32, bool)> {
     let each = shape.iter().map(|operation| match *operation {
         Operation::Enter { lock, site, shared } => (lock + 1, site, shared),
         Operation::Leave => (0, 0, false),
+        Operation::Meet { meeting, what } => (0, meeting * 4 + what as u32 + 1, false),
     });
     each.collect()
 }

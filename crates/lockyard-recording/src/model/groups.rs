@@ -205,9 +205,8 @@ pub(super) fn without_circles(of_lock: &HashMap<u32, u32>, runs: &mut [Run]) -> 
                     held.iter().for_each(|outer| *pairs.entry((*outer, inner)).or_default() += 1);
                     held.push(inner);
                 }
-                Operation::Leave => {
-                    held.pop();
-                }
+                Operation::Leave => drop(held.pop()),
+                Operation::Meet { .. } => {}
             }
         }
     }
@@ -267,6 +266,7 @@ fn replace(visit: &mut Visit, of_lock: &HashMap<u32, u32>, allowed: &BTreeSet<(u
                 may.then_some(Operation::Enter { lock, site, shared })
             }
             Operation::Leave => held.pop().flatten().map(|_| Operation::Leave),
+            Operation::Meet { .. } => Some(*operation),
         };
         if let Some(operation) = kept {
             operations.push(operation);

@@ -4,6 +4,7 @@
 //! | file | content |
 //! | --- | --- |
 //! | `visits` | events become visits: a lock is taken while none is held, until it is released |
+//! | `meetings` | what ends a wait for a condition, a semaphore or a barrier |
 //! | `phase` | the part of the run that is replayed, and its rate |
 //! | `groups` | locks that one call site takes in turn; orders of nested locks |
 //! | `chain` | visits that are alike, and which follows which |
@@ -15,6 +16,7 @@
 mod chain;
 mod data;
 mod groups;
+mod meetings;
 mod phase;
 mod shares;
 #[cfg(test)]
@@ -23,13 +25,15 @@ mod today;
 mod used;
 mod visits;
 
+pub(crate) use chain::is_at_a_barrier;
 pub use chain::{ClassModel, Shape, VisitModel};
 pub(crate) use groups::fastest_and_mean;
 pub use groups::{Calls, Group, Moved, place};
+pub use meetings::MeetingModel;
 pub use shares::Shares;
 pub use today::{GroupTime, SharedTime, Today};
 pub use used::Used;
-pub use visits::{Operation, Segment};
+pub use visits::{Meets, Operation, Segment};
 
 use crate::recording::Recording;
 use std::collections::HashMap;
@@ -58,6 +62,10 @@ pub struct Model {
     pub shares: Shares,
     /// Where the threads' time goes.
     pub today: Today,
+    /// Conditions, semaphores and barriers whose waits end in the replay as in the program.
+    pub meetings: Vec<MeetingModel>,
+    /// Those whose waits stay sleep of the recorded length: names, each with the reason.
+    pub undecided: Vec<String>,
     /// What the replayed threads used in the whole run, without the program's other threads; `None`
     /// if it is not known.
     pub used: Option<Used>,
@@ -71,7 +79,8 @@ impl Model {
     /// There is too little to be replayed: what is missing.
     pub fn of(recording: &Recording) -> Result<Model, String> {
         let about = &recording.about;
-        let runs = visits::runs(recording);
+        let decided = meetings::decide(recording);
+        let runs = visits::runs(recording, &decided);
         let taken: usize = runs.iter().map(|run| run.visits.len()).sum();
         let acquired = Model::acquisitions(recording);
         if taken < LEAST_VISITS {
@@ -110,7 +119,8 @@ impl Model {
         let of_lock = groups::of_locks(&groups);
         shares.circular = groups::without_circles(&of_lock, &mut runs);
         data::add_costs(&mut groups, &runs);
-        let classes = chain::classes(&runs, &mut shares);
+        let barriers = decided.barriers();
+        let classes = chain::classes(&runs, &barriers, &mut shares);
         groups::add_calls(&mut groups, &classes);
         let outside = recording.outside_of(|thread| main_threads.contains(&thread), phase.times());
         let rate_outside = outside.map(|outside| outside.rate);
@@ -130,7 +140,24 @@ impl Model {
         shares.cpu = of_threads.map_or(shares.cpu_of_program, |whole| {
             share(Some(whole.cpu), whole.of_threads / threads)
         });
-        Ok(Model { threads, rate, rate_outside, classes, groups, shares, today, used })
+        let meetings::Decided { meetings, undecided, .. } = decided;
+        Ok(Model {
+            threads,
+            rate,
+            rate_outside,
+            classes,
+            groups,
+            shares,
+            today,
+            meetings,
+            undecided,
+            used,
+        })
+    }
+
+    /// Returns the places of the barriers among the meetings.
+    pub(crate) fn barriers(&self) -> Vec<u32> {
+        meetings::barriers(&self.meetings)
     }
 
     /// Returns the acquisitions a second of the program while no events were written, if there was

@@ -9,6 +9,8 @@ pub struct Shares {
     pub shared: f64,
     /// Acquisitions that end a wait for a condition.
     pub conditions: f64,
+    /// Thread time in waits for other threads that are replayed as such, not as sleep.
+    pub met: f64,
     /// Thread time without a CPU because another thread had it.
     pub preempted: f64,
     /// Share of the CPU time that the threads could have used and had.

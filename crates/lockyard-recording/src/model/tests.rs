@@ -5,6 +5,7 @@ use crate::recording::{
 use crate::script::{self, Change, Changed, HostNumbers, Version};
 use lockyard_scenarios::{LockKind, ObjectKind, Step};
 
+mod meetings;
 mod reads;
 
 fn lock(name: &str, kind: Kind, line: u64) -> LockAbout {

@@ -132,20 +132,25 @@ pub(super) struct Passed {
     pub(super) holds: Option<(u32, bool)>,
     /// Lock that the second event acquires; true if it is shared.
     pub(super) enters: Option<(u32, bool)>,
+    /// True if the second event is of no lock. Its cost is recorded.
+    pub(super) of_no_lock: bool,
 }
 
 impl Spent {
     /// Adds the time between two events.
     pub(super) fn add(&mut self, passed: Passed, costs: &Costs) {
-        let Passed { busy, slept, preempted, waited, holds, enters } = passed;
+        let Passed { busy, slept, preempted, waited, holds, enters, of_no_lock } = passed;
         let acquires = enters.is_some();
         let think = costs.think - costs.plain;
         let cost = match (self.is_after_acquisition, acquires) {
+            _ if of_no_lock => 0.0,
             (true, false) => costs.hold,
             (false, true) => think,
             _ => (costs.hold + think) / 2.0,
         };
-        self.is_after_acquisition = acquires;
+        if !of_no_lock {
+            self.is_after_acquisition = acquires;
+        }
         match holds {
             Some(lock) => {
                 let of = self.locks.entry(lock).or_default();

@@ -2,9 +2,14 @@
 
 use super::layout::Layout;
 use super::version::{BATCH, Change, HostNumbers, READS, Version};
-use crate::model::{ClassModel, Group, Model, Operation, VisitModel, fastest_and_mean};
+use crate::model::{
+    ClassModel, Group, MeetingModel, Meets, Model, Operation, VisitModel, fastest_and_mean,
+    is_at_a_barrier,
+};
 use crate::recording::{Kind, Recording};
-use lockyard_scenarios::{Access, Among, Choice, Region, Step, Times, Visit, Walk};
+use lockyard_scenarios::{
+    Access, Act, Among, Choice, Meeting, Region, Rounds, Step, Times, Visit, Walk,
+};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -45,7 +50,10 @@ pub(super) fn walk(
     times: &SharedTimes,
 ) -> Walk {
     let builder = Builder { recording, model, host, version, layout, times };
-    let mut walk = Walk { tasks: tasks(&model.classes), ..Walk::default() };
+    let meeting = |of: &MeetingModel| Meeting { name: of.name.clone(), kind: of.kind };
+    let meetings = model.meetings.iter().map(meeting).collect();
+    let mut walk = Walk { tasks: tasks(&model.classes), meetings, ..Walk::default() };
+    let barriers = model.barriers();
     let all: usize = model.classes.iter().map(|class| class.count).sum();
     for class in &model.classes {
         let parts: Vec<&[Part]> = class.visits.iter().map(|visit| builder.parts(visit)).collect();
@@ -59,6 +67,7 @@ pub(super) fn walk(
                 visits.push(visit);
             }
         }
+        walk.rounds.push(builder.rounds(class, &barriers, &parts, &mut visits));
         walk.classes.push(visits);
     }
     walk
@@ -126,6 +135,7 @@ pub(super) fn serial_times(visit: &VisitModel, groups: &[Group], word: f64, seri
                 }
             }
             Operation::Leave => drop(open.pop()),
+            Operation::Meet { .. } => {}
         }
     }
 }
@@ -155,7 +165,7 @@ impl Builder<'_> {
         let any = |is_one: &dyn Fn(u32) -> bool| {
             visit.shape.iter().any(|operation| match operation {
                 Operation::Enter { lock, .. } => is_one(*lock),
-                Operation::Leave => false,
+                Operation::Leave | Operation::Meet { .. } => false,
             })
         };
         if any(&|lock| self.is_batched(lock)) {
@@ -189,11 +199,49 @@ impl Builder<'_> {
         Choice::of(all.flat_map(each))
     }
 
+    /// Returns the rounds of a class that comes to a barrier. Its visits at barriers are taken out
+    /// of what follows others.
+    fn rounds(
+        &self,
+        class: &ClassModel,
+        barriers: &[u32],
+        parts: &[&[Part]],
+        visits: &mut [Visit],
+    ) -> Option<Rounds> {
+        let lengths = Choice::of(class.rounds.iter().map(|(length, seen)| (*length, *seen as f64)));
+        if lengths == Choice::default() {
+            return None;
+        }
+        let of_parts = class.visits.iter().zip(parts);
+        let weights: Vec<(bool, f64)> = of_parts
+            .flat_map(|(visit, parts)| {
+                let meets = is_at_a_barrier(&visit.shape, barriers);
+                parts.iter().map(move |part| (meets, visit.count() as f64 * part.share()))
+            })
+            .collect();
+        let among = |meets: bool| {
+            let each = weights.iter().enumerate().filter(move |(_, (of, _))| *of == meets);
+            Choice::of(each.map(|(place, (_, weight))| (place, *weight)))
+        };
+        let (others, meets) = (among(false), among(true));
+        for visit in visits {
+            let next = visit.next.probabilities().filter(|(place, _)| !weights[*place].0);
+            let next = Choice::of(next);
+            visit.next = if next == Choice::default() { others.clone() } else { next };
+            if visit.next == Choice::default() {
+                visit.next = meets.clone();
+            }
+        }
+        Some(Rounds { lengths, meets })
+    }
+
     /// Returns a part of a kind of visit, without what follows it.
     fn visit(&self, visit: &VisitModel, part: Part) -> Visit {
         // The steps of each lock that is open, outside first.
         let mut open: Vec<((u32, Access), Vec<Step>)> = Vec::new();
         let mut steps = Vec::new();
+        // The wait of the outermost section, and the steps before it.
+        let mut waits: Option<(usize, Vec<Step>)> = None;
         for (index, operation) in visit.shape.iter().enumerate() {
             let change = self.version.change;
             let is_halved =
@@ -203,6 +251,22 @@ impl Builder<'_> {
             let into = open.last_mut().map_or(&mut steps, |(_, steps)| steps);
             self.pass(visit, index, factor, into);
             match *operation {
+                Operation::Meet { meeting, what } => {
+                    let meeting = meeting as usize;
+                    if what == Meets::WaitsInside && open.len() == 1 {
+                        waits = Some((meeting, std::mem::take(&mut open[0].1)));
+                        continue;
+                    }
+                    let of = self.model.meetings[meeting].units;
+                    let units = if of > 0.0 { of } else { 1.0 };
+                    let act = match what {
+                        Meets::Gives => Act::Give { units, all: false },
+                        Meets::GivesAll => Act::Give { units, all: true },
+                        Meets::Waits | Meets::WaitsInside => Act::Wait,
+                    };
+                    let into = open.last_mut().map_or(&mut steps, |(_, steps)| steps);
+                    into.push(Step::Meet { meeting, act });
+                }
                 Operation::Enter { lock, shared, .. } => {
                     let is_changed = change.reads_mostly(lock as usize);
                     let shared = shared || is_changed && part == Part::Reads;
@@ -220,9 +284,20 @@ impl Builder<'_> {
                     // Of several batched locks, the outermost one has the work of all.
                     let is_inner = open.iter().any(|((outer, _), _)| self.is_batched(*outer));
                     let is_batched = self.is_batched(group) && !is_inner;
+                    let is_outermost = open.is_empty();
                     let into = open.last_mut().map_or(&mut steps, |(_, steps)| steps);
                     match part {
-                        _ if change.removes(group as usize) => into.extend(inner),
+                        _ if change.removes(group as usize) => {
+                            if let Some((meeting, before)) = waits.take() {
+                                into.extend(before);
+                                into.push(Step::Meet { meeting, act: Act::Wait });
+                            }
+                            into.extend(inner);
+                        }
+                        _ if is_outermost && waits.is_some() => {
+                            let Some((meeting, before)) = waits.take() else { continue };
+                            into.push(self.waiting(group, meeting, [before, inner]));
+                        }
                         Part::Leaves if is_batched => {}
                         Part::Does if is_batched => {
                             into.push(self.locked(section, repeated(&inner)));
@@ -249,10 +324,23 @@ impl Builder<'_> {
         }
     }
 
+    /// Returns a section that waits for other threads.
+    fn waiting(&self, group: u32, meeting: usize, steps: [Vec<Step>; 2]) -> Step {
+        let wait = Region::LockWait.into();
+        // Locks of a group have a condition each, which no meeting is.
+        let object = self.layout.locks[group as usize].first().map_or(0, |first| first.0);
+        Step::LockedWait { object, wait, meeting, steps }
+    }
+
     /// Adds the time before an operation.
     fn pass(&self, visit: &VisitModel, index: usize, factor: f64, steps: &mut Vec<Step>) {
-        let before = index.checked_sub(1).map(|before| visit.shape[before]);
-        let correction = self.correction(before, visit.shape[index]);
+        // What is no lock has no cost of its own.
+        let is_lock = |of: &Operation| !matches!(of, Operation::Meet { .. });
+        let before = visit.shape[..index].iter().copied().rfind(is_lock);
+        let correction = match is_lock(&visit.shape[index]) {
+            true => self.correction(before, visit.shape[index]),
+            false => 0.0,
+        };
         let of = |time: fn(&crate::model::Segment) -> f64| {
             visit.segments.iter().map(move |times| time(&times[index]))
         };
@@ -260,11 +348,12 @@ impl Builder<'_> {
         if slept.iter().any(|time| *time > 0.0) {
             steps.push(Step::Sleep { times: Arc::new(Times::of(slept)) });
         }
+        let is_outside = visit.shape[..index].iter().all(|of| !is_lock(of));
         let squeezed = self.squeeze(visit, index);
         let busy = of(|segment| segment.busy).map(squeezed);
         let busy = self.times.of(visit, index, correction, busy);
         if busy.longest() > 0.0 {
-            let region = if index == 0 { Region::System } else { Region::LockHold };
+            let region = if is_outside { Region::System } else { Region::LockHold };
             let activity = region.into();
             steps.push(Step::Drawn { times: busy, factor, activity });
         }
@@ -277,7 +366,7 @@ impl Builder<'_> {
             Operation::Enter { lock, shared, .. } => {
                 self.model.groups[lock as usize].calls[usize::from(shared)].taken_off
             }
-            Operation::Leave => 0.0,
+            Operation::Leave | Operation::Meet { .. } => 0.0,
         };
         let (fastest, mean) = match taken_off > 0.0 {
             true => fastest_and_mean(visit.segments.iter().map(|times| times[index].busy)),
@@ -296,7 +385,7 @@ impl Builder<'_> {
         let hold = recorder - costs.hold;
         let call = match after {
             Operation::Enter { lock, shared, .. } => self.call(lock, shared),
-            Operation::Leave => self.host.call,
+            Operation::Leave | Operation::Meet { .. } => self.host.call,
         };
         let think = recorder + call - costs.think;
         match (before, after) {
@@ -312,11 +401,11 @@ impl Builder<'_> {
                 };
                 let own = match after {
                     Operation::Leave => hold,
-                    Operation::Enter { .. } => (hold + think) / 2.0,
+                    _ => (hold + think) / 2.0,
                 };
                 own - data
             }
-            (_, Operation::Leave) => (hold + think) / 2.0,
+            _ => (hold + think) / 2.0,
         }
     }
 

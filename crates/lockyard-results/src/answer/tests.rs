@@ -60,6 +60,9 @@ fn the_verdict_names_the_locks_that_threads_wait_for() {
 fn waits_for_a_condition_are_named_as_such() {
     let chain = WaitsFor {
         lock: "q".to_owned(),
+        kind: "condition",
+        meeting: None,
+        signals_per_s: None,
         site: "take (queue.c:51)".to_owned(),
         threads: 12.0,
         of_threads: 16,
@@ -68,6 +71,21 @@ fn waits_for_a_condition_are_named_as_such() {
         ended_by: vec![EndedBy { site: "give (queue.c:40)".to_owned(), share: 0.98 }],
         share_unknown: 0.0,
     };
+    let signalled = WaitsFor {
+        meeting: Some("q.filled".to_owned()),
+        signals_per_s: Some(810_000.0),
+        ..chain.clone()
+    };
+    let said = signalled.sentence();
+    let wanted = "12.0 of 16 threads wait for the condition q.filled of q at take (queue.c:51), \
+                  810 k times a second, signalled 810 k a second; 98 % of these waits end by a \
+                  signal at give (queue.c:40).";
+    assert_eq!(said, wanted);
+    let at_barrier = WaitsFor { kind: "barrier", ended_by: Vec::new(), ..signalled };
+    let mut of = program(vec![lock("q", 0.05)]);
+    of.waits_for = vec![at_barrier];
+    let verdict = of.verdict();
+    assert!(verdict.contains("is waits for others, nearly all for the barrier q."), "{verdict}");
     let mut of = program(vec![lock("q", 0.05)]);
     of.waits_for = vec![chain];
     let verdict = of.verdict();

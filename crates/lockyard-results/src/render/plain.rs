@@ -60,7 +60,7 @@ fn with(document: &Document, rules: &Rules) -> Document {
         }
         recorded.scaling.iter_mut().for_each(|of| name(&mut of.machine));
         for of in &mut recorded.waits_for {
-            [&mut of.lock, &mut of.site].into_iter().for_each(name);
+            [&mut of.lock, &mut of.site].into_iter().chain(&mut of.meeting).for_each(name);
             of.ended_by.iter_mut().for_each(|ended| name(&mut ended.site));
         }
         for lock in &mut recorded.saturation {

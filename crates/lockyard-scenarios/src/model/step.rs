@@ -1,6 +1,7 @@
 //! The steps of an operation.
 
 use super::access::Access;
+use super::meeting::{Act, Meeting};
 use super::table::{KeyChoice, TableOperation};
 use super::times::{Among, Choice, Times};
 use super::value::{Condition, Place, Register, Value};
@@ -77,6 +78,25 @@ pub enum Step {
         wait: Activity,
         /// Steps that are performed under the lock.
         steps: Vec<Step>,
+    },
+    /// Takes a lock, performs steps, waits for other tasks without the lock if it has to, and
+    /// performs more steps with it.
+    LockedWait {
+        /// The lock.
+        object: usize,
+        /// Kind of waiting for the lock, as of [`Locked`](Step::Locked).
+        wait: Activity,
+        /// Place of the meeting in the walk's list.
+        meeting: usize,
+        /// Steps before the wait, and after it.
+        steps: [Vec<Step>; 2],
+    },
+    /// Meets other tasks, without a lock.
+    Meet {
+        /// Place of the meeting in the walk's list.
+        meeting: usize,
+        /// What the task does.
+        act: Act,
     },
     /// Loads a word, and stores the same value.
     Touch {
@@ -243,6 +263,14 @@ impl Step {
         Step::mean(std::slice::from_ref(self), &|step| step.work(0.0))
     }
 
+    /// Returns the walk, if this is one.
+    pub(crate) fn walk(&self) -> Option<&Walk> {
+        match self {
+            Step::Walk { walk, .. } => Some(walk),
+            _ => None,
+        }
+    }
+
     /// Returns the steps inside this one: under a lock, in a loop, or with a condition.
     pub fn inner(&self) -> Option<&[Step]> {
         match self {
@@ -270,9 +298,12 @@ impl Step {
     /// Returns the sum of `weight` over `steps`, including steps inside others. A loop counts as
     /// one turn, and all branches count.
     pub(crate) fn sum<N: std::iter::Sum>(steps: &[Step], weight: &impl Fn(&Step) -> N) -> N {
-        let of_one = |step: &Step| match step.inner() {
-            Some(steps) => Step::sum(steps, weight),
-            None => weight(step),
+        let of_one = |step: &Step| match (step, step.inner()) {
+            (Step::LockedWait { steps, .. }, _) => {
+                steps.iter().map(|steps| Step::sum::<N>(steps, weight)).sum()
+            }
+            (_, Some(steps)) => Step::sum(steps, weight),
+            (_, None) => weight(step),
         };
         steps.iter().map(of_one).sum()
     }
@@ -282,6 +313,9 @@ impl Step {
     pub(crate) fn mean(steps: &[Step], weight: &impl Fn(&Step) -> f64) -> f64 {
         let of_one = |step: &Step| match step {
             Step::Branch { range, steps, .. } => (range.1 - range.0) * Step::mean(steps, weight),
+            Step::LockedWait { steps, .. } => {
+                steps.iter().map(|steps| Step::mean(steps, weight)).sum()
+            }
             step => match step.inner() {
                 Some(steps) => Step::mean(steps, weight),
                 None => weight(step),
@@ -307,13 +341,44 @@ pub struct Visit {
 pub struct Walk {
     /// Visits of each class, at least one.
     pub classes: Vec<Vec<Visit>>,
+    /// Places where tasks wait for each other.
+    pub meetings: Vec<Meeting>,
+    /// Rounds of each class: visits at which all tasks meet come in regular distances. Shorter
+    /// than the list of classes if the rest has none.
+    pub rounds: Vec<Option<Rounds>>,
     /// Class of each task. Task number *n* has the class at place *n* modulo the length.
     pub tasks: Vec<usize>,
     /// Mean local work of an operation, in nanoseconds.
     pub mean_work: f64,
 }
 
+/// Distances of the visits at which a class meets all others.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Rounds {
+    /// Number of visits from one of these visits to the next.
+    pub lengths: Choice,
+    /// Choice of such a visit. [`Visit::next`] chooses among the others.
+    pub meets: Choice,
+}
+
 impl Walk {
+    /// Returns the places of the meetings at which a class waits.
+    pub(crate) fn waits_of(&self, class: usize) -> impl Iterator<Item = usize> {
+        fn waits(steps: &[Step], meeting: usize) -> bool {
+            steps.iter().any(|step| match step {
+                Step::Meet { meeting: of, act: Act::Wait } => *of == meeting,
+                Step::LockedWait { meeting: of, steps, .. } => {
+                    *of == meeting || steps.iter().any(|steps| waits(steps, meeting))
+                }
+                step => step.inner().is_some_and(|steps| waits(steps, meeting)),
+            })
+        }
+        let visits = &self.classes[class];
+        let of_class =
+            move |meeting: &usize| visits.iter().any(|visit| waits(&visit.steps, *meeting));
+        (0..self.meetings.len()).filter(of_class)
+    }
+
     /// Returns the class of a task.
     pub(crate) fn class(&self, task: u64) -> usize {
         self.tasks[(task % self.tasks.len() as u64) as usize]
@@ -325,6 +390,7 @@ impl Walk {
             let of_one = |step: &Step| match step {
                 Step::Drawn { times, factor, .. } => times.longest() * factor,
                 Step::Sleep { times } => times.longest(),
+                Step::LockedWait { steps, .. } => steps.iter().map(|steps| longest(steps)).sum(),
                 step => step.inner().map_or(0.0, longest),
             };
             steps.iter().map(of_one).sum()

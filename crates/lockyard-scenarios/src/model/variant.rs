@@ -7,7 +7,7 @@ use super::object::{Object, ObjectKind};
 use super::region_parts::RegionPart;
 use super::samples::Disturbance;
 use super::starts::Starts;
-use super::step::Step;
+use super::step::{Step, Walk};
 use super::table::Table;
 use super::value::FirstValue;
 use lockyard::platform::Activity;
@@ -57,7 +57,7 @@ impl Variant {
     pub fn takes_a_lock(&self) -> bool {
         fn takes(steps: &[Step]) -> bool {
             let takes_one = |step: &Step| match step {
-                Step::Locked { .. } | Step::LockedAmong { .. } => true,
+                Step::Locked { .. } | Step::LockedAmong { .. } | Step::LockedWait { .. } => true,
                 Step::Walk { walk, .. } => {
                     walk.classes.iter().flatten().any(|visit| takes(&visit.steps))
                 }
@@ -82,6 +82,11 @@ impl Variant {
             steps.iter().any(takes_one)
         }
         takes(&self.steps)
+    }
+
+    /// Returns the walk from which operations draw their steps and times, if they do.
+    pub(crate) fn walk(&self) -> Option<&Walk> {
+        self.steps.iter().find_map(Step::walk)
     }
 
     /// Returns `true` if operations draw their steps and times from a walk.

@@ -47,6 +47,10 @@ impl<S: Stage> Prepared<S> {
                 let object = among.at(task.numbers.uniform());
                 self.perform_locked((object, access, wait, steps), factor, task);
             }
+            Step::LockedWait { object, wait, meeting, steps: [ref before, ref after] } => {
+                self.perform_waiting((object, wait, meeting), (before, after), factor, task);
+            }
+            Step::Meet { meeting, act } => self.perform_met(meeting, act, task),
             Step::Touch { object } => {
                 let word = self.word(object);
                 // Relaxed: the word publishes no other memory. Its value never changes.
@@ -54,11 +58,23 @@ impl<S: Stage> Prepared<S> {
                 word.store(value, Ordering::Relaxed);
             }
             Step::Walk { ref walk, factor: own } => {
-                let visits = &walk.classes[walk.class(task.number)];
+                let class = walk.class(task.number);
+                let visits = &walk.classes[class];
                 let Some(visit) = visits.get(task.visit) else { return };
                 self.perform(&visit.steps, factor * own, task);
                 (1..visit.operations).for_each(|_| S::operation_done());
-                task.visit = visit.next.at(task.numbers.uniform());
+                task.visit = match walk.rounds.get(class).and_then(Option::as_ref) {
+                    Some(rounds) => {
+                        if task.until_meeting == 0 {
+                            task.until_meeting = rounds.lengths.at(task.numbers.uniform()).max(1);
+                        }
+                        task.until_meeting -= 1;
+                        let is_next = task.until_meeting == 0;
+                        if is_next { &rounds.meets } else { &visit.next }
+                    }
+                    None => &visit.next,
+                }
+                .at(task.numbers.uniform());
             }
             _ => unreachable!("the interpreter performs all other steps"),
         }

@@ -105,6 +105,8 @@ impl<S: Stage> Prepared<S> {
                 Step::Drawn { .. }
                 | Step::Sleep { .. }
                 | Step::LockedAmong { .. }
+                | Step::LockedWait { .. }
+                | Step::Meet { .. }
                 | Step::Touch { .. }
                 | Step::Walk { .. } => self.perform_drawn(step, factor, task),
                 Step::Pause => S::Host::relax(),
@@ -176,6 +178,17 @@ impl<S: Stage> Prepared<S> {
         factor: f64,
         task: &mut Task,
     ) {
+        let lock = (object, access, wait);
+        self.perform_locked_by(lock, task, |task| self.perform(steps, factor, task));
+    }
+
+    /// Takes a lock, calls `inside`, and releases it.
+    pub(super) fn perform_locked_by(
+        &self,
+        (object, access, wait): (usize, Access, Activity),
+        task: &mut Task,
+        mut inside: impl FnMut(&mut Task),
+    ) {
         let before = S::Host::begin_activity(wait);
         let mut body = || {
             S::wait_ends();
@@ -185,7 +198,7 @@ impl<S: Stage> Prepared<S> {
             }
             self.entered(object, access, task);
             S::Host::begin_activity(Region::LockHold.into());
-            self.perform(steps, factor, task);
+            inside(task);
             S::Host::resume_activity(before);
             self.leaves(object, access, task);
             S::hold_ends();

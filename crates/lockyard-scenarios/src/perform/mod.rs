@@ -7,6 +7,7 @@ mod exclusion;
 mod inside;
 mod interpreter;
 mod locks;
+mod meetings;
 mod objects;
 mod pages;
 mod prepared;

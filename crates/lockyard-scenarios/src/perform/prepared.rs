@@ -3,6 +3,7 @@
 use super::ended::Ended;
 use super::exchanges::Exchanges;
 use super::inside::Inside;
+use super::meetings::{self, Meetings};
 use super::objects::{Placed, Shared, line_layout};
 use super::stage::Stage;
 use super::task::{Begun, Task};
@@ -39,6 +40,8 @@ pub struct Prepared<S: Stage> {
     pub(super) local_work: f64,
     /// Word on which sleeping tasks park, in a line of its own, if operations walk.
     bed: Option<NonNull<U32<S::Host>>>,
+    /// Places where walking tasks wait for each other.
+    meetings: Option<Meetings<S::Host>>,
     blocks: Blocks<S>,
 }
 
@@ -113,6 +116,18 @@ impl<S: Stage> Prepared<S> {
             true => Some(bed::<S>(&mut blocks, line_bytes, node)?),
             false => None,
         };
+        let meetings = match variant.walk().filter(|walk| !walk.meetings.is_empty()) {
+            Some(walk) => {
+                let line = meetings::line(line_bytes)?;
+                let allocate = || {
+                    let memory = S::Host::allocate(line, node)?;
+                    blocks.blocks.push((memory, line));
+                    Some(memory)
+                };
+                Some(meetings::place(&walk.meetings, allocate)?)
+            }
+            None => None,
+        };
         let inserts = |step: &Step| {
             usize::from(matches!(step, Step::Table { operation: TableOperation::Insert, .. }))
         };
@@ -132,6 +147,7 @@ impl<S: Stage> Prepared<S> {
             origin: variant.origin.clone(),
             local_work,
             bed,
+            meetings,
             blocks,
         })
     }
@@ -174,9 +190,25 @@ impl<S: Stage> Prepared<S> {
         self.bed.map(|bed| unsafe { bed.as_ref() })
     }
 
+    /// Returns the places where walking tasks wait for each other.
+    pub(super) fn meetings(&self) -> Option<&Meetings<S::Host>> {
+        self.meetings.as_ref()
+    }
+
+    /// Returns what all tasks wait for, if each of them waits for another one. Such a run has no
+    /// figure.
+    pub fn stuck(&self) -> Option<&str> {
+        self.meetings.as_ref()?.stuck()
+    }
+
     /// Begins a task, and returns its state.
     pub(super) fn begin_task(&self) -> Task {
-        self.begun.task(self.seed, self.objects.len(), self.inserts, &self.first_values)
+        let task = self.begun.task(self.seed, self.objects.len(), self.inserts, &self.first_values);
+        let walks = self.steps.iter().find_map(Step::walk);
+        if let (Some(meetings), Some(walk)) = (&self.meetings, walks) {
+            meetings.begins(walk.waits_of(walk.class(task.number)));
+        }
+        task
     }
 
     /// Returns the first step so far that no script may do, and its place in the script. The task

@@ -31,6 +31,8 @@ pub(super) struct Task {
     pub(super) turns: u64,
     /// Index of the next visit of the task's walk.
     pub(super) visit: usize,
+    /// Number of visits until the walk's next one at which all tasks meet; 0 if it is not drawn.
+    pub(super) until_meeting: usize,
     /// Number of locks that the task is inside with shared access.
     pub(super) shared: u32,
     /// Data that the task read last, inside these.
@@ -90,6 +92,7 @@ impl Begun {
             changes: vec![0; objects],
             turns: 0,
             visit: 0,
+            until_meeting: 0,
             shared: 0,
             seen: None,
             drawn: 0.0,

@@ -1,0 +1,64 @@
+//! Conditions, semaphores, barriers and yields of a program, in its recording.
+
+use crate::support::{build, fresh, profile};
+use lockyard_recording::recording::{Event, MeetingKind, Met};
+use std::collections::HashMap;
+use std::process::Command;
+
+const ROUNDS: u64 = 20_000;
+
+#[test]
+fn signals_semaphores_barriers_and_yields_are_counted_and_are_events() {
+    let Some(program) = build("cc", "meets.c", &["-O2", "-pthread"]) else { return };
+    let file = fresh("meets.recording");
+    let mut record = Command::new(env!("CARGO_BIN_EXE_lockyard"));
+    record.args(["record", "--no-host", "--out"]).arg(&file).arg("--");
+    let output = record.arg(&program).arg(ROUNDS.to_string()).output().expect("it runs");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let recording = lockyard_recording::file::load(&file).expect("it is one");
+    let about = &recording.about;
+    let of = |name: &str| about.meetings.iter().find(|of| of.name.contains(name)).expect(name);
+    let counts = |name: &str| {
+        let of = of(name);
+        (of.kind, of.signals, of.broadcasts, of.passes)
+    };
+    assert_eq!(counts("filled"), (MeetingKind::Condition, ROUNDS + 1, 1, 0), "{about:?}");
+    assert_eq!(counts("emptied"), (MeetingKind::Condition, ROUNDS, 0, 0));
+    // The consumer's first call comes before its first lock.
+    assert_eq!(counts("units"), (MeetingKind::Semaphore, ROUNDS, 0, ROUNDS - 1));
+    assert_eq!(counts("barrier"), (MeetingKind::Barrier, 0, 0, 2 * ROUNDS / 100));
+    let yields: u64 = about.user_waits.iter().map(|wait| wait.yields).sum();
+    assert_eq!(yields, 2 * ROUNDS / 100);
+    assert!(about.sites[about.user_waits[0].site as usize].contains("meet"), "{:?}", about.sites);
+    // In windows, of the units that a thread takes at least one was given.
+    let mut seen: HashMap<&str, u64> = HashMap::new();
+    for event in recording.windows.iter().flat_map(|window| &window.events) {
+        let Event::Met { meeting, what, .. } = *event else { continue };
+        let name = match what {
+            Met::Signals => "signals",
+            Met::Broadcasts => "broadcasts",
+            Met::Waits => "waits",
+            Met::Takes { left } => {
+                assert!(left <= ROUNDS, "{left}");
+                "takes"
+            }
+            Met::Gives => "gives",
+            Met::Passes { serial: true } => "serial",
+            Met::Passes { serial: false } => "passes",
+        };
+        let is_signal = matches!(what, Met::Signals | Met::Broadcasts | Met::Waits);
+        let kind = about.meetings[meeting as usize].kind;
+        assert_eq!(kind == MeetingKind::Condition, is_signal, "{event:?}");
+        *seen.entry(name).or_default() += 1;
+    }
+    for what in ["signals", "takes", "gives", "passes", "serial"] {
+        assert!(seen.get(what).is_some_and(|count| *count > 0), "{what}: {seen:?}");
+    }
+    // `profile` does not take them for locks.
+    let output = profile(&[], &program, &["1000"]).output().expect("it runs");
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(text.contains("mutex") && !text.contains("emptied"), "{text}");
+    let _ = std::fs::remove_file(&file);
+    let _ = std::fs::remove_file(&program);
+}

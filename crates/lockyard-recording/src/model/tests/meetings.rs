@@ -1,0 +1,186 @@
+//! Conditions, semaphores and barriers, as recordings decide them.
+
+use super::*;
+use crate::recording::{MeetingAbout, MeetingKind as Recorded, Met};
+use crate::script::RECORDED;
+use lockyard_scenarios::{Act, MeetingKind, Step, Visit};
+
+const ROUNDS: usize = 300;
+
+fn met(after: u64, meeting: u32, site: u32, what: Met) -> Event {
+    Event::Met { after, meeting, site, what, wait: 0 }
+}
+
+/// Returns the events of a wait that lasts: the release of the mutex, and its acquisition.
+fn waits(meeting: u32, site: u32, wait: u64) -> [Event; 3] {
+    let how = How::Condition;
+    [
+        leave(20, 0),
+        met(5, meeting, site, Met::Waits),
+        Event::Acquired { after: wait, lock: 0, site, how, wait },
+    ]
+}
+
+fn model(kinds: &[Recorded], threads: Vec<Vec<Event>>) -> (Recording, Model) {
+    let mut recording = recording(vec![lock("m", Kind::Mutex, 1)], threads);
+    let names = ["filled", "emptied"];
+    let meeting = |(kind, name): (&Recorded, &str)| MeetingAbout {
+        name: name.to_owned(),
+        kind: *kind,
+        ..MeetingAbout::default()
+    };
+    recording.about.meetings = kinds.iter().zip(names).map(meeting).collect();
+    let model = Model::of(&recording).expect("it has all");
+    (recording, model)
+}
+
+fn kinds(model: &Model) -> Vec<MeetingKind> {
+    model.meetings.iter().map(|meeting| meeting.kind).collect()
+}
+
+/// Returns the first steps of each class's visits in the variant of the recorded program.
+fn visits(recording: &Recording, model: &Model) -> Vec<Vec<Visit>> {
+    let title = String::new();
+    let version = Version::default();
+    let numbers = HostNumbers::default();
+    let variant = script::variant(recording, model, numbers, RECORDED, title, version);
+    let Step::Walk { walk, .. } = &variant.expect("it has visits").steps[0] else {
+        panic!("no walk")
+    };
+    walk.classes.clone()
+}
+
+/// A producer puts one item every 1,000 ns; a consumer waits for three of four, and finds the
+/// fourth.
+fn queue(signal: Met) -> Vec<Vec<Event>> {
+    let put = [enter(900, 0, 1), met(20, 0, 2, signal), leave(80, 0)];
+    let produces = (0..ROUNDS * 4).flat_map(|_| put).collect();
+    let round = || {
+        let mut all = Vec::new();
+        for _ in 0..3 {
+            all.extend([enter(40, 0, 3)]);
+            all.extend(waits(0, 4, 895));
+            all.push(leave(40, 0));
+        }
+        all.extend([enter(960, 0, 3), leave(40, 0)]);
+        all
+    };
+    vec![produces, (0..ROUNDS).flat_map(|_| round()).collect()]
+}
+
+#[test]
+fn as_many_signals_as_sections_that_wait_or_pass_are_units() {
+    for signal in [Met::Signals, Met::Broadcasts] {
+        let (recording, model) = model(&[Recorded::Condition], queue(signal));
+        assert!(matches!(kinds(&model)[..], [MeetingKind::Kept { units: 0..=1 }]), "{model:?}");
+        assert!((model.meetings[0].units - 1.0).abs() < 1e-9);
+        assert_eq!(model.undecided, Vec::<String>::new());
+        // A wait is no visit of its own, and no sleep.
+        let all = visits(&recording, &model);
+        let consumer = all
+            .iter()
+            .flatten()
+            .find(|visit| visit.steps.iter().any(|step| matches!(step, Step::LockedWait { .. })));
+        let steps = &consumer.expect("it waits").steps;
+        assert!(!steps.iter().any(|step| matches!(step, Step::Sleep { .. })), "{steps:?}");
+        let gives = |visit: &Visit| {
+            let Some(Step::Locked { steps, .. }) = visit.steps.last() else { return false };
+            let all = signal == Met::Broadcasts;
+            steps.iter().any(|step| {
+                matches!(step, Step::Meet { act: Act::Give { all: of, .. }, .. } if *of == all)
+            })
+        };
+        assert!(all.iter().flatten().any(gives), "{all:?}");
+        assert!(model.shares.met > 0.2, "{:?}", model.shares);
+    }
+}
+
+#[test]
+fn signals_without_a_waiter_that_nobody_takes_later_are_lost() {
+    let ticks = [met(500, 0, 2, Met::Signals), enter(400, 0, 1), leave(100, 0)];
+    let ticks = (0..ROUNDS * 4).flat_map(|_| ticks).collect();
+    let listen = || {
+        let mut all = vec![enter(3_090, 0, 3)];
+        all.extend(waits(0, 4, 845));
+        all.push(leave(40, 0));
+        all
+    };
+    let (_, model) =
+        model(&[Recorded::Condition], vec![ticks, (0..ROUNDS).flat_map(|_| listen()).collect()]);
+    assert_eq!(kinds(&model), [MeetingKind::Lost]);
+}
+
+#[test]
+fn a_section_that_does_not_wait_and_wakes_all_others_is_a_barrier() {
+    let last = |after| vec![enter(after, 0, 3), met(10, 0, 5, Met::Broadcasts), leave(30, 0)];
+    let first = |after, wait| {
+        let mut all = vec![enter(after, 0, 3)];
+        all.extend(waits(0, 4, wait));
+        all.push(leave(30, 0));
+        all
+    };
+    // The two threads are the last ones in turn.
+    let slow = |round: usize| if round.is_multiple_of(2) { last(960) } else { first(460, 485) };
+    let one = (0..ROUNDS).flat_map(slow).collect();
+    let other = (0..ROUNDS).flat_map(|round| slow(round + 1)).collect();
+    let (_, model) = model(&[Recorded::Condition], vec![one, other]);
+    assert_eq!(kinds(&model), [MeetingKind::Barrier]);
+}
+
+#[test]
+fn turns_and_few_waits_are_not_decided_and_stay_sleep() {
+    // Each thread signals the other one, and never passes after its own signal.
+    let turn = || {
+        let mut all = vec![enter(100, 0, 3)];
+        all.extend(waits(0, 4, 845));
+        all.extend([met(10, 0, 5, Met::Signals), leave(20, 0)]);
+        all
+    };
+    let thread = |shift: u64| {
+        let mut all = vec![enter(100 + shift, 0, 3), met(10, 0, 5, Met::Signals), leave(20, 0)];
+        all.extend((0..ROUNDS).flat_map(|_| turn()));
+        all
+    };
+    let (recording, turns) = model(&[Recorded::Condition], vec![thread(0), thread(500)]);
+    assert_eq!(kinds(&turns), []);
+    assert_eq!(turns.undecided, ["`filled` (threads take turns)"]);
+    let steps = visits(&recording, &turns);
+    let sleeps = |visit: &Visit| visit.steps.iter().any(|of| matches!(of, Step::Sleep { .. }));
+    assert!(steps.iter().flatten().any(sleeps));
+    let mut few = queue(Met::Signals);
+    few[1].truncate(60);
+    let (_, few) = model(&[Recorded::Condition], few);
+    assert_eq!(few.undecided, ["`filled` (too few waits are recorded)"]);
+}
+
+#[test]
+fn a_semaphore_has_its_recorded_units_and_a_barrier_those_who_come() {
+    let visit = [
+        met(10, 0, 1, Met::Takes { left: 2 }),
+        enter(900, 0, 3),
+        leave(50, 0),
+        met(10, 0, 1, Met::Gives),
+    ];
+    let round = |number: usize| {
+        let mut all = visit.to_vec();
+        if number.is_multiple_of(16) {
+            let serial = number.is_multiple_of(32);
+            all.push(met(10, 1, 2, Met::Passes { serial }));
+        }
+        all
+    };
+    let one = (0..ROUNDS * 4).flat_map(round).collect();
+    let other = (0..ROUNDS * 4).flat_map(|number| round(number + 16)).collect();
+    let (recording, model) = model(&[Recorded::Semaphore, Recorded::Barrier], vec![one, other]);
+    assert_eq!(kinds(&model), [MeetingKind::Kept { units: 3 }, MeetingKind::Barrier]);
+    assert_eq!(model.classes[0].rounds.keys().collect::<Vec<_>>(), [&16]);
+    let all = visits(&recording, &model);
+    let waits = |visit: &Visit, of: usize| {
+        visit
+            .steps
+            .iter()
+            .any(|step| matches!(step, Step::Meet { meeting, act: Act::Wait } if *meeting == of))
+    };
+    assert!(all[0].iter().all(|visit| waits(visit, 0)), "{all:?}");
+    assert_eq!(all[0].iter().filter(|visit| waits(visit, 1)).count(), 1);
+}

@@ -1,0 +1,289 @@
+//! Waits of tasks for each other, in random walks: a recorded program's own use of its conditions,
+//! semaphores and barriers.
+//!
+//! Counts of units and of arrivals are the program's data. They take no time here: the program
+//! counts within its recorded times. What waits and wakes cost is the host's: a waiting task
+//! parks on the meeting's word, and a task that ends a wait changes that word and wakes.
+//!
+//! A run in which all tasks wait has no figure. A waiting task looks for that now and then, and it
+//! looks if the run is over.
+
+use super::prepared::Prepared;
+use super::stage::Stage;
+use super::task::Task;
+use crate::model::{Access, Act, Meeting, MeetingKind, Step};
+use lockyard::platform::{Activity, Host, Ordering, Region, U32, Word};
+use std::alloc::Layout;
+use std::ptr::NonNull;
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Duration;
+
+/// Time after which a waiting task looks if the run is over.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// Meetings of a run.
+pub(super) struct Meetings<H: Host> {
+    all: Vec<Placed<H>>,
+    counts: Mutex<Counts>,
+    /// What all tasks wait for, if they do.
+    stuck: OnceLock<String>,
+}
+
+/// A meeting in memory.
+struct Placed<H: Host> {
+    meeting: Meeting,
+    /// Number of changes, in a line of its own: waiting tasks park on it.
+    word: NonNull<U32<H>>,
+}
+
+/// Counts of a run's meetings.
+#[derive(Default)]
+struct Counts {
+    each: Vec<Count>,
+    /// Tasks that have begun, and those that wait.
+    tasks: u64,
+    waiting: u64,
+    /// Number of changes of any meeting.
+    changes: u64,
+}
+
+/// Counts of a meeting.
+#[derive(Clone, Copy, Default)]
+struct Count {
+    units: u64,
+    /// Number of tasks that come here.
+    members: u64,
+    /// Number of waits that have begun, and of those that may end.
+    arrived: u64,
+    served: u64,
+    waiting: u64,
+    /// Value that the word has, or is about to have.
+    word: u32,
+}
+
+/// A task's part in a meeting.
+#[derive(Clone, Copy)]
+struct Ticket {
+    number: u64,
+    /// Value of the word when the task saw that it has to wait.
+    word: u32,
+}
+
+/// Lays a run's meetings out. `allocate` returns the memory of a line.
+pub(super) fn place<H: Host>(
+    meetings: &[Meeting],
+    mut allocate: impl FnMut() -> Option<NonNull<u8>>,
+) -> Option<Meetings<H>> {
+    let mut all = Vec::new();
+    let mut counts = Counts::default();
+    for meeting in meetings {
+        let word = allocate()?.cast::<U32<H>>();
+        // SAFETY: a line has room for the word, and nothing else is in it.
+        unsafe { word.write(Word::new(0)) };
+        let units = if let MeetingKind::Kept { units } = meeting.kind { units } else { 0 };
+        counts.each.push(Count { units, ..Count::default() });
+        all.push(Placed { meeting: meeting.clone(), word });
+    }
+    Some(Meetings { all, counts: Mutex::new(counts), stuck: OnceLock::new() })
+}
+
+/// Layout of a meeting's line.
+pub(super) fn line(line_bytes: usize) -> Option<Layout> {
+    Layout::from_size_align(line_bytes, line_bytes).ok()
+}
+
+impl<H: Host> Meetings<H> {
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Counts a task that begins, and comes to these meetings.
+    pub(super) fn begins(&self, comes_to: impl Iterator<Item = usize>) {
+        let mut counts = self.counts();
+        counts.tasks += 1;
+        comes_to.for_each(|meeting| counts.each[meeting].members += 1);
+    }
+
+    /// Returns what all tasks wait for, if they do.
+    pub(super) fn stuck(&self) -> Option<&str> {
+        self.stuck.get().map(String::as_str)
+    }
+
+    /// Comes to a meeting, or looks again. Returns the ticket with which the task has to wait, and
+    /// the number of tasks to be woken if it has not.
+    fn come(&self, meeting: usize, ticket: Option<Ticket>) -> Result<u32, Ticket> {
+        let counts = &mut *self.counts();
+        let of = &mut counts.each[meeting];
+        let mut wakes = 0;
+        let number = ticket.map_or(of.arrived, |ticket| ticket.number);
+        of.arrived += u64::from(ticket.is_none());
+        let goes_on = match self.all[meeting].meeting.kind {
+            MeetingKind::Kept { .. } => of.units > 0,
+            MeetingKind::Lost => number < of.served,
+            MeetingKind::Barrier if ticket.is_none() && of.arrived - of.served >= of.members => {
+                // The last one of a round.
+                of.served = of.arrived;
+                wakes = of.waiting as u32;
+                true
+            }
+            MeetingKind::Barrier => number < of.served,
+        };
+        if goes_on {
+            of.units = of.units.saturating_sub(1);
+            if ticket.is_some() {
+                of.waiting -= 1;
+                counts.waiting -= 1;
+            }
+            of.word = of.word.wrapping_add(u32::from(wakes > 0));
+            counts.changes += 1;
+            return Ok(wakes);
+        }
+        if ticket.is_none() {
+            of.waiting += 1;
+            counts.waiting += 1;
+        }
+        Err(Ticket { number, word: of.word })
+    }
+
+    /// Leaves a meeting whose wait has not ended: the run is over.
+    fn leave(&self, meeting: usize) {
+        let mut counts = self.counts();
+        counts.each[meeting].waiting -= 1;
+        counts.waiting -= 1;
+    }
+
+    /// Gives units, or signals. Returns the number of tasks to be woken.
+    fn give(&self, meeting: usize, units: u64, all: bool) -> u32 {
+        let counts = &mut *self.counts();
+        let of = &mut counts.each[meeting];
+        match self.all[meeting].meeting.kind {
+            MeetingKind::Kept { .. } => of.units += units,
+            MeetingKind::Lost if all => of.served = of.arrived,
+            MeetingKind::Lost => of.served = (of.served + units).min(of.arrived),
+            MeetingKind::Barrier => return 0,
+        }
+        counts.changes += 1;
+        let wakes = if all { of.waiting } else { of.waiting.min(units) };
+        of.word = of.word.wrapping_add(u32::from(wakes > 0));
+        wakes as u32
+    }
+
+    /// Notes that all tasks wait, if that is so and nothing has changed since `changes`. Returns the
+    /// number of changes so far.
+    fn look(&self, meeting: usize, changes: Option<u64>) -> u64 {
+        let counts = self.counts();
+        if counts.waiting >= counts.tasks && changes == Some(counts.changes) {
+            let name = &self.all[meeting].meeting.name;
+            let tasks = counts.tasks;
+            self.stuck.get_or_init(|| {
+                format!(
+                    "all {tasks} threads of the replay wait for each other, one of them for \
+                     `{name}`, so that the recording does not say who goes on"
+                )
+            });
+        }
+        counts.changes
+    }
+
+    /// Changes a meeting's word, and wakes tasks.
+    fn wake(&self, meeting: usize, wakes: u32) {
+        // SAFETY: the word was written in `place`, and the run's memory outlives its tasks.
+        let word = unsafe { self.all[meeting].word.as_ref() };
+        if wakes == 0 {
+            // Relaxed: a signal only looks if anybody waits.
+            std::hint::black_box(word.load(Ordering::Relaxed));
+            return;
+        }
+        // Relaxed: what the program publishes is under its locks.
+        word.fetch_add(1, Ordering::Relaxed);
+        H::unpark(word, wakes);
+    }
+}
+
+impl<S: Stage> Prepared<S> {
+    /// Performs what a task does at a meeting, without a lock.
+    pub(super) fn perform_met(&self, meeting: usize, act: Act, task: &mut Task) {
+        let Some(meetings) = self.meetings() else { return };
+        match act {
+            Act::Give { units, all } => {
+                let part = task.numbers.uniform() < units.fract();
+                let wakes = meetings.give(meeting, units as u64 + u64::from(part), all);
+                meetings.wake(meeting, wakes);
+            }
+            Act::Wait => match meetings.come(meeting, None) {
+                Ok(wakes) if wakes > 0 => meetings.wake(meeting, wakes),
+                Ok(_) => {}
+                Err(ticket) => self.sleep(meeting, ticket),
+            },
+        }
+    }
+
+    /// Takes a lock, performs the steps before a wait, waits without the lock if it has to, and
+    /// performs the steps after it with the lock.
+    pub(super) fn perform_waiting(
+        &self,
+        (object, wait, meeting): (usize, Activity, usize),
+        (before, after): (&[Step], &[Step]),
+        factor: f64,
+        task: &mut Task,
+    ) {
+        let Some(meetings) = self.meetings() else { return };
+        let mut ticket = None;
+        let mut wakes = 0;
+        let lock = (object, Access::Exclusive, wait);
+        self.perform_locked_by(lock, task, |task| {
+            self.perform(before, factor, task);
+            match meetings.come(meeting, None) {
+                Ok(woken) => {
+                    wakes = woken;
+                    self.perform(after, factor, task);
+                }
+                Err(has_to_wait) => ticket = Some(has_to_wait),
+            }
+        });
+        if wakes > 0 {
+            meetings.wake(meeting, wakes);
+        }
+        while let Some(waits) = ticket.take() {
+            let Some(again) = self.park(meeting, waits) else { return };
+            self.perform_locked_by(lock, task, |task| match meetings.come(meeting, Some(again)) {
+                Ok(_) => self.perform(after, factor, task),
+                Err(waits) => ticket = Some(waits),
+            });
+        }
+    }
+
+    /// Sleeps until a wait is over, or the run is.
+    fn sleep(&self, meeting: usize, ticket: Ticket) {
+        let Some(meetings) = self.meetings() else { return };
+        let mut waits = Err(ticket);
+        while let Err(ticket) = waits {
+            let Some(again) = self.park(meeting, ticket) else { return };
+            waits = meetings.come(meeting, Some(again));
+        }
+    }
+
+    /// Parks until the meeting has changed. Returns `None` if the run is over; then the task has
+    /// left the meeting.
+    fn park(&self, meeting: usize, ticket: Ticket) -> Option<Ticket> {
+        let meetings = self.meetings()?;
+        // SAFETY: as in `wake`.
+        let word = unsafe { meetings.all[meeting].word.as_ref() };
+        let mut changes = None;
+        let before = S::Host::begin_activity(Region::Idle.into());
+        let goes_on = loop {
+            if S::stopping() || meetings.stuck().is_some() {
+                meetings.leave(meeting);
+                break false;
+            }
+            S::Host::park(word, ticket.word, Some(LOOK));
+            // Relaxed: what the program publishes is under its locks.
+            if word.load(Ordering::Relaxed) != ticket.word {
+                break true;
+            }
+            changes = Some(meetings.look(meeting, changes));
+        };
+        S::Host::resume_activity(before);
+        goes_on.then_some(ticket)
+    }
+}
