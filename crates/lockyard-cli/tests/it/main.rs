@@ -12,6 +12,7 @@ mod degradation;
 mod detect;
 mod faults;
 mod formats;
+mod held_results;
 mod help;
 mod impossible;
 mod interrupted;
