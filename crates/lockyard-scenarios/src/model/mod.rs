@@ -60,6 +60,7 @@ pub use region_parts::RegionPart;
 pub use samples::{Disturbance, OfTasks, Samples};
 pub use script::{Doubtful, LeftOut, Script};
 pub use starts::Starts;
+pub(crate) use step::Effect;
 pub use step::{GetOperation, PutOperation, Rounds, Step, Visit, Walk};
 pub(crate) use table::{Allowed, Setting, TableKind};
 pub use table::{KeyChoice, Table, TableOperation};

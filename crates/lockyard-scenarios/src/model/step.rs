@@ -243,6 +243,23 @@ pub enum Step {
     },
 }
 
+/// An effect of a step on one object.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum Effect {
+    /// Changes a count of references.
+    References(i64),
+    /// Reads a word or data.
+    Reads,
+    /// Stores to a word, or increments data.
+    Writes,
+    /// Stores a value of the script's own to a word.
+    Stores,
+    /// Adds to a word.
+    Adds(i32),
+    /// Uses a table.
+    Uses(TableOperation, KeyChoice),
+}
+
 impl Step {
     /// Returns the local work of the step itself, in nanoseconds. `calibrated` is the calibrated
     /// local work of an operation.
@@ -293,6 +310,43 @@ impl Step {
             Step::When { step, .. } => Some(std::slice::from_mut(step)),
             _ => None,
         }
+    }
+
+    /// Returns `true` if the step's local work is a number of the script's own.
+    pub fn states_work(&self) -> bool {
+        matches!(self, Step::Work { .. } | Step::Walk { .. })
+    }
+
+    /// Multiplies the local work that the script states, of this step and of those inside it.
+    pub fn scale_stated_work(&mut self, by: f64) {
+        match self {
+            Step::Work { nanoseconds, .. } => *nanoseconds *= by,
+            Step::Walk { factor, .. } => *factor *= by,
+            step => {
+                let inner = step.inner_mut().unwrap_or_default();
+                inner.iter_mut().for_each(|step| step.scale_stated_work(by));
+            }
+        }
+    }
+
+    /// Returns the object that the step changes or reads, and its effect, which is checked before
+    /// or after a run. Steps inside this one have effects of their own.
+    pub(crate) fn effect(&self) -> Option<(usize, Effect)> {
+        match *self {
+            Step::Get { object, .. } => Some((object, Effect::References(1))),
+            Step::Put { object, .. } => Some((object, Effect::References(-1))),
+            Step::Read { object } => Some((object, Effect::Reads)),
+            Step::Write { object } => Some((object, Effect::Writes)),
+            Step::Store { place, .. } => Some((place.object, Effect::Stores)),
+            Step::Add { object, value } => Some((object, Effect::Adds(value))),
+            Step::Table { object, operation, key } => Some((object, Effect::Uses(operation, key))),
+            _ => None,
+        }
+    }
+
+    /// Returns `true` if the step puts a word's value into a register.
+    pub(crate) fn looks_at_a_word(&self) -> bool {
+        matches!(self, Step::Load { .. } | Step::FetchAdd { .. } | Step::CompareExchange { .. })
     }
 
     /// Returns the sum of `weight` over `steps`, including steps inside others. A loop counts as

@@ -32,11 +32,6 @@ impl TableOperation {
         let row = Self::ALL.iter().find(|(_, operation)| *operation == self);
         row.map_or("", |(name, _)| name)
     }
-
-    /// Returns `true` if the operation uses an existing entry.
-    pub(crate) fn has_key(self) -> bool {
-        matches!(self, TableOperation::LookUp | TableOperation::Update | TableOperation::Read)
-    }
 }
 
 /// The entry that a step uses.

@@ -5,7 +5,7 @@ use super::prepared::Prepared;
 use super::stage::Stage;
 use super::tables::TableObject;
 use super::violation::Violation;
-use crate::model::{ChainWords, Conserved, KeyChoice, ObjectKind, Place, Step, TableOperation};
+use crate::model::{ChainWords, Conserved, Effect, KeyChoice, ObjectKind, Step, TableOperation};
 use lockyard::platform::{DataCell, Ordering, Word};
 
 impl<S: Stage> Prepared<S> {
@@ -61,9 +61,8 @@ impl<S: Stage> Prepared<S> {
         first: u32,
         found: Option<u32>,
     ) -> Result<(), String> {
-        let per_operation: i64 = Step::sum(&self.steps, &|step| match step {
-            Step::Get { object, .. } if *object == index => 1,
-            Step::Put { object, .. } if *object == index => -1,
+        let per_operation: i64 = Step::sum(&self.steps, &|step| match step.effect() {
+            Some((object, Effect::References(number))) if object == index => number,
             _ => 0,
         });
         let expected = i128::from(first) + i128::from(per_operation) * i128::from(operations);
@@ -87,8 +86,8 @@ impl<S: Stage> Prepared<S> {
             }
             return Ok(());
         }
-        let added: i64 = Step::sum(&self.steps, &|step| match *step {
-            Step::Add { object, value } if object == index => i64::from(value),
+        let added: i64 = Step::sum(&self.steps, &|step| match step.effect() {
+            Some((object, Effect::Adds(value))) if object == index => i64::from(value),
             _ => 0,
         });
         let changed = self.changes(index);
@@ -173,9 +172,11 @@ impl<S: Stage> Prepared<S> {
     /// Returns the number of an operation's steps outside of branches that write data.
     fn certain_writes(&self, steps: &[Step], index: usize) -> u64 {
         let of_one = |step: &Step| match step {
-            Step::Write { object } => u64::from(*object == index),
             Step::Branch { .. } => 0,
-            step => step.inner().map_or(0, |steps| self.certain_writes(steps, index)),
+            step => match step.inner() {
+                Some(steps) => self.certain_writes(steps, index),
+                None => u64::from(step.effect() == Some((index, Effect::Writes))),
+            },
         };
         steps.iter().map(of_one).sum()
     }
@@ -192,8 +193,8 @@ impl<S: Stage> Prepared<S> {
         table: &dyn TableObject,
     ) -> Result<(), String> {
         table.verify(&|wanted: TableOperation| {
-            let each: u64 = Step::sum(&self.steps, &|step| match *step {
-                Step::Table { object, operation, key } if object == index => {
+            let each: u64 = Step::sum(&self.steps, &|step| match step.effect() {
+                Some((object, Effect::Uses(operation, key))) if object == index => {
                     u64::from(operation == wanted && key != KeyChoice::Inserted)
                 }
                 _ => 0,
@@ -204,10 +205,8 @@ impl<S: Stage> Prepared<S> {
 
     /// Returns the number of an operation's steps that write an object.
     fn writes(&self, index: usize) -> u64 {
-        Step::sum(&self.steps, &|step| match *step {
-            Step::Write { object } | Step::Store { place: Place { object, .. }, .. } => {
-                u64::from(object == index)
-            }
+        Step::sum(&self.steps, &|step| match step.effect() {
+            Some((object, Effect::Writes | Effect::Stores)) => u64::from(object == index),
             _ => 0,
         })
     }

@@ -1,131 +1,122 @@
-//! Actions of steps, the names that scripts use, and the fields that each has.
+//! The table of steps: the names that scripts use, the fields and the functions that build them.
+//!
+//! A row is a step: its name, the fields that its entry may have, the places where it may stand,
+//! and its builder. All have `do` and `only`, and those that use an object have `object`.
 
-use super::source::{Result, Source};
+use super::builder::{Builder, Used};
+use super::single_steps;
+use super::source::Result;
 use super::step_entry::StepEntry;
-use super::word_steps::WordStep;
-use crate::model::{Access, TableOperation};
-use std::ops::Range;
+use super::word_steps;
+use crate::model::{Access, Step, TableOperation};
 use toml::Spanned;
 
-/// The action of a step.
+/// A place where a step may stand.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Do {
-    Work,
-    Pause,
-    WaitForOthers,
-    Lock(Access),
-    Unlock(Access),
-    Either,
-    Or,
-    End,
-    Get,
-    Put,
-    Read,
-    Write,
-    Add,
-    Word(WordStep),
-    Repeat,
-    Until,
-    Table(TableOperation),
+pub(super) enum In {
+    /// A loop. The lab checks how often an operation does the steps that may not be repeated.
+    Loop,
+    /// A branch. The lab checks how often an operation does the others.
+    Branch,
+    /// A disturbance, of which nothing may be left.
+    Disturbance,
+    /// A loop, in which only the step's own check of nesting rejects it.
+    NestedInLoop,
+    /// A branch, likewise.
+    NestedInBranch,
 }
 
-/// All actions, with the names that scripts use.
-pub(super) const DO: [(&str, Do); 26] = [
-    ("work", Do::Work),
-    ("pause", Do::Pause),
-    ("wait-for-others", Do::WaitForOthers),
-    ("lock", Do::Lock(Access::Exclusive)),
-    ("unlock", Do::Unlock(Access::Exclusive)),
-    ("lock-shared", Do::Lock(Access::Shared)),
-    ("unlock-shared", Do::Unlock(Access::Shared)),
-    ("either", Do::Either),
-    ("or", Do::Or),
-    ("end", Do::End),
-    ("get", Do::Get),
-    ("put", Do::Put),
-    ("read", Do::Read),
-    ("write", Do::Write),
-    ("add", Do::Add),
-    ("load", Do::Word(WordStep::Load)),
-    ("store", Do::Word(WordStep::Store)),
-    ("fetch-add", Do::Word(WordStep::FetchAdd)),
-    ("compare-exchange", Do::Word(WordStep::CompareExchange)),
-    ("set", Do::Word(WordStep::Set)),
-    ("repeat", Do::Repeat),
-    ("until", Do::Until),
-    ("look-up", Do::Table(TableOperation::LookUp)),
-    ("update", Do::Table(TableOperation::Update)),
-    ("insert", Do::Table(TableOperation::Insert)),
-    ("remove", Do::Table(TableOperation::Remove)),
-];
+/// A function that builds a step.
+#[derive(Clone, Copy)]
+pub(super) enum Build {
+    /// A step without an object.
+    Alone(fn(&Builder, &Spanned<StepEntry>) -> Result<Step>),
+    /// A step that uses an object.
+    Object(fn(&mut Builder, &Used, &mut Vec<Step>) -> Result<()>),
+    /// The begin or end of a section.
+    Section(fn(&mut Builder, &Spanned<StepEntry>, &mut Vec<Step>) -> Result<()>),
+}
 
-impl Do {
-    /// Returns `true` if the step may be in a loop and have a condition. The lab checks how often
-    /// an operation does the others.
-    pub(super) fn may_be_repeated(self) -> bool {
-        matches!(self, Do::Word(_) | Do::Work | Do::Pause)
+/// A row of the table.
+#[derive(Clone, Copy)]
+pub(super) struct Action {
+    pub(super) build: Build,
+    fields: &'static [&'static str],
+    places: &'static [In],
+}
+
+impl Action {
+    /// Returns `true` if the step may stand there.
+    pub(super) fn may_stand(&self, place: In) -> bool {
+        self.places.contains(&place)
     }
 
-    /// Returns `true` if the step may be in a branch. The lab checks how often an operation does
-    /// the others.
-    pub(super) fn may_be_in_a_branch(self) -> bool {
-        self.may_be_repeated()
-            || matches!(self, Do::Lock(_) | Do::Unlock(_) | Do::Read | Do::Write | Do::Repeat)
-    }
-
-    /// Returns `true` if a step with this action has the field.
-    fn has(self, field: &str) -> bool {
+    /// Returns `true` if an entry of the step may have the field.
+    pub(super) fn has(&self, field: &str) -> bool {
         match field {
-            "share" | "ns" | "ahead" => self == Do::Work,
-            "region" | "name" => matches!(self, Do::Work | Do::Lock(_)),
-            "percent" => self == Do::Either,
-            "one_in" => self == Do::WaitForOthers,
-            "operation" => matches!(self, Do::Get | Do::Put),
-            "key" => self == Do::Read || matches!(self, Do::Table(table) if table.has_key()),
-            "when" => self.may_be_repeated() || self == Do::Until,
-            "value" if self == Do::Add => true,
-            "object" => match self {
-                Do::Work | Do::Pause | Do::WaitForOthers | Do::Repeat | Do::Until => false,
-                Do::Either | Do::Or | Do::End => false,
-                Do::Word(step) => step != WordStep::Set,
-                _ => true,
-            },
-            _ => matches!(self, Do::Word(step) if step.has(field)),
+            "object" => matches!(self.build, Build::Object(_)),
+            field => self.fields.contains(&field),
         }
-    }
-
-    /// Rejects fields of an entry that its step does not have.
-    pub(super) fn check_fields(self, source: &Source, entry: &StepEntry) -> Result<()> {
-        for (field, span) in [
-            ("share", span(&entry.share)),
-            ("ns", span(&entry.ns)),
-            ("ahead", span(&entry.ahead)),
-            ("region", span(&entry.region)),
-            ("name", span(&entry.name)),
-            ("value", span(&entry.value)),
-            ("into", span(&entry.into)),
-            ("expect", span(&entry.expect)),
-            ("new", span(&entry.new)),
-            ("result", span(&entry.result)),
-            ("at", span(&entry.at)),
-            ("when", span(&entry.when)),
-            ("percent", span(&entry.percent)),
-            ("one_in", span(&entry.one_in)),
-            ("operation", span(&entry.operation)),
-            ("key", span(&entry.key)),
-            ("object", span(&entry.object)),
-        ] {
-            if let Some(span) = span
-                && !self.has(field)
-            {
-                let name = entry.r#do.get_ref();
-                return Err(source.error(span, format!("`{name}` steps have no `{field}`")));
-            }
-        }
-        Ok(())
     }
 }
 
-fn span<T>(field: &Option<Spanned<T>>) -> Option<Range<usize>> {
-    field.as_ref().map(Spanned::span)
+/// Returns the names of the steps that may stand in a place.
+pub(super) fn names_in(place: In) -> Vec<&'static str> {
+    let rows = STEPS.iter().filter(|(_, action)| action.may_stand(place));
+    rows.map(|(name, _)| *name).collect()
+}
+
+macro_rules! steps {
+    ($($name:literal [$($field:ident)*] in [$($place:ident)*] $kind:ident $build:expr;)*) => {
+        /// All steps, with their names.
+        pub(super) const STEPS: &[(&str, Action)] = &[$(
+            ($name, Action {
+                build: Build::$kind($build),
+                fields: &[$(stringify!($field)),*],
+                places: &[$(In::$place),*],
+            }),
+        )*];
+
+        /// Names each field of the table, so that a misspelt one is an error of the compiler.
+        const _: fn(&StepEntry) = |_entry| { $($(let _ = &_entry.$field;)*)* };
+    };
+}
+
+steps! {
+    "work" [share ns ahead region name when] in [Loop Branch Disturbance] Alone single_steps::work;
+    "pause" [when] in [Loop Branch Disturbance] Alone |_, _| Ok(Step::Pause);
+    "wait-for-others" [one_in] in [] Alone single_steps::wait_for_others;
+    "lock" [region name] in [Branch Disturbance]
+        Object |builder, used, steps| builder.lock(used, Access::Exclusive, steps);
+    "unlock" [] in [NestedInLoop Branch Disturbance]
+        Object |builder, used, steps| builder.unlock(used, Access::Exclusive, steps);
+    "lock-shared" [region name] in [Branch Disturbance]
+        Object |builder, used, steps| builder.lock(used, Access::Shared, steps);
+    "unlock-shared" [] in [NestedInLoop Branch Disturbance]
+        Object |builder, used, steps| builder.unlock(used, Access::Shared, steps);
+    "either" [percent] in [] Section |builder, entry, steps| builder.either(entry, steps);
+    "or" [] in [NestedInBranch] Section |builder, entry, steps| builder.or(entry, steps);
+    "end" [] in [NestedInBranch] Section |builder, entry, steps| builder.end(entry, steps);
+    "get" [operation] in [] Object single_steps::get;
+    "put" [operation] in [] Object single_steps::put;
+    "read" [key] in [Branch] Object single_steps::read;
+    "write" [] in [Branch] Object single_steps::write;
+    "add" [value] in [] Object single_steps::add;
+    "load" [at into when] in [Loop Branch] Object word_steps::load;
+    "store" [at value when] in [Loop Branch] Object word_steps::store;
+    "fetch-add" [at value into when] in [Loop Branch] Object word_steps::fetch_add;
+    "compare-exchange" [at expect new into result when] in [Loop Branch]
+        Object word_steps::compare_exchange;
+    "set" [into value when] in [Loop Branch] Alone word_steps::set;
+    "repeat" [] in [Loop Branch] Section |builder, entry, steps| builder.repeat(entry, steps);
+    "until" [when] in [Loop NestedInBranch]
+        Section |builder, entry, steps| builder.until(entry, steps);
+    "look-up" [key] in []
+        Object |builder, used, steps| builder.use_table(used, TableOperation::LookUp, steps);
+    "update" [key] in []
+        Object |builder, used, steps| builder.use_table(used, TableOperation::Update, steps);
+    "insert" [] in []
+        Object |builder, used, steps| builder.use_table(used, TableOperation::Insert, steps);
+    "remove" [] in []
+        Object |builder, used, steps| builder.use_table(used, TableOperation::Remove, steps);
 }

@@ -3,7 +3,7 @@
 
 use super::names::Context;
 use super::source::Result;
-use crate::model::{Access, ObjectKind, Step};
+use crate::model::{Access, Effect, ObjectKind, Step};
 
 /// Calls `see` for each access to `object`. The arguments are `true` for a write, and the locks
 /// held.
@@ -15,18 +15,17 @@ fn accesses(
 ) {
     for step in steps {
         match step {
-            Step::Read { object: o } if *o == object => see(false, held),
-            Step::Write { object: o } if *o == object => see(true, held),
             Step::Locked { object: lock, access, steps, .. } => {
                 held.push((*lock, *access));
                 accesses(steps, object, held, see);
                 held.pop();
             }
-            step => {
-                if let Some(steps) = step.inner() {
-                    accesses(steps, object, held, see);
-                }
-            }
+            step => match (step.inner(), step.effect()) {
+                (Some(steps), _) => accesses(steps, object, held, see),
+                (None, Some((used, Effect::Reads))) if used == object => see(false, held),
+                (None, Some((used, Effect::Writes))) if used == object => see(true, held),
+                _ => {}
+            },
         }
     }
 }

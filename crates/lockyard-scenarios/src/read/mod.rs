@@ -3,6 +3,7 @@
 //! Each file reads and checks one kind of entry. `script.rs` combines the entries.
 
 mod actions;
+mod builder;
 mod calibration;
 mod conserved;
 mod data_locks;
@@ -18,6 +19,7 @@ mod samples;
 mod script;
 mod sections;
 mod shipped;
+mod single_steps;
 mod source;
 mod step_entry;
 mod steps;

@@ -1,5 +1,6 @@
 //! The section `[samples]`, and the entries `[[disturbances]]`.
 
+use super::actions::{In, names_in};
 use super::names::Context;
 use super::source::{Result, Source};
 use super::step_entry::StepEntry;
@@ -72,16 +73,28 @@ pub(super) fn disturbances(
         }
         for step in &entry.steps {
             let what = step.get_ref().r#do.get_ref().as_str();
-            let leaves_nothing =
-                ["work", "pause", "lock", "unlock", "lock-shared", "unlock-shared"];
-            if !leaves_nothing.contains(&what) || step.get_ref().share.is_some() {
-                let message = "a step of a disturbance is `work` (with `ns`), `pause`, `lock`, \
-                               `unlock`, `lock-shared` or `unlock-shared`: these leave nothing \
-                               behind";
+            let names = names_in(In::Disturbance);
+            if !names.contains(&what) || step.get_ref().share.is_some() {
+                let names = names.iter().map(|name| match *name {
+                    "work" => "`work` (with `ns`)".to_owned(),
+                    name => format!("`{name}`"),
+                });
+                let message = format!(
+                    "a step of a disturbance is {}: these leave nothing behind",
+                    one_of(&names.collect::<Vec<_>>())
+                );
                 return Err(source.error(step.span(), message));
             }
         }
         Ok(Disturbance { sample, steps: steps::build(context, &entry.steps)? })
     };
     entries.iter().map(one).collect()
+}
+
+/// Joins names for a sentence: the last two by "or".
+fn one_of(names: &[String]) -> String {
+    match names {
+        [all @ .., last] if !all.is_empty() => format!("{} or {last}", all.join(", ")),
+        names => names.join(", "),
+    }
 }

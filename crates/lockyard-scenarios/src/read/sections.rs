@@ -1,12 +1,12 @@
-//! Sections of steps that begin and end: under a lock, and the branches of a choice.
+//! Sections of steps that begin and end: under a lock, the branches of a choice, and loops.
 //!
 //! Checks that they nest.
 
-use super::actions::{DO, Do};
+use super::builder::{Builder, Open, Opened, Used};
 use super::region_parts;
 use super::source::Result;
 use super::step_entry::StepEntry;
-use super::steps::{Builder, Open, Opened, Used};
+use super::word_steps;
 use crate::model::{Access, LockKind, ObjectKind, Step};
 use lockyard::platform::{NEST_LEVELS, Region};
 use toml::Spanned;
@@ -16,10 +16,9 @@ impl Builder<'_> {
         &mut self,
         used: &Used,
         access: Access,
-        entry: &StepEntry,
         steps: &mut Vec<Step>,
     ) -> Result<()> {
-        let source = self.context.source;
+        let (source, entry) = (self.context.source, used.entry.get_ref());
         let is_lock = matches!(used.kind, ObjectKind::Lock { .. } | ObjectKind::LockRef { .. });
         if access == Access::Shared {
             self.check_shared(used)?;
@@ -62,7 +61,7 @@ impl Builder<'_> {
         let message = format!(
             "`{}` steps need a lock with a shared mode; in variant `{}`, `{}` is a lock of kind \
              `{}`; allowed: {}",
-            used.step,
+            used.step(),
             self.context.variant.get_ref(),
             used.found.get_ref(),
             lock.name(),
@@ -105,27 +104,11 @@ impl Builder<'_> {
         Err(self.source().error(used.found.span(), message))
     }
 
-    /// Returns the locks that are held.
-    pub(super) fn held(&self) -> impl Iterator<Item = usize> {
-        self.open.iter().filter_map(|open| match open.what {
-            Opened::Lock { object, .. } => Some(object),
-            Opened::Loop | Opened::Branch { .. } => None,
-        })
-    }
-
-    pub(super) fn is_held(&self, object: usize) -> bool {
-        self.held().any(|held| held == object)
-    }
-
     fn keeps_a_node(&self, object: usize) -> bool {
         match self.objects()[object].kind {
             ObjectKind::Lock { lock } | ObjectKind::LockRef { lock, .. } => lock.keeps_a_node(),
             _ => false,
         }
-    }
-
-    pub(super) fn is_in_branch(&self) -> bool {
-        self.open.iter().any(|open| matches!(open.what, Opened::Branch { .. }))
     }
 
     /// Begins a choice.
@@ -150,24 +133,38 @@ impl Builder<'_> {
         Ok(())
     }
 
-    /// Ends a branch by `or`, which begins the other one, or by `end`.
-    pub(super) fn end_of_branch(
+    /// Begins the other branch of a choice.
+    pub(super) fn or(&mut self, spanned: &Spanned<StepEntry>, steps: &mut Vec<Step>) -> Result<()> {
+        self.end_of_branch(spanned, true, steps)
+    }
+
+    /// Ends a choice.
+    pub(super) fn end(
         &mut self,
         spanned: &Spanned<StepEntry>,
-        what: Do,
+        steps: &mut Vec<Step>,
+    ) -> Result<()> {
+        self.end_of_branch(spanned, false, steps)
+    }
+
+    /// Ends a branch by `or`, which begins the other one, or by `end`.
+    fn end_of_branch(
+        &mut self,
+        spanned: &Spanned<StepEntry>,
+        or: bool,
         steps: &mut Vec<Step>,
     ) -> Result<()> {
         let name = spanned.get_ref().r#do.get_ref();
         let message = match self.open.pop() {
             Some(Open { what: Opened::Branch { percent, is_first }, at, before }) => {
-                if what == Do::Or && !is_first {
+                if or && !is_first {
                     "an `either` has at most one `or`".to_owned()
                 } else {
                     let inner = std::mem::replace(steps, before);
                     let share = percent / 100.0;
                     let range = if is_first { (0.0, share) } else { (share, 1.0) };
                     steps.push(Step::Branch { draws: is_first, range, steps: inner });
-                    if what == Do::Or {
+                    if or {
                         let what = Opened::Branch { percent, is_first: false };
                         self.open.push(Open { what, at, before: std::mem::take(steps) });
                     }
@@ -186,24 +183,54 @@ impl Builder<'_> {
         Err(self.source().error(spanned.span(), message))
     }
 
-    /// Rejects steps in a branch that the lab counts by operations.
-    pub(super) fn check_in_branch(&self, what: Do, entry: &StepEntry) -> Result<()> {
-        let source = self.source();
-        if let Some(share) = entry.share.as_ref().filter(|_| what == Do::Work) {
-            let message = "work in an `either` has no `share`; use `ns`";
-            return Err(source.error(share.span(), message));
+    /// Begins a loop.
+    pub(super) fn repeat(
+        &mut self,
+        spanned: &Spanned<StepEntry>,
+        steps: &mut Vec<Step>,
+    ) -> Result<()> {
+        let before = std::mem::take(steps);
+        self.open.push(Open { what: Opened::Loop, at: spanned.span(), before });
+        Ok(())
+    }
+
+    /// Ends the loop that began last.
+    pub(super) fn until(
+        &mut self,
+        spanned: &Spanned<StepEntry>,
+        steps: &mut Vec<Step>,
+    ) -> Result<()> {
+        let source = self.context.source;
+        let error = |message: String| Err(source.error(spanned.span(), message));
+        let before = match self.open.pop() {
+            Some(Open { what: Opened::Loop, before, .. }) => before,
+            Some(Open { what: Opened::Lock { object, .. }, .. }) => {
+                let name = &self.objects()[object].name;
+                return error(format!(
+                    "`until` ends a loop, but `{name}` was locked last; locks and loops nest"
+                ));
+            }
+            Some(Open { what: Opened::Branch { .. }, .. }) => {
+                return error("`until` ends a loop, but `either` came last; they nest".to_owned());
+            }
+            None => return error("`until` ends a loop that no `repeat` began".to_owned()),
+        };
+        let Some(when) = &spanned.get_ref().when else {
+            return error("`until` steps need `when`, the conditions that end the loop".to_owned());
+        };
+        let until = word_steps::conditions(self.context, when)?;
+        let inner = std::mem::replace(steps, before);
+        let looks = |step: &Step| usize::from(step.looks_at_a_word());
+        if Step::sum(&inner, &looks) == 0 {
+            return error(
+                "the loop looks at no word, so it ends at once or never; allowed in it: load, \
+                 fetch-add or compare-exchange, at least one"
+                    .to_owned(),
+            );
         }
-        if what.may_be_in_a_branch() || matches!(what, Do::Until | Do::Or | Do::End) {
-            return Ok(());
-        }
-        let allowed = DO.iter().filter(|(_, what)| what.may_be_in_a_branch());
-        let allowed: Vec<&str> = allowed.map(|(name, _)| *name).collect();
-        let message = format!(
-            "an `either` has no `{}` steps, because the lab checks how often an operation does \
-             them; allowed: {}",
-            entry.r#do.get_ref(),
-            allowed.join(", ")
-        );
-        Err(source.error(entry.r#do.span(), message))
+        let outermost = !self.is_in_loop();
+        let line = source.line(&when.span());
+        steps.push(Step::Repeat { steps: inner, until, outermost, line });
+        Ok(())
     }
 }

@@ -1,33 +1,52 @@
 //! An entry of `[[steps]]`, as the script has it.
 
 use serde::Deserialize;
+use std::ops::Range;
 use toml::Spanned;
 
 /// Maximum number of steps in the description of an operation.
 const NAMED: usize = 12;
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct StepEntry {
-    pub(super) r#do: Spanned<String>,
-    pub(super) object: Option<Spanned<String>>,
-    pub(super) operation: Option<Spanned<String>>,
-    pub(super) share: Option<Spanned<f64>>,
-    pub(super) ns: Option<Spanned<f64>>,
-    pub(super) ahead: Option<Spanned<bool>>,
-    pub(super) value: Option<Spanned<toml::Value>>,
-    pub(super) into: Option<Spanned<String>>,
-    pub(super) expect: Option<Spanned<toml::Value>>,
-    pub(super) new: Option<Spanned<toml::Value>>,
-    pub(super) result: Option<Spanned<String>>,
-    pub(super) at: Option<Spanned<toml::Value>>,
-    pub(super) when: Option<Spanned<toml::Value>>,
-    pub(super) percent: Option<Spanned<f64>>,
-    pub(super) one_in: Option<Spanned<u32>>,
-    pub(super) region: Option<Spanned<String>>,
-    pub(super) name: Option<Spanned<String>>,
-    pub(super) key: Option<Spanned<String>>,
-    pub(super) only: Option<Vec<Spanned<String>>>,
+/// Defines an entry by its optional fields.
+macro_rules! entry {
+    ($($field:ident: $type:ty,)*) => {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        pub(super) struct StepEntry {
+            pub(super) r#do: Spanned<String>,
+            $(pub(super) $field: Option<Spanned<$type>>,)*
+            pub(super) only: Option<Vec<Spanned<String>>>,
+        }
+
+        impl StepEntry {
+            /// Returns the fields that the entry has and only some steps may have, with their
+            /// places.
+            pub(super) fn given(&self) -> impl Iterator<Item = (&'static str, Range<usize>)> {
+                let fields = [$((stringify!($field), self.$field.as_ref().map(Spanned::span)),)*];
+                fields.into_iter().filter_map(|(field, span)| Some((field, span?)))
+            }
+        }
+    };
+}
+
+entry! {
+    object: String,
+    operation: String,
+    share: f64,
+    ns: f64,
+    ahead: bool,
+    value: toml::Value,
+    into: String,
+    expect: toml::Value,
+    new: toml::Value,
+    result: String,
+    at: toml::Value,
+    when: toml::Value,
+    percent: f64,
+    one_in: u32,
+    region: String,
+    name: String,
+    key: String,
 }
 
 /// Returns a description of an operation for display, made from its steps.

@@ -1,35 +1,12 @@
 //! Steps on words and registers: their fields, and the registers that they name.
 
+use super::builder::{Builder, Used};
 use super::names::Context;
 use super::source::{Result, ScriptError, Source};
 use super::step_entry::StepEntry;
 use super::values::{Reader, Registers, RegistersEntry, SUCCEEDED};
 use crate::model::{Condition, ObjectKind, Operand, Place, Register, Step, Sum, Value};
 use toml::Spanned;
-
-/// A step on words and registers.
-#[derive(Clone, Copy, PartialEq)]
-pub(super) enum WordStep {
-    Load,
-    Store,
-    FetchAdd,
-    CompareExchange,
-    Set,
-}
-
-impl WordStep {
-    /// Returns `true` if the step has a field. `when` and `object` are not asked for.
-    pub(super) fn has(self, field: &str) -> bool {
-        use WordStep::{CompareExchange, FetchAdd, Load, Set, Store};
-        match field {
-            "into" => self != Store,
-            "value" => matches!(self, Store | FetchAdd | Set),
-            "expect" | "new" | "result" => self == CompareExchange,
-            "at" => matches!(self, Load | Store | FetchAdd | CompareExchange),
-            _ => false,
-        }
-    }
-}
 
 /// Returns all registers that the steps of any variant name as a target.
 pub(super) fn registers<'e>(
@@ -60,39 +37,63 @@ struct Reading<'a> {
     entry: &'a Spanned<StepEntry>,
 }
 
-/// Builds a step on words and registers. `object` is its object, if it has one.
-pub(super) fn build(
-    context: Context,
-    entry: &Spanned<StepEntry>,
-    what: WordStep,
-    object: usize,
-) -> Result<Step> {
-    let reading = Reading { context, entry };
-    let fields = entry.get_ref();
-    let place = if what == WordStep::Set { None } else { Some(reading.place(object)?) };
-    let place = place.unwrap_or(Place { object, at: None, line: 0 });
-    Ok(match what {
-        WordStep::Load => Step::Load { place, into: reading.into()? },
-        WordStep::Store => Step::Store { place, value: reading.value("value", &fields.value)? },
-        WordStep::FetchAdd => {
-            let one = Value::Whole(Sum { first: Operand::Number(1), then: None });
-            let value = fields.value.as_ref().map(|found| reading.reader("value").value(found));
-            Step::FetchAdd { place, value: value.unwrap_or(Ok(one))?, into: reading.into()? }
-        }
-        WordStep::CompareExchange => Step::CompareExchange {
-            place,
-            expect: reading.value("expect", &fields.expect)?,
-            new: reading.value("new", &fields.new)?,
-            into: fields.into.as_ref().map(|found| reading.register(found)).transpose()?,
-            result: match &fields.result {
-                Some(found) => reading.register(found)?,
-                None => context.names.registers.succeeded(context.source, entry.span())?,
-            },
+/// Builds a load.
+pub(super) fn load(builder: &mut Builder, used: &Used, steps: &mut Vec<Step>) -> Result<()> {
+    let reading = Reading { context: builder.context, entry: used.entry };
+    let place = reading.place(used.object)?;
+    steps.push(Step::Load { place, into: reading.into()? });
+    Ok(())
+}
+
+/// Builds a store.
+pub(super) fn store(builder: &mut Builder, used: &Used, steps: &mut Vec<Step>) -> Result<()> {
+    let reading = Reading { context: builder.context, entry: used.entry };
+    let place = reading.place(used.object)?;
+    let value = reading.value("value", &used.entry.get_ref().value)?;
+    steps.push(Step::Store { place, value });
+    Ok(())
+}
+
+/// Builds an addition that keeps the previous value.
+pub(super) fn fetch_add(builder: &mut Builder, used: &Used, steps: &mut Vec<Step>) -> Result<()> {
+    let reading = Reading { context: builder.context, entry: used.entry };
+    let place = reading.place(used.object)?;
+    let one = Value::Whole(Sum { first: Operand::Number(1), then: None });
+    let value = used.entry.get_ref().value.as_ref();
+    let value = value.map_or(Ok(one), |found| reading.reader("value").value(found))?;
+    steps.push(Step::FetchAdd { place, value, into: reading.into()? });
+    Ok(())
+}
+
+/// Builds a compare-exchange.
+pub(super) fn compare_exchange(
+    builder: &mut Builder,
+    used: &Used,
+    steps: &mut Vec<Step>,
+) -> Result<()> {
+    let Context { names, source, .. } = builder.context;
+    let (reading, fields) =
+        (Reading { context: builder.context, entry: used.entry }, used.entry.get_ref());
+    let place = reading.place(used.object)?;
+    steps.push(Step::CompareExchange {
+        place,
+        expect: reading.value("expect", &fields.expect)?,
+        new: reading.value("new", &fields.new)?,
+        into: fields.into.as_ref().map(|found| reading.register(found)).transpose()?,
+        result: match &fields.result {
+            Some(found) => reading.register(found)?,
+            None => names.registers.succeeded(source, used.entry.span())?,
         },
-        WordStep::Set => {
-            Step::Set { into: reading.into()?, value: reading.value("value", &fields.value)? }
-        }
-    })
+    });
+    Ok(())
+}
+
+/// Builds a change of a register.
+pub(super) fn set(builder: &Builder, entry: &Spanned<StepEntry>) -> Result<Step> {
+    let reading = Reading { context: builder.context, entry };
+    let value =
+        |into| Ok(Step::Set { into, value: reading.value("value", &entry.get_ref().value)? });
+    reading.into().and_then(value)
 }
 
 /// Reads the conditions of a field `when`.
