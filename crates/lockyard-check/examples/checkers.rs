@@ -12,7 +12,7 @@ use lockyard_check::backends::{graphs, model};
 use lockyard_check::dpor::{Deletions, Dpor};
 use lockyard_check::explore::Bounds;
 use lockyard_check::hooks::Scripted;
-use lockyard_check::primitives::*;
+use lockyard_check::primitives::Primitive;
 use lockyard_check::program::LockOp;
 use std::time::{Duration, Instant};
 
@@ -71,15 +71,5 @@ fn main() {
         Bounds::stepping_back(2)
     );
     println!("| --- | ---: | --- | --- | --- |");
-    rows::<Ticket16>(limit, &names);
-    rows::<Tas>(limit, &names);
-    rows::<QueuedStore>(limit, &names);
-    rows::<QueuedCmpxchg>(limit, &names);
-    rows::<McsOfFour>(limit, &names);
-    rows::<ClhOfFour>(limit, &names);
-    rows::<PvTicketLock>(limit, &names);
-    rows::<PvQueuedLock>(limit, &names);
-    rows::<MutexExact>(limit, &names);
-    rows::<MutexParking>(limit, &names);
-    rows::<MutexThreeStates>(limit, &names);
+    lockyard_check::each_lock!(rows(limit, &names));
 }

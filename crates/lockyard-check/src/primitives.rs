@@ -1,5 +1,8 @@
 //! The checked primitives. Each is a type that makes a program on any host. All tests of this crate
 //! use this one table.
+//!
+//! [`locks`] has each lock of [`lockyard::for_each_lock!`], and [`one_slot`] the same where most
+//! threads have no slot. The others are variants of them, and primitives that have a lock.
 
 use crate::few_slots::FewSlots;
 use crate::program::{
@@ -8,10 +11,7 @@ use crate::program::{
 use lockyard::lock::adaptive::Patience;
 use lockyard::lock::parking_like::HandOvers;
 use lockyard::lock::pv::Hooks;
-use lockyard::lock::{
-    Adaptive, Clh, CmpxchgGrab, Mcs, ParkingLike, PvQueued, PvTicket, Queued, TestAndSet,
-    ThreeStates, Ticket, TicketAsmLoop,
-};
+use lockyard::lock::{Adaptive, ParkingLike, PvQueued, Queued, TestAndSet, Ticket};
 use lockyard::platform::{HostWithSlots, Portable};
 use std::time::Duration;
 
@@ -74,7 +74,7 @@ pub trait Primitive: 'static {
 macro_rules! primitive {
     (
         $(#[$doc:meta])*
-        $name:ident, $title:literal, $op:ty, |$host:ident| $program:ty, $mix:expr
+        $name:ident, $title:expr, $op:ty, |$host:ident| $program:ty, $mix:expr
     ) => {
         $(#[$doc])*
         #[derive(Debug)]
@@ -91,30 +91,72 @@ macro_rules! primitive {
 const LOCKS: [LockOp; 3] = [LockOp::Lock; 3];
 const COUNTS: [CountOp; 3] = [CountOp::LockSet, CountOp::LockSet, CountOp::Get];
 
-primitive!(
-    /// The ticket lock in 4 bytes.
-    Ticket16, "ticket 16+16", LockOp, |H| LockProgram<Ticket, H>, LOCKS
-);
+/// Type of a lock in checks. Its waiters soon park or sleep.
+macro_rules! soon {
+    (PvTicket $lock:ty) => { lockyard::lock::PvTicket<Soon> };
+    (PvQueued $lock:ty) => { lockyard::lock::PvQueued<Soon> };
+    (Adaptive $lock:ty) => { lockyard::lock::Adaptive<Exact> };
+    ($kind:ident $lock:ty) => { $lock };
+}
+
+/// Type of a lock in checks on a host where most threads have no slot, and do not park.
+macro_rules! without_slot {
+    (Adaptive $lock:ty) => { lockyard::lock::Adaptive<Exact> };
+    ($kind:ident $lock:ty) => { $lock };
+}
+
+macro_rules! every_lock {
+    ($($kind:ident {
+        name: $name:literal, title: $title:literal, lock: $lock:ty, $($fact:tt)*
+    })*) => {
+        /// A primitive for each lock, under the name of its row.
+        pub mod locks {
+            use super::*;
+            $(primitive!(
+                #[doc = $title]
+                $kind, $name, LockOp, |H| LockProgram<soon!($kind $lock), H>, LOCKS
+            );)*
+        }
+
+        /// The same on a host where one thread has a slot and the others have none. (A lock whose
+        /// holder keeps a node ends the program there.)
+        pub mod one_slot {
+            use super::*;
+            $(primitive!(
+                #[doc = $title]
+                $kind, concat!($name, ", one slot"), LockOp,
+                |H| LockProgram<without_slot!($kind $lock), FewSlots<H, 1>>, LOCKS
+            );)*
+        }
+    };
+}
+lockyard::for_each_lock!(every_lock);
+
+/// Calls a function for each type of [`locks`].
+///
+/// ```
+/// use lockyard_check::primitives::Primitive;
+///
+/// fn show<P: Primitive>(names: &mut Vec<&str>) {
+///     names.push(P::NAME);
+/// }
+/// let mut names = Vec::new();
+/// lockyard_check::each_lock!(show(&mut names));
+/// assert!(names.contains(&"ticket"));
+/// ```
+#[macro_export]
+macro_rules! each_lock {
+    ($function:ident $arguments:tt) => {
+        ::lockyard::for_each_lock! { $crate::each_lock, @ $function $arguments }
+    };
+    (@ $function:ident $arguments:tt $($kind:ident $facts:tt)*) => {
+        $($function::<$crate::primitives::locks::$kind> $arguments;)*
+    };
+}
+
 primitive!(
     /// The ticket lock in 2 bytes.
     Ticket8, "ticket 8+8", LockOp, |H| LockProgram<lockyard::lock::Ticket8, FewSlots<H>>, LOCKS
-);
-primitive!(
-    /// The ticket lock with its waiting loop in assembly (on the native host).
-    TicketAsm, "ticket asm-loop", LockOp, |H| LockProgram<TicketAsmLoop, H>, LOCKS
-);
-primitive!(
-    /// The test-and-set lock.
-    Tas, "test-and-set", LockOp, |H| LockProgram<TestAndSet, H>, LOCKS
-);
-primitive!(
-    /// The queued lock; its head takes the lock by a store.
-    QueuedStore, "queued", LockOp, |H| LockProgram<Queued, H>, LOCKS
-);
-primitive!(
-    /// The queued lock; its head takes the lock by a compare-exchange.
-    QueuedCmpxchg, "queued cmpxchg-grab", LockOp,
-    |H| LockProgram<Queued<CmpxchgGrab>, H>, LOCKS
 );
 primitive!(
     /// The queued lock without operations on parts of its word.
@@ -122,68 +164,18 @@ primitive!(
     |H| LockProgram<Queued, Portable<H>>, LOCKS
 );
 primitive!(
-    /// The queued lock on a host where one thread has a slot and the others have none.
-    QueuedNoNode, "queued, one slot", LockOp,
-    |H| LockProgram<Queued, FewSlots<H, 1>>, LOCKS
-);
-primitive!(
-    /// The MCS lock.
-    McsOfFour, "mcs", LockOp, |H| LockProgram<Mcs, H>, LOCKS
-);
-primitive!(
-    /// The CLH lock.
-    ClhOfFour, "clh", LockOp, |H| LockProgram<Clh, H>, LOCKS
-);
-primitive!(
-    /// The ticket lock whose waiters park.
-    PvTicketLock, "pv-ticket", LockOp, |H| LockProgram<PvTicket<Soon>, H>, LOCKS
-);
-primitive!(
-    /// The ticket lock whose waiters park, on a host where one thread has a slot and the others
-    /// have none.
-    PvTicketNoNode, "pv-ticket, one slot", LockOp,
-    |H| LockProgram<PvTicket, FewSlots<H, 1>>, LOCKS
-);
-primitive!(
-    /// The queued lock whose waiters park.
-    PvQueuedLock, "pv-queued", LockOp, |H| LockProgram<PvQueued<Soon>, H>, LOCKS
-);
-primitive!(
     /// The queued lock whose waiters park, and whose first waiter is overtaken at most once.
     PvQueuedOnce, "pv-queued, passed once", LockOp,
     |H| LockProgram<PvQueued<PassedOnce>, H>, LOCKS
-);
-primitive!(
-    /// The queued lock whose waiters park, on a host where one thread has a slot and the others
-    /// have none.
-    PvQueuedNoNode, "pv-queued, one slot", LockOp,
-    |H| LockProgram<PvQueued, FewSlots<H, 1>>, LOCKS
-);
-primitive!(
-    /// The mutex whose releases miss no sleeper.
-    MutexExact, "mutex", LockOp, |H| LockProgram<Adaptive<Exact>, H>, LOCKS
 );
 primitive!(
     /// The mutex whose releases may miss a sleeper.
     MutexNapping, "mutex, napping", LockOp, |H| LockProgram<Adaptive<Napping>, H>, LOCKS
 );
 primitive!(
-    /// The mutex on a host where one thread has a slot and the others have none.
-    MutexNoNode, "mutex, one slot", LockOp,
-    |H| LockProgram<Adaptive<Exact>, FewSlots<H, 1>>, LOCKS
-);
-primitive!(
-    /// The mutex as `parking_lot`'s.
-    MutexParking, "parking mutex", LockOp, |H| LockProgram<ParkingLike, H>, LOCKS
-);
-primitive!(
-    /// The same, and each release hands over.
-    MutexParkingFair, "parking mutex, handed over", LockOp,
+    /// The mutex as `parking_lot`'s, of which each release hands over.
+    ParkingFair, "parking-mutex, handed over", LockOp,
     |H| LockProgram<ParkingLike<AlwaysHandsOver>, H>, LOCKS
-);
-primitive!(
-    /// The mutex of three states.
-    MutexThreeStates, "mutex of three states", LockOp, |H| LockProgram<ThreeStates, H>, LOCKS
 );
 primitive!(
     /// The lockref with a queued lock.

@@ -1,4 +1,5 @@
-//! The table of suites. To add a primitive, add one entry.
+//! The table of suites. A lock has one by its row in `for_each_lock!` or `for_each_rwlock!`. To add
+//! another primitive, add one entry.
 
 use super::suite::{Check, Suite};
 use crate::backends::{graphs, model, verdict, verdict_of_graphs};
@@ -8,10 +9,7 @@ use crate::few_slots::FewSlots;
 use crate::hooks::Scripted;
 use crate::matrix::pairs;
 use crate::primitives::{
-    ClhOfFour, Exact, McsOfFour, MutexExact, MutexNapping, MutexNoNode, MutexParking,
-    MutexParkingFair, MutexThreeStates, Napping, Primitive, PvQueuedLock, PvQueuedNoNode,
-    PvTicketLock, PvTicketNoNode, QueuedCmpxchg, QueuedNoNode, QueuedStore, Tas, Ticket8, Ticket16,
-    TicketAsm,
+    Exact, MutexNapping, Napping, ParkingFair, Primitive, Ticket8, locks, one_slot,
 };
 use crate::program::{
     AnyReadWriteProgram, BufferOp, BufferProgram, CondOp, CondProgram, ConnOp, ConnProgram,
@@ -29,7 +27,7 @@ use lockyard::page_ref::{Cmpxchg, LockedBit, OptimisticCmpxchg, Xadd};
 use lockyard::platform::checked::{Checked, Parking, with_clock, with_parking};
 use lockyard::platform::hooked::Hooked;
 use lockyard::reclaim::Domain;
-use lockyard::rwlock::{ParkingReadWrite, PthreadReadWrite, ReadWrite, StdReadWrite};
+use lockyard::rwlock::{ParkingReadWrite, ReadWrite};
 use lockyard_tables::buffers;
 use lockyard_tables::connections;
 use lockyard_tables::handle_table;
@@ -73,16 +71,12 @@ pub(crate) fn lock<P: Program<Op = LockOp>>() -> Vec<Check> {
     ]
 }
 
-/// Returns the checks of the queued lock: those of every lock, checks where waiters have no node,
-/// and checks with nested waits.
+/// Returns more checks of the queued lock: where waiters have no node, and with nested waits.
 fn queued() -> Vec<Check> {
     use NestedOp::{First, Holding, Interrupted, Second};
-    type P = QueuedStore;
-    type K = Queued;
-    let mut checks = lock::<Of<P>>();
-    checks.extend(lock::<Of<QueuedNoNode>>());
+    let mut checks = lock::<Of<one_slot::Queued>>();
     let ops = [Holding, First, Second, Interrupted];
-    checks.push(check::<NestedProgram<K, Host>>(&ops, Bounds::stepping_back(2)));
+    checks.push(check::<NestedProgram<Queued, Host>>(&ops, Bounds::stepping_back(2)));
     checks
 }
 
@@ -104,8 +98,8 @@ fn parking<P: Primitive<Op = LockOp>, N: Primitive<Op = LockOp>>() -> Vec<Check>
     ]
 }
 
-/// Returns the checks of a mutex for comparison.
-fn mutex<P: Primitive<Op = LockOp>>() -> Vec<Check> {
+/// Returns the checks of a lock whose waiters sleep.
+fn sleeping<P: Primitive<Op = LockOp>>() -> Vec<Check> {
     use LockOp::{Lock, LockTwice, TryLock};
     vec![
         check::<Of<P>>(&[Lock, Lock], Bounds::stepping_back(3)),
@@ -125,17 +119,17 @@ fn parked(parking: Parking, Check { name, run }: Check) -> Check {
     }
 }
 
-/// Returns the checks of the mutex: with exact releases, with releases that may miss a sleeper, and
-/// where only one thread has a node. The last ones hand it over, and give up.
+/// Returns more checks of the mutex: with releases that may miss a sleeper, and where only one
+/// thread has a node. The last ones hand it over, and give up.
 fn adaptive() -> Vec<Check> {
     use FairOp::{Fair, GivesUp, Timed, Usual, Woken};
     use LockOp::{Lock, LockTwice, TryLock};
     type P = FairProgram<Adaptive<Exact>, Host>;
-    let mut checks = mutex::<MutexExact>();
+    let mut checks = Vec::new();
     for pair in [[Lock, Lock], [Lock, TryLock], [TryLock, TryLock]] {
         let bounds = Bounds::stepping_back(2);
         checks.push(parked(Parking::Naps, check::<Of<MutexNapping>>(&pair, bounds)));
-        checks.push(check::<Of<MutexNoNode>>(&pair, Bounds::ALL));
+        checks.push(check::<Of<one_slot::Adaptive>>(&pair, Bounds::ALL));
     }
     for pair in [[Fair, Fair], [Fair, Usual], [Fair, Timed], [Usual, Timed]] {
         checks.push(check::<P>(&pair, Bounds::stepping_back(2)));
@@ -143,14 +137,14 @@ fn adaptive() -> Vec<Check> {
     for pair in [[Usual, Woken], [Fair, Woken], [Usual, GivesUp], [Woken, GivesUp]] {
         checks.push(timed::<P>(&pair, Bounds::stepping_back(2)));
     }
-    checks.push(check::<Of<MutexExact>>(&[LockTwice, Lock, Lock], Bounds::stepping_back(2)));
+    checks.push(check::<Of<locks::Adaptive>>(&[LockTwice, Lock, Lock], Bounds::stepping_back(2)));
     checks.push(check::<P>(&[Fair, Fair, Usual], Bounds::stepping_back(2)));
     // A sleeper looks at a queue with others in it, and leaves it while another thread joins.
     let three = check::<Of<MutexNapping>>(&[Lock, Lock, Lock], Bounds::stepping_back(1));
     checks.push(parked(Parking::Naps, three));
-    checks.push(check::<Of<MutexNoNode>>(&[Lock, Lock, Lock], Bounds::stepping_back(2)));
+    checks.push(check::<Of<one_slot::Adaptive>>(&[Lock, Lock, Lock], Bounds::stepping_back(2)));
     // A woken thread that has lost finds the lock free after all.
-    checks.push(check::<Of<MutexExact>>(&[LockTwice, Lock], Bounds::stepping_back(3)));
+    checks.push(check::<Of<locks::Adaptive>>(&[LockTwice, Lock], Bounds::stepping_back(3)));
     checks.push(timed::<P>(&[Usual, Usual, GivesUp], Bounds::stepping_back(2)));
     checks
 }
@@ -227,8 +221,6 @@ fn condition_variable() -> Vec<Check> {
     checks
 }
 
-/// Returns the checks of the mutex as `parking_lot`'s, with releases that wake and releases that
-/// hand over.
 /// Returns the checks of a reader-writer lock for comparison.
 fn any_read_write<L: ReadWrite<Host>>() -> Vec<Check> {
     use ReadWriteOp::{Read, Write, WriteTwice};
@@ -255,24 +247,17 @@ fn parking_read_write() -> Vec<Check> {
     checks
 }
 
-fn parking_mutex() -> Vec<Check> {
-    let mut checks = mutex::<MutexParking>();
-    checks.extend(mutex::<MutexParkingFair>());
-    checks
-}
-
 /// Returns the check that runs a program on a host with a clock.
 fn timed<P: Program>(ops: &[P::Op], bounds: Bounds) -> Check {
     let Check { name, run } = check::<P>(ops, bounds);
     Check { name: format!("{name}, with a clock"), run: Box::new(move || with_clock(SHORT, &run)) }
 }
 
-/// Returns the checks of the parking queued lock: those of every parking lock, checks with fair
-/// releases, and checks with timed waits.
+/// Returns more checks of the parking queued lock: with fair releases, and with timed waits.
 fn pv_queued() -> Vec<Check> {
     use FairOp::{Fair, GivesUp, Timed, Usual, Woken};
     type P = FairProgram<PvQueued, Host>;
-    let mut checks = parking::<PvQueuedLock, PvQueuedNoNode>();
+    let mut checks = Vec::new();
     checks.push(check::<P>(&[Fair, Usual], Bounds::ALL));
     checks.push(check::<P>(&[Fair, Timed], Bounds::ALL));
     checks.push(check::<P>(&[Fair, Fair, Usual], Bounds::stepping_back(2)));
@@ -496,11 +481,83 @@ fn buffer_cache() -> Vec<Check> {
     ]
 }
 
+fn suite(name: &'static str, files: &'static [&'static str], checks: Vec<Check>) -> Suite {
+    Suite { name, files, checks }
+}
+
+/// Returns a suite for each lock: the checks of its way to wait, and those that it has in addition.
+fn locks() -> Vec<Suite> {
+    macro_rules! checks {
+        (park $kind:ident) => {
+            parking::<locks::$kind, one_slot::$kind>()
+        };
+        (sleep $kind:ident) => {
+            sleeping::<locks::$kind>()
+        };
+        ($spin_or_queue:ident $kind:ident) => {
+            lock::<Of<locks::$kind>>()
+        };
+    }
+    macro_rules! more {
+        (Queued) => {
+            queued()
+        };
+        (PvQueued) => {
+            pv_queued()
+        };
+        (Adaptive) => {
+            adaptive()
+        };
+        (ParkingLike) => {
+            sleeping::<ParkingFair>()
+        };
+        ($kind:ident) => {
+            []
+        };
+    }
+    macro_rules! suites {
+        ($($kind:ident {
+            name: $name:literal, title: $title:literal, lock: $lock:ty, waits: $waits:ident,
+            fifo: $fifo:literal, keeps_a_node: $keeps_a_node:literal, timed: $timed:literal,
+            sources: [$($source:literal),*], $($fact:tt)*
+        })*) => {
+            vec![$({
+                let mut checks = checks!($waits $kind);
+                checks.extend(more!($kind));
+                suite($name, &[$($source),*], checks)
+            }),*]
+        };
+    }
+    lockyard::for_each_lock!(suites)
+}
+
+/// Returns a suite for each reader-writer lock.
+fn rwlocks() -> Vec<Suite> {
+    macro_rules! checks {
+        (ReadWrite $lock:ident) => {
+            read_write()
+        };
+        (ParkingReadWrite $lock:ident) => {
+            parking_read_write()
+        };
+        ($kind:ident $lock:ident) => {
+            any_read_write::<lockyard::rwlock::$lock<Host>>()
+        };
+    }
+    macro_rules! suites {
+        ($($kind:ident {
+            name: $name:literal, title: $title:literal, lock: $lock:ident,
+            sources: [$($source:literal),*], $($fact:tt)*
+        })*) => {
+            vec![$(suite($name, &[$($source),*], checks!($kind $lock))),*]
+        };
+    }
+    lockyard::for_each_rwlock!(suites)
+}
+
 /// Returns all suites.
 pub fn all() -> Vec<Suite> {
     use PageOp::{Freeze, FreezeToTwo, Get, LookUp, LookUpAndPut, Put};
-    let suite = |name, files, checks| Suite { name, files, checks };
-    const QUEUED: &[&str] = &["src/lock/queued.rs", "src/lock/queue.rs"];
     let looked_up = [
         [Freeze, LookUp, LookUpAndPut, Put],
         [FreezeToTwo, LookUp, Put, Put],
@@ -510,10 +567,6 @@ pub fn all() -> Vec<Suite> {
     const PAGE: &[&str] = &["src/page_ref/mod.rs", "src/page_ref/variant.rs"];
     const LOCKREF: &[&str] =
         &["src/lockref/mod.rs", "src/lockref/guard.rs", "src/lockref/count.rs"];
-    const ADAPTIVE: &[&str] =
-        &["src/lock/adaptive.rs", "src/lock/adaptive_wait.rs", "src/lock/adaptive_word.rs"];
-    const READ_WRITE: &[&str] =
-        &["src/rwlock/raw.rs", "src/rwlock/wait.rs", "src/rwlock/queue.rs", "src/rwlock/word.rs"];
     const RECLAIM: &[&str] = &[
         "src/reclaim/guard.rs",
         "src/reclaim/grace.rs",
@@ -523,37 +576,9 @@ pub fn all() -> Vec<Suite> {
     const HANDLE_TABLE: &[&str] =
         &["src/handle_table/mod.rs", "src/handle_table/slots.rs", "src/handle_table/stock.rs"];
     const ID_TABLE: &[&str] = &["src/id_table/mod.rs", "src/id_table/segments.rs"];
-    vec![
-        suite("ticket 16+16", &["src/lock/ticket.rs"], lock::<Of<Ticket16>>()),
+    let others = vec![
         suite("ticket 8+8", &["src/lock/ticket.rs"], lock::<Of<Ticket8>>()),
-        suite("ticket asm-loop", &["src/lock/ticket.rs"], lock::<Of<TicketAsm>>()),
-        suite("test-and-set", &["src/lock/test_and_set.rs"], lock::<Of<Tas>>()),
-        suite("queued", QUEUED, queued()),
-        suite("queued cmpxchg-grab", QUEUED, lock::<Of<QueuedCmpxchg>>()),
-        suite("mcs", &["src/lock/mcs.rs", "src/lock/queue.rs"], lock::<Of<McsOfFour>>()),
-        suite("clh", &["src/lock/clh.rs", "src/lock/queue.rs"], lock::<Of<ClhOfFour>>()),
-        suite("pv-ticket", &["src/lock/pv_ticket.rs"], parking::<PvTicketLock, PvTicketNoNode>()),
-        suite(
-            "pv-queued",
-            &["src/lock/pv_queued.rs", "src/lock/pv_timed.rs", "src/lock/queue.rs"],
-            pv_queued(),
-        ),
-        suite("adaptive mutex", ADAPTIVE, adaptive()),
-        suite("reader-writer lock", READ_WRITE, read_write()),
-        suite(
-            "std's read-write",
-            &["src/rwlock/std_like.rs"],
-            any_read_write::<StdReadWrite<Host>>(),
-        ),
-        suite("parking read-write", &["src/rwlock/parking_like.rs"], parking_read_write()),
-        suite(
-            "pthread read-write",
-            &["src/rwlock/pthread_like.rs"],
-            any_read_write::<PthreadReadWrite<Host>>(),
-        ),
         suite("condition variable", &["src/condvar.rs"], condition_variable()),
-        suite("parking mutex", &["src/lock/parking_like.rs"], parking_mutex()),
-        suite("mutex of 3 states", &["src/lock/three_states.rs"], mutex::<MutexThreeStates>()),
         suite("lockref(queued)", LOCKREF, lockref::<Queued, Standard>()),
         suite("lockref(queued) no-trywait", LOCKREF, lockref::<Queued, NoTrywait>()),
         suite("page-ref xadd", PAGE, page!(Xadd, true, [Get, Put, Freeze, FreezeToTwo], added)),
@@ -584,5 +609,8 @@ pub fn all() -> Vec<Suite> {
             &["src/buffers/cache.rs", "src/buffers/chains.rs", "src/buffers/entry.rs"],
             buffer_cache(),
         ),
-    ]
+    ];
+    let all = locks().into_iter().chain(rwlocks()).chain(others);
+    // A lock without sources of its own is another lock with another policy.
+    all.filter(|suite| !suite.files.is_empty()).collect()
 }

@@ -76,7 +76,7 @@ pub const SURVIVORS: &[Survivor] = &[
         reason: NEWEST,
     },
     Survivor {
-        suite: "adaptive mutex",
+        suite: "mutex",
         file: "lock/adaptive_wait.rs",
         function: "compete",
         line: "compare_exchange(old, new, Ordering::AcqRel)",
@@ -85,7 +85,7 @@ pub const SURVIVORS: &[Survivor] = &[
                  a removed node links to itself, and its hint, if any, names itself",
     },
     Survivor {
-        suite: "adaptive mutex",
+        suite: "mutex",
         file: "lock/adaptive_wait.rs",
         function: "leave",
         line: "H::wait_yielding(ready, Ordering::Acquire, called) == GRANTED",
@@ -94,7 +94,7 @@ pub const SURVIVORS: &[Survivor] = &[
                  queue lock back, and that orders the same",
     },
     Survivor {
-        suite: "adaptive mutex",
+        suite: "mutex",
         file: "lock/adaptive_wait.rs",
         function: "compete",
         line: "Err(_) => seen = self.lane.load(Ordering::Acquire).to_u64(),",
@@ -119,7 +119,7 @@ pub const SURVIVORS: &[Survivor] = &[
         reason: NOTIFIED,
     },
     Survivor {
-        suite: "reader-writer lock",
+        suite: "rwlock",
         file: "rwlock/queue.rs",
         function: "unlock_queue",
         line: "compare_exchange(seen, new, Ordering::AcqRel, Ordering::Relaxed)",
@@ -129,7 +129,7 @@ pub const SURVIVORS: &[Survivor] = &[
                  threads and two preemptions: too many to explore",
     },
     Survivor {
-        suite: "reader-writer lock",
+        suite: "rwlock",
         file: "rwlock/wait.rs",
         function: "give_up",
         line: "H::wait_yielding(&self.me.node::<H>().ready, Ordering::Acquire, is_admitted)",
@@ -139,7 +139,7 @@ pub const SURVIVORS: &[Survivor] = &[
                  apart from reads of that thread, which come first in every execution of a checker",
     },
     Survivor {
-        suite: "reader-writer lock",
+        suite: "rwlock",
         file: "rwlock/wait.rs",
         function: "look",
         line: "compare_exchange(poked, asleep, of, Ordering::Acquire)",
@@ -148,7 +148,7 @@ pub const SURVIVORS: &[Survivor] = &[
                  takes more preemptions than these models have",
     },
     Survivor {
-        suite: "reader-writer lock",
+        suite: "rwlock",
         file: "rwlock/wait.rs",
         function: "join",
         line: "compare_exchange(seen, new, Ordering::AcqRel, Ordering::Relaxed)",
@@ -157,7 +157,7 @@ pub const SURVIVORS: &[Survivor] = &[
                  the head enters when the lock is empty, at the latest, and no thread is stuck",
     },
     Survivor {
-        suite: "std's read-write",
+        suite: "std-rwlock",
         file: "rwlock/std_like.rs",
         function: "wake",
         line: "self.state.compare_exchange(from, to, Ordering::Acquire, Ordering::Relaxed)",
@@ -167,7 +167,7 @@ pub const SURVIVORS: &[Survivor] = &[
                  more preemptions than these models have",
     },
     Survivor {
-        suite: "parking read-write",
+        suite: "parking-rwlock",
         file: "rwlock/parking_like.rs",
         function: "sleep",
         line: "while ready.load(Ordering::Acquire) == asleep {",
@@ -175,7 +175,7 @@ pub const SURVIVORS: &[Survivor] = &[
         reason: CALLED_NODE,
     },
     Survivor {
-        suite: "parking read-write",
+        suite: "parking-rwlock",
         file: "rwlock/parking_like.rs",
         function: "call",
         line: "called.node::<H>().ready.store(CALLED, Ordering::Release)",

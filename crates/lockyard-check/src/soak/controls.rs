@@ -6,7 +6,7 @@ use crate::backends::{
 };
 use crate::controls::{DoesNotExclude, LosesWakeUps};
 use crate::hooks::{LostExchange, LostRelease, LostSet, NoFault, SkippedWait, Watched};
-use crate::primitives::{LockrefQueued, McsOfFour, QueuedStore, Tas, Ticket16};
+use crate::primitives::{LockrefQueued, locks};
 use crate::program::{LockOp, LockProgram};
 use lockyard::Native;
 use lockyard::platform::hooked::Hooked;
@@ -33,11 +33,11 @@ pub const CONTROLS: &[Control] = &[
     },
     Control {
         name: "a ticket lock that does not wait, native",
-        run: || check_natively::<Ticket16, SkippedWait>(Search::UntilFound),
+        run: || check_natively::<locks::Ticket, SkippedWait>(Search::UntilFound),
     },
     Control {
         name: "a test-and-set lock that is not set, native",
-        run: || check_natively::<Tas, LostSet>(Search::UntilFound),
+        run: || check_natively::<locks::TestAndSet, LostSet>(Search::UntilFound),
     },
     Control {
         name: "a lock that does not exclude, simulated",
@@ -49,15 +49,15 @@ pub const CONTROLS: &[Control] = &[
     },
     Control {
         name: "a queued lock that loses its release, simulated",
-        run: || check_simulated::<QueuedStore, LostRelease>(Search::UntilFound),
+        run: || check_simulated::<locks::Queued, LostRelease>(Search::UntilFound),
     },
     Control {
         name: "a queued lock that does not wait, simulated",
-        run: || check_simulated::<QueuedStore, SkippedWait>(Search::UntilFound),
+        run: || check_simulated::<locks::Queued, SkippedWait>(Search::UntilFound),
     },
     Control {
         name: "an MCS lock that loses its release, simulated",
-        run: || check_simulated::<McsOfFour, LostRelease>(Search::UntilFound),
+        run: || check_simulated::<locks::Mcs, LostRelease>(Search::UntilFound),
     },
     Control {
         name: "a lockref that loses an exchange, simulated",
@@ -65,11 +65,11 @@ pub const CONTROLS: &[Control] = &[
     },
     Control {
         name: "a ticket lock that does not wait, model",
-        run: || check_model::<Ticket16, SkippedWait>(Search::UntilFound),
+        run: || check_model::<locks::Ticket, SkippedWait>(Search::UntilFound),
     },
     Control {
         name: "a queued lock that loses an exchange, model",
-        run: || check_model::<QueuedStore, LostExchange>(Search::UntilFound),
+        run: || check_model::<locks::Queued, LostExchange>(Search::UntilFound),
     },
 ];
 

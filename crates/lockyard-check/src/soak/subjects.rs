@@ -7,9 +7,10 @@ use crate::finding::Caught;
 use crate::hooks::{NoFault, Scripted, Watched};
 use crate::primitives::{self as all, Exact, Primitive};
 use crate::program::{
-    BufferOp, BufferProgram, CondOp, CondProgram, ConnOp, ConnProgram, CountOp, CountProgram,
-    FairOp, FairProgram, HandleOp, HandleProgram, IdOp, IdProgram, LockOp, PageOp, PageProgram,
-    Program, ReadWriteOp, ReadWriteProgram, ReclaimOp, ReclaimProgram, SHORT, StatOp, StatProgram,
+    AnyReadWriteProgram, BufferOp, BufferProgram, CondOp, CondProgram, ConnOp, ConnProgram,
+    CountOp, CountProgram, FairOp, FairProgram, HandleOp, HandleProgram, IdOp, IdProgram, LockOp,
+    PageOp, PageProgram, Program, ReadWriteOp, ReadWriteProgram, ReclaimOp, ReclaimProgram, SHORT,
+    StatOp, StatProgram,
 };
 use lockyard::Native;
 use lockyard::lock::{Adaptive, PvQueued, Queued, TestAndSet};
@@ -17,6 +18,7 @@ use lockyard::page_ref::{Cmpxchg, LockedBit, OptimisticCmpxchg, PageRef};
 use lockyard::platform::checked::{Checked, with_clock};
 use lockyard::platform::hooked::Hooked;
 use lockyard::reclaim::Domain;
+use lockyard::rwlock::ReadWrite;
 use lockyard_sim::{Machine, Simulated};
 use lockyard_tables::buffers::{
     EveryCall, FixedHash, MoveToFront, OnMiss, Outside, ReferencedBit, TreePerGroup, UnderLock,
@@ -297,49 +299,85 @@ pub fn subjects() -> &'static [Subject] {
     static SUBJECTS: OnceLock<Vec<Subject>> = OnceLock::new();
     SUBJECTS.get_or_init(|| {
         let mut subjects = locks();
+        subjects.extend(rwlocks());
         subjects.extend(others());
         subjects
     })
 }
 
+/// Each lock, also where most threads have no slot, and variants.
 fn locks() -> Vec<Subject> {
     // The ticket lock of two bytes is for at most 255 contenders.
     let small = Subject { most_threads: 128, ..lock::<all::Ticket8>() };
-    vec![
-        lock::<all::Ticket16>(),
+    let mut subjects = vec![
         small,
-        lock::<all::TicketAsm>(),
-        lock::<all::Tas>(),
-        lock::<all::QueuedStore>(),
-        lock::<all::QueuedCmpxchg>(),
         lock::<all::QueuedPortable>(),
-        lock::<all::QueuedNoNode>(),
-        lock::<all::McsOfFour>(),
-        lock::<all::ClhOfFour>(),
-        lock::<all::PvTicketLock>(),
-        lock::<all::PvTicketNoNode>(),
-        lock::<all::PvQueuedLock>(),
         lock::<all::PvQueuedOnce>(),
-        lock::<all::PvQueuedNoNode>(),
-        lock::<all::MutexExact>(),
         napping::<all::MutexNapping>(),
-        lock::<all::MutexNoNode>(),
-        lock::<all::MutexParking>(),
-        lock::<all::MutexParkingFair>(),
-        lock::<all::MutexThreeStates>(),
+        lock::<all::ParkingFair>(),
         fair!("pv-queued, fair and timed", PvQueued),
         fair!("mutex, fair and timed", Adaptive<Exact>),
-        read_write(),
-    ]
+    ];
+    macro_rules! each {
+        ($($kind:ident {
+            name: $name:literal, title: $title:literal, lock: $lock:ty, waits: $waits:ident,
+            fifo: $fifo:literal, keeps_a_node: $keeps_a_node:literal, $($fact:tt)*
+        })*) => {$(
+            subjects.push(lock::<all::locks::$kind>());
+            if stringify!($waits) != "spin" && !$keeps_a_node {
+                subjects.push(lock::<all::one_slot::$kind>());
+            }
+        )*};
+    }
+    lockyard::for_each_lock!(each);
+    subjects
+}
+
+/// Each reader-writer lock.
+fn rwlocks() -> Vec<Subject> {
+    macro_rules! subject {
+        (ReadWrite $name:literal $lock:ident) => {
+            read_write($name)
+        };
+        ($kind:ident $name:literal $lock:ident) => {
+            any_read_write::<Lock<Threads>, Lock<Simulated>, Lock<InModel>>($name)
+        };
+    }
+    macro_rules! each {
+        ($($kind:ident {
+            name: $name:literal, title: $title:literal, lock: $lock:ident, $($fact:tt)*
+        })*) => {
+            vec![$({
+                #[allow(dead_code)]
+                type Lock<H> = lockyard::rwlock::$lock<H>;
+                subject!($kind $name $lock)
+            }),*]
+        };
+    }
+    lockyard::for_each_rwlock!(each)
+}
+
+fn any_read_write<N, S, M>(name: &'static str) -> Subject
+where
+    N: ReadWrite<Threads>,
+    S: ReadWrite<Simulated>,
+    M: ReadWrite<InModel>,
+{
+    let subject = subject::<
+        AnyReadWriteProgram<N, Threads>,
+        AnyReadWriteProgram<S, Simulated>,
+        AnyReadWriteProgram<M, InModel>,
+    >(name, &[ReadWriteOp::Read, ReadWriteOp::Write, ReadWriteOp::WriteTwice]);
+    Subject { most_threads: MOST_SIMULATED, ..subject }
 }
 
 /// The reader-writer lock, in all ways.
-fn read_write() -> Subject {
+fn read_write(name: &'static str) -> Subject {
     let subject = subject::<
         ReadWriteProgram<Exact, Threads>,
         ReadWriteProgram<Exact, Simulated>,
         ReadWriteProgram<Exact, InModel>,
-    >("reader-writer lock", &ReadWriteOp::ALL);
+    >(name, &ReadWriteOp::ALL);
     Subject { most_threads: MOST_SIMULATED, ..subject }
 }
 

@@ -9,10 +9,7 @@
 use super::process::again;
 use super::random::Random;
 use super::refusals::{refused, refusing};
-use lockyard::lock::{
-    Adaptive, Clh, LaneLock, Mcs, ParkingLike, PvQueued, PvTicket, Queued, TestAndSet, ThreeStates,
-    Ticket, TimedLock,
-};
+use lockyard::lock::{LaneLock, Queued, TimedLock};
 use lockyard::platform::{Host, Instant};
 use lockyard::reclaim::Owned;
 use lockyard::{Domain, LockRef, Native, RawSpinLock};
@@ -119,6 +116,28 @@ fn timed<K: TimedLock<Native> + Send + Sync + 'static>() -> Box<dyn Lock> {
     Box::new(Timed(Stamped::<K>::new()))
 }
 
+/// Returns one lock of each kind.
+fn locks() -> Vec<Box<dyn Lock>> {
+    macro_rules! made {
+        (true $lock:ty) => {
+            timed::<$lock>()
+        };
+        (false $lock:ty) => {
+            stamped::<$lock>()
+        };
+    }
+    macro_rules! each {
+        ($($kind:ident {
+            name: $name:literal, title: $title:literal, lock: $lock:ty, waits: $waits:ident,
+            fifo: $fifo:literal, keeps_a_node: $keeps_a_node:literal, timed: $timed:tt,
+            $($fact:tt)*
+        })*) => {
+            vec![$(made!($timed $lock)),*]
+        };
+    }
+    lockyard::for_each_lock!(each)
+}
+
 /// State that the threads share.
 struct World {
     locks: Vec<Box<dyn Lock>>,
@@ -150,18 +169,7 @@ fn count_violation_unless(holds: bool) {
 impl World {
     fn new() -> Self {
         World {
-            locks: vec![
-                stamped::<Ticket>(),
-                stamped::<Queued>(),
-                stamped::<Mcs>(),
-                stamped::<Clh>(),
-                stamped::<PvTicket>(),
-                timed::<PvQueued>(),
-                timed::<Adaptive>(),
-                timed::<TestAndSet>(),
-                stamped::<ParkingLike>(),
-                stamped::<ThreeStates>(),
-            ],
+            locks: locks(),
             of_handlers: Stamped::new(),
             table: IdTable::new(),
             handles: HandleTable::new(),
@@ -316,16 +324,14 @@ impl World {
             unsafe { lock.release(held) };
             assert!(!lock.is_held());
         }
-        take::<Ticket>();
-        take::<Queued>();
-        take::<Mcs>();
-        take::<Clh>();
-        take::<PvTicket>();
-        take::<PvQueued>();
-        take::<Adaptive>();
-        take::<TestAndSet>();
-        take::<ParkingLike>();
-        take::<ThreeStates>();
+        macro_rules! each {
+            ($($kind:ident {
+                name: $name:literal, title: $title:literal, lock: $lock:ty, $($fact:tt)*
+            })*) => {
+                $(take::<$lock>();)*
+            };
+        }
+        lockyard::for_each_lock!(each);
     }
 }
 

@@ -17,10 +17,7 @@ use lockyard_check::hooks::Scripted;
 use lockyard_check::matrix::pairs;
 use lockyard_check::mutation::suites::every_execution;
 use lockyard_check::mutation::{self, Suite, survivors};
-use lockyard_check::primitives::{
-    ClhOfFour, LockrefTas, McsOfFour, MutexExact, MutexParking, MutexThreeStates, Primitive,
-    PvQueuedLock, PvTicketLock, QueuedCmpxchg, QueuedStore, Tas, Ticket8, Ticket16, TicketAsm,
-};
+use lockyard_check::primitives::{LockrefTas, Primitive, Ticket8, locks};
 use lockyard_check::program::{
     CountOp, CountProgram, LockOp, LockProgram, PageOp, PageProgram, Program,
 };
@@ -46,18 +43,8 @@ fn the_outcomes_of_locks_are_the_same() {
             same_outcomes::<P::Program<Graphs>, P::Program<Orders>>(P::NAME, &[a, b], Bounds::ALL);
         }
     }
-    lock::<Ticket16>();
     lock::<Ticket8>();
-    lock::<Tas>();
-    lock::<QueuedStore>();
-    lock::<QueuedCmpxchg>();
-    lock::<McsOfFour>();
-    lock::<ClhOfFour>();
-    lock::<PvTicketLock>();
-    lock::<PvQueuedLock>();
-    lock::<MutexExact>();
-    lock::<MutexParking>();
-    lock::<MutexThreeStates>();
+    lockyard_check::each_lock!(lock());
 }
 
 #[test]
@@ -113,17 +100,17 @@ fn each_execution_of_a_lock_is_explored_once() {
     }
     use LockOp::{Lock, LockTwice, TryLock};
     for ops in [&[Lock, Lock][..], &[Lock, TryLock], &[LockTwice, Lock]] {
-        lock::<Ticket16>(ops);
-        lock::<Tas>(ops);
-        lock::<QueuedStore>(ops);
-        lock::<McsOfFour>(ops);
-        lock::<ClhOfFour>(ops);
-        lock::<PvQueuedLock>(ops);
-        lock::<MutexExact>(ops);
-        lock::<MutexThreeStates>(ops);
+        lock::<locks::Ticket>(ops);
+        lock::<locks::TestAndSet>(ops);
+        lock::<locks::Queued>(ops);
+        lock::<locks::Mcs>(ops);
+        lock::<locks::Clh>(ops);
+        lock::<locks::PvQueued>(ops);
+        lock::<locks::Adaptive>(ops);
+        lock::<locks::StdLike>(ops);
     }
-    lock::<Ticket16>(&[Lock, Lock, Lock]);
-    lock::<QueuedStore>(&[Lock, Lock, TryLock]);
+    lock::<locks::Ticket>(&[Lock, Lock, Lock]);
+    lock::<locks::Queued>(&[Lock, Lock, TryLock]);
 }
 
 /// The three locks that are wrong on purpose. With a `TryLock` nothing is freed.
@@ -165,12 +152,12 @@ fn every_weakened_ordering_of_a_lock_is_found() {
     const MCS: &[&str] = &["src/lock/mcs.rs", "src/lock/queue.rs"];
     const CLH: &[&str] = &["src/lock/clh.rs", "src/lock/queue.rs"];
     let suites = [
-        suite::<Ticket16>(TICKET, 2),
+        suite::<locks::Ticket>(TICKET, 2),
         suite::<Ticket8>(TICKET, 2),
-        suite::<TicketAsm>(TICKET, 2),
-        suite::<Tas>(&["src/lock/test_and_set.rs"], 2),
-        suite::<McsOfFour>(MCS, 3),
-        suite::<ClhOfFour>(CLH, 2),
+        suite::<locks::TicketAsmLoop>(TICKET, 2),
+        suite::<locks::TestAndSet>(&["src/lock/test_and_set.rs"], 2),
+        suite::<locks::Mcs>(MCS, 3),
+        suite::<locks::Clh>(CLH, 2),
     ];
     let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
     let report =

@@ -1,4 +1,5 @@
-//! Checks of the spinlocks under weak memory: every execution of two and three threads, and of four
+//! Checks of every lock under weak memory. `parking.rs` and `mutex.rs` say how those are checked
+//! whose waiters park or sleep. Of the spinlocks: every execution of two and three threads, and of four
 //! where they are few. loom explores four threads with bounds, and more in the deep checks.
 //!
 //! Each lock has one holder at a time, shown by a stamp. A holder sees the previous holder's
@@ -6,6 +7,8 @@
 //! lost, and no thread waits for ever. No thread touches the lock after its last release, because
 //! the last holder frees it.
 
+use crate::mutex::sleep;
+use crate::parking::{park, park_without_nodes};
 use lockyard::lock::{CmpxchgGrab, LaneLock, Queued};
 use lockyard::platform::checked::Checked;
 use lockyard::platform::hooked::Hooked;
@@ -15,10 +18,7 @@ use lockyard_check::dpor::Dpor;
 use lockyard_check::explore::Bounds;
 use lockyard_check::hooks::Scripted;
 use lockyard_check::matrix::{check_pairs, must_always_hold, must_hold};
-use lockyard_check::primitives::{
-    ClhOfFour, McsOfFour, Primitive, QueuedCmpxchg, QueuedNoNode, QueuedStore, Tas, Ticket8,
-    Ticket16, TicketAsm,
-};
+use lockyard_check::primitives::{Primitive, Ticket8, locks, one_slot};
 use lockyard_check::program::LockOp::{self, Lock, LockTwice, TryLock};
 use lockyard_check::program::NestedOp::{First, Holding, Interrupted, Second};
 use lockyard_check::program::NestedProgram;
@@ -49,7 +49,8 @@ fn every_execution<P: Primitive<Op = LockOp>>(of_four: &[[LockOp; 4]]) {
 const FOUR: [LockOp; 4] = [Lock, Lock, Lock, Lock];
 const THREE_AND_A_TRY: [LockOp; 4] = [Lock, Lock, Lock, TryLock];
 
-fn all<P: Primitive<Op = LockOp>>() {
+/// Checks a lock whose waiters spin on its word.
+fn spin<P: Primitive<Op = LockOp>>() {
     every_pair::<P>();
     every_execution::<P>(&[FOUR, THREE_AND_A_TRY]);
     for ops in [FOUR, THREE_AND_A_TRY] {
@@ -63,7 +64,7 @@ fn all<P: Primitive<Op = LockOp>>() {
 
 /// These locks have several kinds of waiters (pending, head, last). The important executions are
 /// therefore those in which many threads wait.
-fn queueing<P: Primitive<Op = LockOp>>(of_four: &[[LockOp; 4]]) {
+fn queue<P: Primitive<Op = LockOp>>(of_four: &[[LockOp; 4]]) {
     every_pair::<P>();
     every_execution::<P>(of_four);
     for ops in [FOUR, THREE_AND_A_TRY, [Lock, Lock, TryLock, TryLock]] {
@@ -74,49 +75,73 @@ fn queueing<P: Primitive<Op = LockOp>>(of_four: &[[LockOp; 4]]) {
     }
 }
 
-#[test]
-fn a_ticket_lock_of_4_bytes_holds() {
-    all::<Ticket16>();
+/// Checks one lock, by its way to wait.
+macro_rules! holds {
+    (spin $kind:ident) => {
+        spin::<locks::$kind>()
+    };
+    // Graphs of four threads, if they are few enough.
+    (queue Clh) => {
+        queue::<locks::Clh>(&[])
+    };
+    (queue Mcs) => {
+        queue::<locks::Mcs>(&[FOUR, THREE_AND_A_TRY])
+    };
+    (queue $kind:ident) => {
+        queue::<locks::$kind>(&[FOUR])
+    };
+    (park $kind:ident) => {
+        park::<locks::$kind>()
+    };
+    (sleep Adaptive) => {
+        sleep::<locks::Adaptive>(Bounds::ALL, 3)
+    };
+    (sleep $kind:ident) => {
+        sleep::<locks::$kind>(Bounds::stepping_back(3), 2)
+    };
 }
+
+/// Makes a test of one lock where most waiters have no node, if it is checked there.
+macro_rules! without_nodes {
+    (queue $kind:ident false) => { without_nodes!(@ queue::<one_slot::$kind>(&[])); };
+    (park $kind:ident false) => { without_nodes!(@ park_without_nodes::<one_slot::$kind>()); };
+    (sleep Adaptive false) => { without_nodes!(@ sleep::<one_slot::Adaptive>(Bounds::ALL, 2)); };
+    (@ $check:expr) => {
+        #[test]
+        fn holds_without_nodes() {
+            $check;
+        }
+    };
+    ($waits:ident $kind:ident $keeps_a_node:tt) => {};
+}
+
+macro_rules! every_lock {
+    ($($kind:ident {
+        name: $name:literal, title: $title:literal, lock: $lock:ty, waits: $waits:ident,
+        fifo: $fifo:literal, keeps_a_node: $keeps_a_node:tt, $($fact:tt)*
+    })*) => {
+        /// A module of tests for each lock of the library.
+        #[allow(non_snake_case)]
+        mod every {
+            use super::*;
+            $(mod $kind {
+                use super::*;
+
+                #[test]
+                fn holds() {
+                    holds!($waits $kind);
+                }
+
+                without_nodes!($waits $kind $keeps_a_node);
+            })*
+        }
+    };
+}
+lockyard::for_each_lock!(every_lock);
 
 #[test]
 fn a_ticket_lock_of_2_bytes_holds() {
-    all::<Ticket8>();
-}
-
-#[test]
-fn a_ticket_lock_with_the_loop_of_the_assembly_holds() {
-    all::<TicketAsm>();
-}
-
-#[test]
-fn a_test_and_set_lock_holds() {
-    all::<Tas>();
-}
-
-#[test]
-fn a_queued_lock_holds() {
-    queueing::<QueuedStore>(&[FOUR]);
-}
-
-#[test]
-fn a_queued_lock_whose_head_grabs_by_compare_exchange_holds() {
-    queueing::<QueuedCmpxchg>(&[FOUR]);
-}
-
-#[test]
-fn a_queued_lock_some_of_whose_waiters_have_no_node_holds() {
-    queueing::<QueuedNoNode>(&[]);
-}
-
-#[test]
-fn an_mcs_lock_holds() {
-    queueing::<McsOfFour>(&[FOUR, THREE_AND_A_TRY]);
-}
-
-#[test]
-fn a_clh_lock_holds() {
-    queueing::<ClhOfFour>(&[]);
+    spin::<Ticket8>();
 }
 
 /// Interruptions and held locks nest. In some execution the thread and its interruption are both in

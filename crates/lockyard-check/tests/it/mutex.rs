@@ -14,17 +14,15 @@ use lockyard_check::depth::depth;
 use lockyard_check::explore::Bounds;
 use lockyard_check::hooks::Scripted;
 use lockyard_check::matrix::{check_pairs, must_hold};
-use lockyard_check::primitives::{
-    Exact, MutexExact, MutexNapping, MutexNoNode, MutexParking, MutexParkingFair, MutexThreeStates,
-    Napping, Primitive,
-};
+use lockyard_check::primitives::{Exact, MutexNapping, Napping, ParkingFair, Primitive, locks};
 use lockyard_check::program::LockOp::{self, Lock, LockTwice, TryLock};
 use lockyard_check::program::{CondOp, CondProgram, FairOp, FairProgram, SHORT};
 
 type InModel = Hooked<Checked, Scripted>;
 type Of<P> = <P as Primitive>::Program<InModel>;
 
-fn holds<P: Primitive<Op = LockOp>>(of_two: Bounds, of_three: usize) {
+/// Checks a lock whose waiters sleep.
+pub(crate) fn sleep<P: Primitive<Op = LockOp>>(of_two: Bounds, of_three: usize) {
     check_pairs(
         P::NAME,
         &[Lock, TryLock],
@@ -39,19 +37,14 @@ fn holds<P: Primitive<Op = LockOp>>(of_two: Bounds, of_three: usize) {
 }
 
 #[test]
-fn a_mutex_wakes_every_sleeper() {
-    holds::<MutexExact>(Bounds::ALL, 3);
-}
-
-#[test]
 fn a_mutex_with_four_threads_wakes_every_sleeper() {
     let bounds = depth(Bounds::stepping_back(1), Bounds::stepping_back(2));
-    must_hold::<Of<MutexExact>>("mutex", &[Lock, Lock, Lock, Lock], bounds);
+    must_hold::<Of<locks::Adaptive>>("mutex", &[Lock, Lock, Lock, Lock], bounds);
 }
 
 #[test]
 fn a_mutex_whose_sleepers_wake_up_for_no_reason_holds() {
-    with_parking(Parking::SpuriousOnce, || holds::<MutexExact>(Bounds::stepping_back(3), 2));
+    with_parking(Parking::SpuriousOnce, || sleep::<locks::Adaptive>(Bounds::stepping_back(3), 2));
 }
 
 #[test]
@@ -88,11 +81,6 @@ fn a_mutex_whose_releases_miss_sleepers_goes_on_after_a_wait_that_gives_up() {
 }
 
 #[test]
-fn a_mutex_most_of_whose_waiters_have_no_node_holds() {
-    holds::<MutexNoNode>(Bounds::ALL, 2);
-}
-
-#[test]
 fn fair_releases_and_timed_waits_hold() {
     use FairOp::{Fair, GivesUp, Timed, Usual, Woken};
     type P = FairProgram<Adaptive<Exact>, InModel>;
@@ -115,17 +103,9 @@ fn fair_releases_and_timed_waits_hold() {
     });
 }
 
-/// Its waiters sleep on the lock's word.
 #[test]
-fn a_mutex_of_three_states_wakes_every_sleeper() {
-    holds::<MutexThreeStates>(Bounds::stepping_back(3), 2);
-}
-
-/// Its queue is that of the mutex, and the holder is the only thread that removes sleepers.
-#[test]
-fn a_mutex_as_that_of_parking_lot_wakes_every_sleeper() {
-    holds::<MutexParking>(Bounds::stepping_back(3), 2);
-    holds::<MutexParkingFair>(Bounds::stepping_back(3), 2);
+fn a_mutex_as_that_of_parking_lot_that_is_always_handed_over_holds() {
+    sleep::<ParkingFair>(Bounds::stepping_back(3), 2);
 }
 
 /// Every notification reaches a waiter, and a wait that gives up leaves the ring.

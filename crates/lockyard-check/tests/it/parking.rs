@@ -15,9 +15,7 @@ use lockyard_check::depth::depth;
 use lockyard_check::explore::Bounds;
 use lockyard_check::hooks::Scripted;
 use lockyard_check::matrix::{check_pairs, must_hold};
-use lockyard_check::primitives::{
-    Primitive, PvQueuedLock, PvQueuedNoNode, PvQueuedOnce, PvTicketLock, PvTicketNoNode,
-};
+use lockyard_check::primitives::{Primitive, PvQueuedOnce, locks};
 use lockyard_check::program::LockOp::{self, Lock, LockTwice, TryLock};
 use lockyard_check::program::{FairOp, FairProgram, Program, SHORT};
 
@@ -48,36 +46,22 @@ fn four_threads<P: Primitive<Op = LockOp>>() {
     }
 }
 
-#[test]
-fn a_ticket_lock_that_parks_holds() {
-    every_pair::<PvTicketLock>();
-    three_threads::<PvTicketLock>();
-    four_threads::<PvTicketLock>();
+/// Checks a lock whose waiters park.
+pub(crate) fn park<P: Primitive<Op = LockOp>>() {
+    park_without_nodes::<P>();
+    four_threads::<P>();
 }
 
-#[test]
-fn a_ticket_lock_most_of_whose_waiters_cannot_park_holds() {
-    every_pair::<PvTicketNoNode>();
-    three_threads::<PvTicketNoNode>();
-}
-
-#[test]
-fn a_queued_lock_that_parks_holds() {
-    every_pair::<PvQueuedLock>();
-    three_threads::<PvQueuedLock>();
-    four_threads::<PvQueuedLock>();
+/// Checks such a lock where most waiters cannot park.
+pub(crate) fn park_without_nodes<P: Primitive<Op = LockOp>>() {
+    every_pair::<P>();
+    three_threads::<P>();
 }
 
 #[test]
 fn a_queued_lock_whose_first_waiter_is_passed_once_holds() {
     every_pair::<PvQueuedOnce>();
     three_threads::<PvQueuedOnce>();
-}
-
-#[test]
-fn a_queued_lock_most_of_whose_waiters_have_no_node_holds() {
-    every_pair::<PvQueuedNoNode>();
-    three_threads::<PvQueuedNoNode>();
 }
 
 /// A fair release leaves the lock to a waiter. A wait that gives up leaves nothing behind.
@@ -146,6 +130,6 @@ fn parks_may_return_for_no_reason() {
             must_hold::<Of<P>>(P::NAME, &[Lock, Lock, Lock], Bounds::stepping_back(2));
         });
     }
-    holds::<PvTicketLock>();
-    holds::<PvQueuedLock>();
+    holds::<locks::PvTicket>();
+    holds::<locks::PvQueued>();
 }

@@ -3,7 +3,7 @@
 
 use lockyard::platform::checked::{Checked, Parking, with_parking};
 use lockyard::platform::hooked::Hooked;
-use lockyard::rwlock::{ParkingReadWrite, PthreadReadWrite, ReadWrite, StdReadWrite};
+use lockyard::rwlock::{ParkingReadWrite, ReadWrite};
 use lockyard_check::FewSlots;
 use lockyard_check::depth::depth;
 use lockyard_check::explore::Bounds;
@@ -30,15 +30,26 @@ fn holds<L: ReadWrite<InModel>>(title: &str) {
     });
 }
 
-#[test]
-fn the_lock_as_std_s_holds() {
-    holds::<StdReadWrite<InModel>>("reader-writer lock as std's");
+/// Checks one lock. The library's own has more operations, and a file for them.
+macro_rules! holds {
+    (ReadWrite $name:literal $lock:ident) => {};
+    ($kind:ident $name:literal $lock:ident) => {
+        #[test]
+        #[allow(non_snake_case)]
+        fn $kind() {
+            holds::<lockyard::rwlock::$lock<InModel>>($name);
+        }
+    };
 }
 
-#[test]
-fn the_lock_as_parking_lot_s_holds() {
-    holds::<ParkingReadWrite<InModel>>("reader-writer lock as parking_lot's");
+macro_rules! every_lock {
+    ($($kind:ident {
+        name: $name:literal, title: $title:literal, lock: $lock:ident, $($fact:tt)*
+    })*) => {
+        $(holds!($kind $name $lock);)*
+    };
 }
+lockyard::for_each_rwlock!(every_lock);
 
 #[test]
 fn the_lock_as_parking_lot_s_holds_without_nodes() {
@@ -47,9 +58,4 @@ fn the_lock_as_parking_lot_s_holds_without_nodes() {
     for pair in [[Write, Write], [Write, Read]] {
         must_hold::<P>("the same, one slot", &pair, Bounds::stepping_back(2));
     }
-}
-
-#[test]
-fn the_lock_as_pthread_s_holds() {
-    holds::<PthreadReadWrite<InModel>>("reader-writer lock as pthread's");
 }

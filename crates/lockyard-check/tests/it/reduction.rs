@@ -21,9 +21,7 @@ use lockyard_check::explore::Bounds;
 use lockyard_check::finding::Finding;
 use lockyard_check::hooks::{Scripted, ordered_sites, with_weakened};
 use lockyard_check::matrix::pairs;
-use lockyard_check::primitives::{
-    ClhOfFour, McsOfFour, Primitive, QueuedStore, Tas, Ticket8, Ticket16, TicketAsm,
-};
+use lockyard_check::primitives::{Primitive, Ticket8, locks};
 use lockyard_check::program::{CountOp, CountProgram, LockOp, LockProgram, Program};
 
 type Host = Hooked<Checked, Scripted>;
@@ -54,13 +52,13 @@ fn both_explorations_of_a_lock_have_the_same_outcomes() {
             same_outcomes::<Of<P>>(P::NAME, &[a, b]);
         }
     }
-    lock::<Ticket16>();
+    lock::<locks::Ticket>();
     lock::<Ticket8>();
-    lock::<TicketAsm>();
-    lock::<Tas>();
-    lock::<QueuedStore>();
-    lock::<McsOfFour>();
-    lock::<ClhOfFour>();
+    lock::<locks::TicketAsmLoop>();
+    lock::<locks::TestAndSet>();
+    lock::<locks::Queued>();
+    lock::<locks::Mcs>();
+    lock::<locks::Clh>();
 }
 
 #[test]
@@ -109,10 +107,10 @@ fn both_explorations_find_every_weakened_acquire_and_release_of_a_lock() {
         assert_eq!(sites.len(), expected_sites, "{}: {sites:?}", P::NAME);
     }
     // Ticket: the fetch-and-add, the wait, the exchange of `try_lock`, and the release.
-    weaken::<Ticket16>(4);
+    weaken::<locks::Ticket>(4);
     weaken::<Ticket8>(4);
-    weaken::<TicketAsm>(4);
+    weaken::<locks::TicketAsmLoop>(4);
     // Test-and-set: the first tries of `lock` and `try_lock`, the try after a wait, and the
     // release.
-    weaken::<Tas>(4);
+    weaken::<locks::TestAndSet>(4);
 }

@@ -81,7 +81,7 @@ pub use ticket::{AsmLoop, PlainLoop, Poll, Ticket, Ticket8, TicketAsmLoop};
 /// | `fifo` | true if it serves in order of arrival |
 /// | `keeps_a_node` | true if the holder keeps a queue node of its thread |
 /// | `timed` | true if it is a [`TimedLock`] |
-/// | `sources` | files with its orderings, for `cargo mutation` |
+/// | `sources` | files with its orderings, for `cargo mutation`; none if another row has them |
 /// | `public` | names of a value behind it and of the guard, at the root or in [`comparators`] |
 ///
 /// [`comparators`]: crate::comparators
@@ -159,7 +159,9 @@ macro_rules! for_each_lock {
                 title: "lockyard's mutex: spins briefly, then sleeps",
                 lock: $crate::lock::Adaptive,
                 waits: sleep, fifo: false, keeps_a_node: false, timed: true,
-                sources: ["src/lock/adaptive.rs", "src/lock/adaptive_wait.rs", "src/lock/adaptive_word.rs"],
+                sources: [
+                    "src/lock/adaptive.rs", "src/lock/adaptive_wait.rs", "src/lock/adaptive_word.rs"
+                ],
                 public: [Mutex MutexGuard],
             }
             StdLike {
@@ -183,7 +185,7 @@ macro_rules! for_each_lock {
                 title: "three states, sleeps at once, as a plain pthread mutex",
                 lock: $crate::lock::ThreeStates<$crate::lock::three_states::PthreadLike>,
                 waits: sleep, fifo: false, keeps_a_node: false, timed: false,
-                sources: ["src/lock/three_states.rs"],
+                sources: [],
                 public: [],
             }
             TestAndSet {

@@ -7,6 +7,7 @@ use lockyard::lock::{LaneLock, TestAndSet, Ticket};
 use lockyard::lockref::policy::{NoTrywait, Pause, PauseNoTrywait, Policy, Standard};
 use lockyard::lockref::{Count, LockRef, MAX_COUNT};
 use lockyard::platform::{Native, Portable};
+use lockyard::rwlock::ReadWrite;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread;
 
@@ -80,6 +81,82 @@ fn every_lock_excludes_with_parts_in_assembly_and_portable() {
     }
     watched(|| {
         lockyard::for_each_lock!(each);
+    });
+}
+
+#[test]
+fn guards_protect_their_data() {
+    fn total<R: lock_api::RawMutex + Sync>(lock: &lock_api::Mutex<R, u64>, rounds: u64) -> u64 {
+        thread::scope(|scope| {
+            for _ in 0..THREADS {
+                scope.spawn(|| {
+                    for _ in 0..rounds {
+                        *lock.lock() += 1;
+                    }
+                });
+            }
+        });
+        assert!(!lock.is_locked());
+        *lock.lock()
+    }
+    macro_rules! each {
+        ($($kind:ident {
+            name: $name:literal, title: $title:literal, lock: $lock:ty, waits: $waits:ident,
+            $($fact:tt)*
+        })*) => {$({
+            let lock = lock_api::Mutex::<RawSpinLock<$lock>, u64>::new(0);
+            let rounds = rounds(stringify!($waits));
+            assert_eq!(total(&lock, rounds), THREADS * rounds, $name);
+        })*};
+    }
+    watched(|| {
+        lockyard::for_each_lock!(each);
+    });
+}
+
+/// Readers see no writer, and writers nobody.
+fn excludes_writers<L: ReadWrite<Native>>() {
+    const WRITER: u64 = 1 << 32;
+    let (lock, inside) = (L::free(), AtomicU64::new(0));
+    thread::scope(|scope| {
+        for me in 0..THREADS {
+            let (lock, inside) = (&lock, &inside);
+            scope.spawn(move || {
+                for round in 0..ROUNDS {
+                    if (me + round).is_multiple_of(3) {
+                        lock.lock_exclusive();
+                        assert_eq!(inside.swap(WRITER, Ordering::Relaxed), 0, "a thread is inside");
+                        thread::yield_now();
+                        assert_eq!(inside.swap(0, Ordering::Relaxed), WRITER, "a thread came in");
+                        // SAFETY: entered above.
+                        unsafe { lock.unlock_exclusive() };
+                    } else {
+                        lock.lock_shared();
+                        let before = inside.fetch_add(1, Ordering::Relaxed);
+                        thread::yield_now();
+                        let after = inside.fetch_sub(1, Ordering::Relaxed);
+                        assert!(before < WRITER && after < WRITER, "a writer is inside");
+                        // SAFETY: entered above.
+                        unsafe { lock.unlock_shared() };
+                    }
+                }
+            });
+        }
+    });
+    assert!(!lock.is_inside());
+}
+
+#[test]
+fn every_reader_writer_lock_excludes() {
+    macro_rules! each {
+        ($($kind:ident {
+            name: $name:literal, title: $title:literal, lock: $lock:ident, $($fact:tt)*
+        })*) => {
+            $(excludes_writers::<lockyard::rwlock::$lock>();)*
+        };
+    }
+    watched(|| {
+        lockyard::for_each_rwlock!(each);
     });
 }
 
