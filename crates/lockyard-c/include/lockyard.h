@@ -249,7 +249,7 @@ typedef struct ly_pvqspin_t {
      */
     uint32_t word_;
     /**
-     * What the holder gives back. Only the holder uses it.
+     * Token of the holder, which gives it back. Only the holder uses it.
      */
     uint32_t token_;
 } ly_pvqspin_t;
@@ -327,7 +327,7 @@ typedef struct ly_reclaim_head_t {
 } ly_reclaim_head_t;
 
 /**
- * What is counted: an update, or a sum.
+ * Counted event: an update, or a sum.
  */
 typedef struct ly_counts_t {
     /**
