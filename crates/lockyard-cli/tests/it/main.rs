@@ -21,6 +21,7 @@ mod looked;
 mod measure;
 mod measure_tables;
 mod names;
+mod open;
 mod own_scenario;
 mod peers;
 mod predictions;

@@ -9,6 +9,7 @@ use lockyard_recording::recording::{
 };
 use lockyard_results::row::Status;
 
+mod open;
 mod readers;
 
 /// Visits in each of two windows, and between them.

@@ -104,6 +104,7 @@ impl<S: Stage> Prepared<S> {
                 }
                 Step::Drawn { .. }
                 | Step::Sleep { .. }
+                | Step::Arrival { .. }
                 | Step::LockedAmong { .. }
                 | Step::Touch { .. }
                 | Step::Walk { .. } => self.perform_drawn(step, factor, task),
