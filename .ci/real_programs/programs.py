@@ -141,3 +141,45 @@ def sqlite(program, directory):
 def queue(program, directory):
     arguments = lambda threads, items=200000: [(threads + 1) // 2, (threads + 1) // 2, items]
     return Compiled("C++ queue", "items/s", program, arguments, directory)
+
+
+class Printing:
+    """A program whose output has its rate, or whose time tells it: `count` a thread or in all."""
+
+    def __init__(self, name, unit, command, rate, directory):
+        self.name, self.unit, self.command, self.rate = name, unit, command, rate
+        self.directory = Path(directory)
+
+    def run(self, threads, under=PLAIN, **_):
+        command = [*under.prefix, *self.command(threads)]
+        began = time.monotonic()
+        text, cpu = run(command, self.directory / f"{self.name}.log", 60, under.environment)
+        return Run(self.rate(text, threads, time.monotonic() - began), cpu, "")
+
+
+def python(program, directory):
+    command = lambda threads: ["python3", program, threads]
+    rate = lambda text, threads, seconds: last_json(text)["rate"]
+    return Printing("Python pool", "tasks/s", command, rate, directory)
+
+
+def sysbench(directory, locks=4000000):
+    command = lambda threads: ["sysbench", "mutex", f"--threads={threads}", "--mutex-num=8",
+                               f"--mutex-locks={locks // threads}", "--mutex-loops=200", "run"]
+    seconds = lambda text: float(re.search(r"total time: +([0-9.]+)s", text)[1])
+    rate = lambda text, threads, _: locks // threads * threads / seconds(text)
+    return Printing("sysbench mutex", "locks/s", command, rate, directory)
+
+
+def zstd(directory, data, mebibytes):
+    # Small jobs, so that a run has many of them.
+    command = lambda threads: ["zstd", "-q", "-f", "-1", f"-T{threads}", "-B512K", data,
+                               "-o", "/dev/null"]
+    rate = lambda text, threads, seconds: mebibytes / seconds
+    return Printing("zstd -T", "MiB/s", command, rate, directory)
+
+
+def pigz(directory, data, mebibytes):
+    command = lambda threads: ["sh", "-c", f"exec pigz -1 -p {threads} -c {data} > /dev/null"]
+    rate = lambda text, threads, seconds: mebibytes / seconds
+    return Printing("pigz -p", "MiB/s", command, rate, directory)

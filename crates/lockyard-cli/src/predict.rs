@@ -30,7 +30,8 @@ use lockyard_support::nearest;
 pub(crate) fn run(options: &Predict, locks: &LockKinds) -> Result<(), Failure> {
     call_path::no_scenario(&options.scenario)?;
     let (recorded, script) = match recorded::of(options, locks)? {
-        Given::Recording(recorded) => {
+        Given::Recording(mut recorded) => {
+            recorded::open(options, &mut recorded)?;
             let script = recorded.script.clone();
             (Some(*recorded), script)
         }

@@ -8,7 +8,7 @@ use lockyard_predict::names;
 use lockyard_predict::recorded::{Gate, Recorded, on, widen};
 use lockyard_recording::file::is_recording;
 use lockyard_recording::runs::{Run, Runs, are_recordings};
-use lockyard_recording::script::{OTHER_LOCKS, OTHER_READ_WRITE_LOCKS, RECORDED};
+use lockyard_recording::script::{OPEN, OTHER_LOCKS, OTHER_READ_WRITE_LOCKS, RECORDED};
 use lockyard_recording::{rates, runs};
 use lockyard_results::render::Document;
 use lockyard_results::row::Row;
@@ -23,6 +23,11 @@ pub(crate) const HOST: &str = "host";
 
 /// End of the names of variants whose predictions have not passed the gate.
 const NOT_GATED: &str = "/not-gated";
+
+/// Requests a second of an open load, and the same in words.
+const LEAST_RATE: f64 = 1.0;
+const MOST_RATE: f64 = 1e9;
+const ALLOWED_RATES: &str = "requests a second, from 1 to 1000000000";
 
 /// Bytes by which a recording is recognised.
 const BEGINNING: usize = 32;
@@ -93,6 +98,21 @@ fn joined(options: &Predict) -> Result<Runs, Failure> {
     Runs::join(all?).map_err(Failure::Input)
 }
 
+/// Adds the open load that the user asks for.
+///
+/// # Errors
+///
+/// Bad input: the rate is none, or the recorded threads hardly sleep for input.
+pub(crate) fn open(options: &Predict, recorded: &mut Recorded) -> Result<(), Failure> {
+    let Some(text) = &options.open else { return Ok(()) };
+    let rate = text.parse().ok().filter(|rate| (LEAST_RATE..=MOST_RATE).contains(rate));
+    let rate: f64 = rate.ok_or_else(|| {
+        let text = lockyard_support::printable(text);
+        Failure::Input(format!("--open: `{text}`; allowed: {ALLOWED_RATES}"))
+    })?;
+    recorded.open(rate).map_err(|why| Failure::Input(format!("--open: {why}")))
+}
+
 /// Adds the rates that the user has measured without the recorder.
 fn rated(options: &Predict, mut runs: Runs, name: &str) -> Result<Runs, Failure> {
     let Some(path) = &options.rates else { return Ok(runs) };
@@ -116,6 +136,7 @@ fn no_recording(options: &Predict) -> Result<(), Failure> {
         (options.ungated, "--ungated"),
         (options.locks, "--locks"),
         (options.what_if, "--what-if"),
+        (options.open.is_some(), "--open"),
         (options.rates.is_some(), "--rates"),
     ];
     match flags.into_iter().find(|(given, _)| *given) {
@@ -148,7 +169,8 @@ pub(crate) fn variants(options: &Predict, script: &Script) -> Vec<String> {
     // A page says which change gives most.
     let what_if = options.what_if || options.pages.file.report.is_some();
     let wanted = |name: &str| match name {
-        RECORDED => true,
+        // It is there if the user asks for it.
+        RECORDED | OPEN => true,
         name if is_one(&OTHER_LOCKS, name) => options.locks,
         name if is_one(&OTHER_READ_WRITE_LOCKS, name) => options.locks || what_if,
         _ => what_if,

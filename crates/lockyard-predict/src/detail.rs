@@ -62,6 +62,7 @@ pub fn detail(
         operations: Some(ThreadOperations { slowest_thread, fastest_thread }),
         fairness: Some(prediction.fairness),
         waits: prediction.waits,
+        requests: prediction.requests,
         costs: Some(prediction.costs.detail()),
         long_run: prediction.long.map(|long| LongRunDetail {
             seconds: long.seconds,

@@ -321,6 +321,17 @@ impl Recorded {
         )
     }
 
+    /// Adds the variant whose requests come from outside, this many a second.
+    ///
+    /// # Errors
+    ///
+    /// Bad input: the recorded threads hardly sleep for input. One line.
+    pub fn open(&mut self, rate: f64) -> Result<(), String> {
+        let open = script::open(&self.recording, &self.model, self.numbers, rate)?;
+        self.script.variants.push(open);
+        Ok(())
+    }
+
     /// Returns the upper bound of predicted figures.
     pub fn limit(&self, gate: &Gate) -> Limit {
         bound::of(&self.recording, &self.model, gate.refused.is_none())

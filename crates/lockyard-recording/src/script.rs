@@ -3,10 +3,12 @@
 //! locks, shorter holds, split locks, locks in lines of their own.
 
 mod layout;
+mod open;
 mod version;
 mod walk;
 pub mod what_if;
 
+pub use open::{LEAST_SLEPT, OPEN, offered};
 pub use version::{BATCH, Change, Changed, HostNumbers, PARTS, READS, Version};
 
 use crate::model::{ClassModel, Group, Model};
@@ -144,6 +146,24 @@ pub fn change(
         script.variants.push(made);
     }
     Ok(all)
+}
+
+/// Returns the variant whose requests come from outside, this many a second.
+///
+/// # Errors
+///
+/// Bad input: the recorded threads hardly sleep for input. One line.
+pub fn open(
+    recording: &Recording,
+    model: &Model,
+    host: HostNumbers,
+    rate: f64,
+) -> Result<Variant, String> {
+    if let Some(why) = open::refusal(&program(recording), model) {
+        return Err(why);
+    }
+    let version = Version { open: Some(rate), ..Version::default() };
+    variant(recording, model, host, OPEN, open::title(rate), version)
 }
 
 /// Returns the group whose busiest lock keeps others out for the longest time in all. A shared

@@ -161,6 +161,7 @@ impl RecordedProgram {
         let mark = self.mark();
         lines.extend(self.waits_for.iter().take(2).map(WaitsFor::sentence));
         lines.extend(self.scaling.iter().map(|of| of.sentence(&self.unit) + mark));
+        lines.extend(self.open.iter().map(|of| of.sentence() + mark));
         lines.extend(self.help().map(|line| line + mark));
         lines.extend(self.proof.iter().map(Proof::sentence));
         lines.extend(self.believe());

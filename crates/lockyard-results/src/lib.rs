@@ -8,6 +8,7 @@
 //! | [`outcome`] | figures of a run, computed by rules |
 //! | [`recorded`], [`what_if`] | answers on a recorded program |
 //! | [`answer`] | the same in a few lines |
+//! | [`open`] | an open load: requests from outside |
 //! | [`growth`] | what grows with threads, from several recordings |
 //! | [`variant_ratios`] | predicted and published change from one variant to another |
 //! | [`fairness`] | fairness among threads, and their waits |
@@ -26,6 +27,7 @@ pub mod fairness;
 pub mod growth;
 pub mod histogram;
 pub mod listing;
+pub mod open;
 pub mod outcome;
 pub mod phase;
 pub mod published;

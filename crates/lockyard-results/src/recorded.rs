@@ -3,6 +3,7 @@
 
 use crate::details::Range;
 use crate::growth::Growth;
+use crate::open::OpenLoad;
 use crate::what_if::{Proof, Scaling, WaitsFor, WhatIf};
 use lockyard_support::{share, threads as in_words};
 use serde::Serialize;
@@ -39,6 +40,9 @@ pub struct RecordedProgram {
     pub best_changes: Vec<BestChange>,
     /// Throughput as it is, on each machine.
     pub scaling: Vec<Scaling>,
+    /// Open loads: requests that come from outside.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub open: Vec<OpenLoad>,
     /// Changes that were predicted, those of the largest machine and number of threads first. JSON
     /// has them beside the facts.
     #[serde(skip)]
@@ -281,6 +285,7 @@ impl RecordedProgram {
         let facts = all.len();
         all.extend(self.machines().into_iter().map(|machine| self.saturated(machine)));
         all.extend(self.several_saturated());
+        all.extend(self.open.iter().map(OpenLoad::sentence));
         all.extend(self.best_changes.iter().map(BestChange::sentence));
         let mark = self.mark();
         all.iter_mut().skip(facts).for_each(|sentence| sentence.push_str(mark));

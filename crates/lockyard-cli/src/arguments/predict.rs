@@ -73,6 +73,10 @@ pub(crate) struct Predict {
     /// with each lock in a cache line of its own
     #[arg(long)]
     pub(crate) what_if: bool,
+    /// Also predict a recorded program whose requests come from outside, this many a second, at
+    /// random times: throughput, how busy its threads are, how long requests wait
+    #[arg(long, value_name = "RATE", allow_hyphen_values = true)]
+    pub(crate) open: Option<String>,
     #[command(flatten)]
     pub(crate) baselines: BaselineOptions,
     #[command(flatten)]

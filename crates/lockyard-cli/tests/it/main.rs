@@ -21,6 +21,7 @@ mod lock_free;
 mod looked;
 mod measure;
 mod names;
+mod open;
 mod own_scenario;
 mod peers;
 mod predictions;

@@ -5,9 +5,10 @@ use lockyard_recording::model::{GroupTime, Model, place};
 use lockyard_recording::recording::MeetingKind;
 use lockyard_recording::recording::{Kind, Recording};
 use lockyard_recording::script::what_if::WITHOUT;
-use lockyard_recording::script::{self, RECORDED};
+use lockyard_recording::script::{self, OPEN, RECORDED};
 use lockyard_recording::waiting::{self, Waiting};
 use lockyard_results::details::{CostsDetail, Range};
+use lockyard_results::open::OpenLoad;
 use lockyard_results::recorded::{
     AccessToday, Accesses, BestChange, LockSaturation, LockToday, LockUse, RecordedProgram,
     SATURATED_SHARE, Today,
@@ -16,6 +17,9 @@ use lockyard_results::row::Row;
 use lockyard_results::what_if::{EndedBy, Scaling, WaitsFor, WhatIf};
 use lockyard_scenarios::Script;
 use std::collections::BTreeMap;
+
+/// Variants of the program as it is.
+const NO_CHANGES: [&str; 2] = [RECORDED, OPEN];
 
 /// What answers are made of.
 #[derive(Clone, Copy, Debug)]
@@ -60,6 +64,7 @@ pub(super) fn of(recorded: &Facts, rows: &[Row], gated: bool) -> RecordedProgram
         best_changes: on().filter_map(|machine| best_change(script, machine, &rows)).collect(),
         scaling: on().filter_map(|machine| scaling(machine, &rows)).collect(),
         what_if: what_ifs(recorded, &rows, &groups),
+        open: open(script, &rows),
         ..RecordedProgram::default()
     }
 }
@@ -243,8 +248,9 @@ fn best_change(script: &Script, machine: &str, rows: &[&Row]) -> Option<BestChan
     let interval = |row: &Row| row.details.simulated.as_ref().and_then(|detail| detail.interval);
     let figure = |row: &Row| row.predicted.unwrap_or_default();
     let now = at_most().find(|row| row.key.variant == RECORDED && figure(row) > 0.0)?;
-    let is_change =
-        |row: &&Row| row.key.variant != RECORDED && !row.key.variant.starts_with(WITHOUT);
+    let is_change = |row: &&Row| {
+        !NO_CHANGES.contains(&row.key.variant.as_str()) && !row.key.variant.starts_with(WITHOUT)
+    };
     let changes = || at_most().filter(is_change);
     let best = changes().max_by(|a, b| figure(a).total_cmp(&figure(b)))?;
     let overlap = |a: Range, b: Range| a.low <= b.high && b.low <= a.high;
@@ -304,6 +310,18 @@ fn scaling(machine: &str, rows: &[&Row]) -> Option<Scaling> {
     })
 }
 
+/// Returns the open loads that were predicted.
+fn open(script: &Script, rows: &[&Row]) -> Vec<OpenLoad> {
+    let of_row = |row: &&Row| {
+        let requests = row.details.simulated.as_ref()?.requests?;
+        let threads = row.key.threads?;
+        let offered = script::offered(script.variant(OPEN)?, threads);
+        Some(OpenLoad::of(&row.key.machine, threads, offered, requests))
+    };
+    let is_open = |row: &&&Row| row.key.variant == OPEN;
+    rows.iter().filter(is_open).filter_map(of_row).collect()
+}
+
 /// Returns the changes that were predicted, those of the cell with most of them first.
 fn what_ifs(recorded: &Facts, rows: &[&Row], groups: &Groups) -> Vec<WhatIf> {
     let detail = |row: &Row| row.details.simulated.as_ref().and_then(|detail| detail.interval);
@@ -340,7 +358,7 @@ fn what_ifs(recorded: &Facts, rows: &[&Row], groups: &Groups) -> Vec<WhatIf> {
             reason: row.reason.clone(),
         })
     };
-    let is_change = |row: &&&Row| row.key.variant != RECORDED;
+    let is_change = |row: &&&Row| !NO_CHANGES.contains(&row.key.variant.as_str());
     let mut all: Vec<WhatIf> = rows.iter().filter(is_change).filter_map(of_row).collect();
     // Most changes are asked about in one cell. Cells with as many: the last machine first.
     let cell = |of: &WhatIf| (of.machine.clone(), of.threads);

@@ -4,6 +4,7 @@ use super::gate::GATE;
 use crate::limit::Limit;
 use lockyard_recording::model::{Model, Moved};
 use lockyard_recording::recording::Recording;
+use lockyard_recording::script::OPEN;
 use lockyard_recording::script::what_if::WITHOUT;
 
 /// Factor by which figures may be above the bound where the gate does not vouch for them. The
@@ -42,7 +43,9 @@ pub(super) fn of(recording: &Recording, model: &Model, is_gated: bool) -> Limit 
     let held: f64 = today.groups.iter().map(|group| group.held).sum();
     let halved = (HOLD_HALVED, own - time * held / 2.0);
     let less_often = LESS_OFTEN.map(|name| (name, own - calls));
-    let of_variants = [halved].into_iter().chain(less_often);
+    // Requests from outside come in place of the recorded sleeps.
+    let open = (OPEN, own - time * today.slept);
+    let of_variants = [halved, open].into_iter().chain(less_often);
     Limit {
         nanoseconds: own.max(0.0),
         of_variants: of_variants.map(|(name, time)| (name.to_owned(), time.max(0.0))).collect(),

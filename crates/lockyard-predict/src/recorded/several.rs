@@ -10,7 +10,7 @@ use crate::simulate::SimulationError;
 use lockyard_recording::model::{Model, Operation};
 use lockyard_recording::recording::Recording;
 use lockyard_recording::runs::Runs;
-use lockyard_recording::script::RECORDED;
+use lockyard_recording::script::{OPEN, RECORDED};
 use lockyard_results::details::CostsDetail;
 use lockyard_results::growth::{Growth, GrowthGate, GrowthPart, Law, RecordedRate};
 use lockyard_results::row::Row;
@@ -298,7 +298,8 @@ impl Fitted {
 
     /// Turns replays of the recorded program's variants into predictions.
     pub fn correct(&self, rows: &mut [Row], script: &Script, machine: &Machine) {
-        for row in rows {
+        // The rates are those of a closed load.
+        for row in rows.iter_mut().filter(|row| row.key.variant != OPEN) {
             let (Some(replayed), Some(threads)) = (row.predicted, row.key.threads) else {
                 continue;
             };
@@ -339,7 +340,7 @@ fn sleeps_in_kernel(kind: ObjectKind) -> bool {
 /// Widens the intervals of rows by the errors of programs that were measured: with as many times
 /// the largest recorded number of threads.
 pub fn widen(rows: &mut [Row], several: bool, recorded: usize) {
-    for row in rows {
+    for row in rows.iter_mut().filter(|row| row.key.variant != OPEN) {
         let (Some(figure), Some(threads)) = (row.predicted, row.key.threads) else { continue };
         let known = spread::of(several, spread::doublings(recorded, threads));
         if let (Some(simulated), Some(known)) = (&mut row.details.simulated, known)

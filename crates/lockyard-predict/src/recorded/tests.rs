@@ -10,6 +10,7 @@ use lockyard_recording::recording::{
 use lockyard_results::row::Status;
 
 mod meetings;
+mod open;
 mod readers;
 
 /// Visits in each of two windows, and between them.

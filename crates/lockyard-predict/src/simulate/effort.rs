@@ -40,6 +40,9 @@ const ENOUGH_FACTORS_ALONE: u64 = 100_000;
 /// Minimum number of operations of each task in a window, because tasks may be in lockstep.
 const ENOUGH_OF_EACH: u64 = 20;
 
+/// Number of requests from outside in a window, on average.
+const OF_REQUESTS: f64 = 4_000.0;
+
 impl SimulationEffort {
     /// Effort for the tables if the tasks' places do not depend on the seed, or do not matter. Then
     /// the runs of a cell differ by less than 4 %.
@@ -130,6 +133,17 @@ impl SimulationEffort {
             warm_up_ns: self.warm_up_ns.max(2_000_000.0),
             window_ns: self.window_ns.max(2_000_000.0),
             seeds: 1,
+            ..self
+        }
+    }
+
+    /// Returns the effort for requests that come from outside: many of them before the window, so
+    /// that some wait, and [`OF_REQUESTS`] in it.
+    pub(super) fn for_requests(self, variant: &Variant) -> SimulationEffort {
+        let Some(interval) = variant.interval_of_requests() else { return self };
+        SimulationEffort {
+            warm_up_ns: self.warm_up_ns.max(interval * OF_REQUESTS / 4.0),
+            window_ns: self.window_ns.max(interval * OF_REQUESTS),
             ..self
         }
     }

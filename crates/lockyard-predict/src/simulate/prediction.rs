@@ -2,6 +2,7 @@
 
 use super::starts::Orders;
 use crate::explain::Costs;
+use lockyard_results::details::RequestsDetail;
 use lockyard_results::fairness::{Fairness, Waits};
 use lockyard_results::listing::Listing;
 use lockyard_results::outcome::{CpuTime, Outcome, SampleFigures};
@@ -46,6 +47,8 @@ pub struct Prediction {
     pub fairness: Fairness,
     /// Waits in the steps that take a lock, or take or drop a reference.
     pub waits: Option<Waits>,
+    /// Requests from outside, in an open load.
+    pub requests: Option<RequestsDetail>,
     /// Cycles by phase, activity, line and lock.
     pub costs: Costs,
     /// CPU time as a profiler's listing.

@@ -12,6 +12,7 @@ use lockyard_results::fairness;
 use lockyard_scenarios::{Access, Stage};
 use lockyard_sim::Simulated;
 use std::cell::RefCell;
+use std::time::Duration;
 
 /// A simulated machine, as a scenario sees it.
 #[derive(Debug)]
@@ -28,6 +29,12 @@ pub(super) struct Record {
     pub user: u64,
     /// Cycles of all threads in steps of the region `idle`.
     pub idle: u64,
+    /// Waits of requests from outside, until a thread begins them, in nanoseconds.
+    pub requests: Histogram<u64>,
+    /// Cycles of all threads that wait for a request which has not come yet.
+    pub awaiting: u64,
+    /// Start of each thread's wait for a request.
+    awaiting_since: Vec<u64>,
     /// Start of each thread's current wait.
     waiting_since: Vec<u64>,
     /// The locks of all guests' objects, guest by guest.
@@ -56,6 +63,9 @@ pub(super) fn begin(guests: usize, threads: usize, objects: usize) -> Recording 
         locks: Vec::new(),
         user: 0,
         idle: 0,
+        requests: fairness::histogram(),
+        awaiting: 0,
+        awaiting_since: vec![u64::MAX; all],
         waiting_since: vec![u64::MAX; all],
         using: Locks::new(guests * objects, all),
         steps: None,
@@ -90,7 +100,10 @@ impl Recording {
             let record = record.as_mut().expect("a record was begun");
             record.waits.reset();
             record.waiting_since.fill(u64::MAX);
-            (record.user, record.idle) = (0, 0);
+            (record.user, record.idle, record.awaiting) = (0, 0, 0);
+            record.requests.reset();
+            let awaits = |since: &&mut u64| **since != u64::MAX;
+            record.awaiting_since.iter_mut().filter(awaits).for_each(|since| *since = time);
             record.using.begin_window(time);
         });
     }
@@ -98,6 +111,8 @@ impl Recording {
     /// Ends the record at `time`.
     pub(super) fn end(self, time: u64) -> Record {
         let mut record = RECORD.take().expect("a record was begun");
+        let still = record.awaiting_since.iter().filter(|since| **since != u64::MAX);
+        record.awaiting += still.map(|since| time.saturating_sub(*since)).sum::<u64>();
         let using = std::mem::replace(&mut record.using, Locks::new(0, 0)).end(time);
         let of = |object| using.iter().skip(object).step_by(record.objects).copied().sum();
         record.locks = (0..record.objects).map(of).collect();
@@ -143,6 +158,7 @@ impl Stage for OnMachine {
     const GIVES_BACK: bool = false;
     const OTHERS: bool = true;
     const SEES_INSIDE: bool = true;
+    const ARRIVALS: bool = true;
     // Each turn is simulated, so an endless loop would take minutes to reach the longest window.
     const MOST_TURNS: u64 = 1 << 20;
 
@@ -151,6 +167,16 @@ impl Stage for OnMachine {
     }
     fn random_below(n: u64) -> u64 {
         lockyard_sim::random_below(n)
+    }
+    fn request_awaited() {
+        recording(|record, thread, now| record.awaiting_since[thread] = now);
+    }
+    fn request_begins(waited: Duration) {
+        recording(|record, thread, now| {
+            let since = std::mem::replace(&mut record.awaiting_since[thread], u64::MAX);
+            record.awaiting += now.saturating_sub(since);
+            record.requests.saturating_record(waited.as_nanos() as u64);
+        });
     }
 
     fn work(nanoseconds: f64) {

@@ -15,6 +15,7 @@ use super::starts::{Beginnings, Orders, PARTS};
 use crate::explain::{Costs, LockTime};
 use hdrhistogram::Histogram;
 use lockyard::platform::Event;
+use lockyard_results::details::RequestsDetail;
 use lockyard_results::fairness::{self, Fairness, Waits};
 use lockyard_results::listing::Listing;
 use lockyard_results::outcome::CpuTime;
@@ -55,7 +56,7 @@ pub(super) fn simulate(
     let guests = cell.variant.guests.unwrap_or(1);
     let of_cpu = if guests == 1 { cell.of_place() } else { 1 };
     let effort = effort.for_guests(guests).for_crowd(cell.machine, of_cpu);
-    let effort = effort.for_tables(cell.variant);
+    let effort = effort.for_tables(cell.variant).for_requests(cell.variant);
     // In a real run of seconds, interrupts have shuffled the tasks, so the first order does not
     // matter.
     let starts = if fallen { Starts::Random } else { cell.variant.starts };
@@ -273,6 +274,10 @@ struct Sums<'a> {
     /// Operations of each task in each run.
     rounds: Vec<Vec<u64>>,
     waits: Histogram<u64>,
+    /// Waits of requests from outside, in nanoseconds.
+    requests: Histogram<u64>,
+    /// Cycles of all threads that wait for a request.
+    awaiting: u64,
     costs: Costs,
     operations: u64,
     /// Compare-exchanges of the script's steps, from the start of each run to its end.
@@ -302,6 +307,8 @@ impl<'a> Sums<'a> {
             of_parts: Vec::new(),
             rounds: Vec::new(),
             waits: fairness::histogram(),
+            requests: fairness::histogram(),
+            awaiting: 0,
             costs: Costs::default(),
             operations: 0,
             own_exchanges: Exchanges::default(),
@@ -340,6 +347,8 @@ impl<'a> Sums<'a> {
         let record = recording.end(end);
         // Both histograms have the same bounds.
         let _ = self.waits.add(&record.waits);
+        let _ = self.requests.add(&record.requests);
+        self.awaiting += record.awaiting;
         let spent = run.simulation.attribution();
         let names = run.objects[0].places().map(|(name, ..)| name);
         // Counts per guest.
@@ -391,6 +400,7 @@ impl<'a> Sums<'a> {
             siblings_apart: None,
             fairness,
             waits: Waits::of(&self.waits),
+            requests: self.requests(),
             listing: Listing::new(self.costs.doing.iter().copied(), &self.cell.variant.parts),
             failed_per_success: ratio(moved.failed_exchanges, moved.exchanges),
             rmws_per_ownership: ratio(moved.rmws, moved.ownerships),
@@ -422,6 +432,19 @@ impl<'a> Sums<'a> {
             matches!(object.kind, ObjectKind::LockRef { .. }) && locks.contains_key(&object.name)
         };
         self.costs.locks_in_counts = self.cell.variant.objects.iter().any(is_in_lockref);
+    }
+
+    /// Returns the requests from outside of one guest; `None` if there were none.
+    fn requests(&self) -> Option<RequestsDetail> {
+        let waits = Waits::of(&self.requests)?;
+        let guests = self.guests as f64;
+        let cycles = self.windows as f64 * guests;
+        let seconds = self.cell.machine.nanoseconds(self.windows) / 1e9 * guests;
+        Some(RequestsDetail {
+            begun_per_s: waits.count as f64 / seconds,
+            share_busy: 1.0 - self.awaiting as f64 / (cycles * self.cell.threads as f64),
+            waits,
+        })
     }
 
     /// CPU time of one guest by region, in seconds per second.

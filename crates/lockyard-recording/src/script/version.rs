@@ -88,4 +88,6 @@ pub struct Version {
     pub change: Change,
     /// True if the program is being recorded, as for the comparison with the recorded rate.
     pub recorder: bool,
+    /// Requests a second that come from outside, in place of the recorded sleeps outside of locks.
+    pub open: Option<f64>,
 }

@@ -1,6 +1,7 @@
 //! The random walk of a recording.
 
 use super::layout::Layout;
+use super::open::Requests;
 use super::version::{BATCH, Change, HostNumbers, READS, Version};
 use crate::model::{
     ClassModel, Group, MeetingModel, Meets, Model, Operation, VisitModel, fastest_and_mean,
@@ -55,13 +56,19 @@ pub(super) fn walk(
     let mut walk = Walk { tasks: tasks(&model.classes), meetings, ..Walk::default() };
     let barriers = model.barriers();
     let all: usize = model.classes.iter().map(|class| class.count).sum();
+    let requests = Requests::of(model, version.open);
     for class in &model.classes {
+        let queue = walk.classes.len();
+        let interval = requests.interval(queue);
         let parts: Vec<&[Part]> = class.visits.iter().map(|visit| builder.parts(visit)).collect();
         let mut visits = Vec::new();
         for (of, parts_of) in class.visits.iter().zip(&parts) {
             let next = builder.next(class, of, &parts);
             for part in *parts_of {
-                let visit = Visit { next: next.clone(), ..builder.visit(of, *part) };
+                let mut visit = Visit { next: next.clone(), ..builder.visit(of, *part) };
+                if let Some(interval) = interval {
+                    await_requests(&mut visit.steps, queue, interval);
+                }
                 let work: f64 = visit.steps.iter().map(Step::mean_work).sum();
                 walk.mean_work += work * part.share() * of.count() as f64 / all.max(1) as f64;
                 visits.push(visit);
@@ -71,6 +78,15 @@ pub(super) fn walk(
         walk.classes.push(visits);
     }
     walk
+}
+
+/// Puts the next request of a queue in place of the sleeps outside of locks.
+fn await_requests(steps: &mut [Step], queue: usize, interval: f64) {
+    for step in steps {
+        if let Step::Sleep { times } = step {
+            *step = Step::Arrival { queue, interval, times: Arc::clone(times) };
+        }
+    }
 }
 
 /// Part of a kind of visit. In a batch, most visits leave their work under a lock to a later one,

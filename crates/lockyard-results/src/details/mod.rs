@@ -20,8 +20,8 @@ pub use measured::{
 pub use native::{CallPathDetail, SyscallsDetail, TablesDetail};
 pub use range::Range;
 pub use simulated::{
-    EffectDetail, EvidenceDetail, FallbacksDetail, LongRunDetail, SensitivityDetail,
-    SimulatedDetail, StartOrdersDetail, ThreadOperations,
+    EffectDetail, EvidenceDetail, FallbacksDetail, LongRunDetail, RequestsDetail,
+    SensitivityDetail, SimulatedDetail, StartOrdersDetail, ThreadOperations,
 };
 
 use serde::Serialize;

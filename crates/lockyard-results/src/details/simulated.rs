@@ -45,6 +45,9 @@ pub struct SimulatedDetail {
     pub fairness: Option<Fairness>,
     /// Waits of the steps that take a lock, or take or drop a reference.
     pub waits: Option<Waits>,
+    /// Requests that come from outside at random times.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub requests: Option<RequestsDetail>,
     /// Cycles by cause.
     pub costs: Option<CostsDetail>,
     /// A run of several seconds, split at the first fallback, because the throughput changes there.
@@ -100,6 +103,17 @@ pub struct FallbacksDetail {
     pub per_second: f64,
     /// Range of the expected number per second, at 95 % confidence.
     pub per_second_range: Option<Range>,
+}
+
+/// Requests that come from outside at random times, however many threads wait for them.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct RequestsDetail {
+    /// Requests that threads began, per second.
+    pub begun_per_s: f64,
+    /// Share of the threads' time in which they did not wait for a request.
+    pub share_busy: f64,
+    /// Waits of the requests until a thread begins them.
+    pub waits: Waits,
 }
 
 /// Operations of the slowest and of the fastest thread.

@@ -68,6 +68,16 @@ pub enum Step {
         /// The durations. Of 0, there is no sleep.
         times: Arc<Times>,
     },
+    /// Waits for the next request of a queue, if the draw is a time above 0. Requests come at random
+    /// times, however many tasks wait for them.
+    Arrival {
+        /// The queue. All tasks of a run share it.
+        queue: usize,
+        /// Mean time between two requests of the queue, in nanoseconds.
+        interval: f64,
+        /// Times that a recorded thread slept for a request; 0 where it went on.
+        times: Arc<Times>,
+    },
     /// Takes one of several locks, performs steps, and releases it.
     LockedAmong {
         /// The locks.
@@ -269,6 +279,7 @@ impl Step {
             Step::CalibratedWork { share, .. } => calibrated * share,
             Step::Drawn { ref times, factor, .. } => times.mean() * factor,
             Step::Sleep { ref times } => times.mean(),
+            Step::Arrival { interval, ref times, .. } => interval * times.share_above_zero(),
             Step::Walk { ref walk, factor } => walk.mean_work * factor,
             _ => 0.0,
         }
@@ -379,6 +390,9 @@ impl Step {
     }
 }
 
+/// Number of mean times between requests for which the last of many tasks waits, at most.
+const MOST_INTERVALS: f64 = 1e4;
+
 /// One operation of a random walk: its steps, and the choice of the next one.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Visit {
@@ -433,6 +447,20 @@ impl Walk {
         (0..self.meetings.len()).filter(of_class)
     }
 
+    /// Returns the mean time between two requests from outside, of all queues together, in
+    /// nanoseconds; `None` if none come.
+    pub fn interval_of_requests(&self) -> Option<f64> {
+        let visits = self.classes.iter().flatten();
+        let mut rates = vec![0.0; self.classes.len()];
+        for step in visits.flat_map(|visit| &visit.steps) {
+            if let Step::Arrival { queue, interval, .. } = *step {
+                rates[queue] = 1.0 / interval;
+            }
+        }
+        let all: f64 = rates.iter().sum();
+        (all > 0.0).then(|| 1.0 / all)
+    }
+
     /// Returns the class of a task.
     pub(crate) fn class(&self, task: u64) -> usize {
         self.tasks[(task % self.tasks.len() as u64) as usize]
@@ -445,6 +473,8 @@ impl Walk {
                 Step::Drawn { times, factor, .. } => times.longest() * factor,
                 Step::Sleep { times } => times.longest(),
                 Step::LockedWait { steps, .. } => steps.iter().map(|steps| longest(steps)).sum(),
+                // Each task may wait for a later request than the one before it.
+                Step::Arrival { interval, .. } => interval * MOST_INTERVALS,
                 step => step.inner().map_or(0.0, longest),
             };
             steps.iter().map(of_one).sum()

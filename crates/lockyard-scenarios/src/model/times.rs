@@ -47,6 +47,12 @@ impl Times {
         self.bins.last().map_or(0.0, |bin| bin.1)
     }
 
+    /// Returns the share of the times that are above 0.
+    pub fn share_above_zero(&self) -> f64 {
+        let zeros = self.bins.iter().take_while(|bin| bin.1 <= 0.0).last();
+        1.0 - zeros.map_or(0.0, |bin| bin.0)
+    }
+
     /// Returns the time below which a share of all times is.
     pub fn quantile(&self, share: f64) -> f64 {
         let index = self.bins.partition_point(|bin| bin.0 <= share);

@@ -94,6 +94,16 @@ impl Variant {
         self.steps.iter().any(|step| matches!(step, Step::Walk { .. }))
     }
 
+    /// Returns the mean time between two requests from outside, of all queues together, in
+    /// nanoseconds; `None` if none come.
+    pub fn interval_of_requests(&self) -> Option<f64> {
+        let of_step = |step: &Step| match step {
+            Step::Walk { walk, .. } => walk.interval_of_requests(),
+            _ => None,
+        };
+        self.steps.iter().find_map(of_step)
+    }
+
     /// Returns `true` if a step is a compare-exchange of the script's own.
     pub fn compares_and_exchanges(&self) -> bool {
         let is = |step: &Step| usize::from(matches!(step, Step::CompareExchange { .. }));

@@ -25,6 +25,27 @@ impl<S: Stage> Prepared<S> {
         }
     }
 
+    /// Waits for the next request of a queue.
+    fn wait_for_request(&self, queue: usize, interval: f64, task: &mut Task) {
+        let comes = self.arrivals.take(queue, interval * task.numbers.exponential());
+        let now = S::Host::now();
+        if comes > now {
+            S::request_awaited();
+            self.sleep((comes - now).as_nanos() as f64);
+        }
+        S::request_begins(S::Host::now().saturating_sub(comes));
+    }
+
+    /// Sleeps for this many nanoseconds.
+    fn sleep(&self, nanoseconds: f64) {
+        if let Some(bed) = self.bed().filter(|_| nanoseconds > 0.0) {
+            let before = S::Host::begin_activity(Region::Idle.into());
+            // No thread wakes the task before its time.
+            S::Host::park(bed, 0, Some(Duration::from_nanos(nanoseconds as u64)));
+            S::Host::resume_activity(before);
+        }
+    }
+
     /// Performs a step that draws its time, its lock or its steps.
     pub(super) fn perform_drawn(&self, step: &Step, factor: f64, task: &mut Task) {
         match *step {
@@ -35,12 +56,11 @@ impl<S: Stage> Prepared<S> {
                 }
             }
             Step::Sleep { ref times } => {
-                let time = times.quantile(task.numbers.uniform());
-                if let Some(bed) = self.bed().filter(|_| time > 0.0) {
-                    let before = S::Host::begin_activity(Region::Idle.into());
-                    // No thread wakes the task before its time.
-                    S::Host::park(bed, 0, Some(Duration::from_nanos(time as u64)));
-                    S::Host::resume_activity(before);
+                self.sleep(times.quantile(task.numbers.uniform()));
+            }
+            Step::Arrival { queue, interval, ref times } => {
+                if times.quantile(task.numbers.uniform()) > 0.0 {
+                    self.wait_for_request(queue, interval, task);
                 }
             }
             Step::LockedAmong { among: Among(ref among), access, wait, ref steps } => {

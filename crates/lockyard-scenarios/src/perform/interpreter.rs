@@ -104,6 +104,7 @@ impl<S: Stage> Prepared<S> {
                 }
                 Step::Drawn { .. }
                 | Step::Sleep { .. }
+                | Step::Arrival { .. }
                 | Step::LockedAmong { .. }
                 | Step::LockedWait { .. }
                 | Step::Meet { .. }

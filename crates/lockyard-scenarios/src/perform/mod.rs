@@ -1,5 +1,6 @@
 //! Performs scenarios: lays out the objects of a variant, and runs its steps on a stage.
 
+mod arrivals;
 mod drawn;
 mod ended;
 mod exchanges;

@@ -1,5 +1,6 @@
 //! A variant of a script, laid out in memory and ready to be performed.
 
+use super::arrivals::Arrivals;
 use super::ended::Ended;
 use super::exchanges::Exchanges;
 use super::inside::Inside;
@@ -28,6 +29,7 @@ pub struct Prepared<S: Stage> {
     pub(super) work_varies: bool,
     seed: u64,
     begun: Begun,
+    pub(super) arrivals: Arrivals,
     pub(super) ended: Ended,
     pub(super) first_values: Vec<FirstValue>,
     pub(super) conserved: Vec<Conserved>,
@@ -86,6 +88,8 @@ impl<S: Stage> Prepared<S> {
     ) -> Option<Self> {
         let can_wait = S::OTHERS || !variant.waits_for_others();
         assert!(can_wait, "a task has no others to wait for on this stage");
+        let arrivals = Arrivals::of(variant);
+        assert!(S::ARRIVALS || !arrivals.exist(), "this stage has no clock for requests");
         let lines = variant.objects.iter().map(|o| o.line + 1).max().unwrap_or(0);
         let mut blocks = Blocks { blocks: Vec::new(), _stage: PhantomData };
         let mut places = Vec::new();
@@ -139,6 +143,7 @@ impl<S: Stage> Prepared<S> {
             work_varies: variant.work_varies,
             seed: 0,
             begun: Begun::default(),
+            arrivals,
             ended: Ended::default(),
             first_values: variant.first_values.clone(),
             conserved: variant.conserved.clone(),

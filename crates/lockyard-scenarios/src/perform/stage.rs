@@ -2,6 +2,7 @@
 
 use super::random;
 use lockyard::platform::{Activity, HostWithSlots, during};
+use std::time::Duration;
 
 /// A back-end, as a scenario sees it. It provides the host where the primitives run, and
 /// functions that only the runner of a scenario can provide.
@@ -15,6 +16,10 @@ pub trait Stage: 'static {
 
     /// `true` if tasks can [wait for others](Self::wait_for_others) on this stage.
     const OTHERS: bool = false;
+
+    /// `true` if the host's clock begins with the run, so that [requests](Self::request_begins) can
+    /// come from outside.
+    const ARRIVALS: bool = false;
 
     /// `true` if the lab counts the tasks inside each reader-writer lock, so that it finds every
     /// writer that is not alone. On a real host the counts would be shared memory that costs time.
@@ -33,6 +38,14 @@ pub trait Stage: 'static {
     fn wait_for_others() {
         unreachable!("a variant that waits for others is not laid out on a stage without");
     }
+
+    /// Reports that the running task waits for a request from outside, which has not come yet.
+    #[inline(always)]
+    fn request_awaited() {}
+
+    /// Reports that the running task begins a request, which came this long before.
+    #[inline(always)]
+    fn request_begins(_waited: Duration) {}
 
     /// Returns a random number for the running task, from 0 to `n - 1`; `n` is not 0.
     fn random_below(n: u64) -> u64 {

@@ -1,15 +1,16 @@
 //! A reader-writer lock as a `pthread_rwlock_t` with default attributes on Linux: it prefers
-//! readers, and its waiters sleep at once. It is here for comparison and for predictions.
+//! readers, its last reader hands it to a writer that waits, and its waiters sleep at once. It is
+//! here for comparison and for predictions.
 //!
 //! ```text
-//!    31                                  1 0
-//!   +-------------------------------------+-+
-//!   | readers, inside or registered       |W|    readers enter as soon as W is 0
-//!   +-------------------------------------+-+
+//!    31                   14 13          2 1 0
+//!   +-----------------------+-------------+-+-+
+//!   | readers, inside or    | writers     |P|W|    readers enter as soon as W is 0
+//!   | registered            | that wait   | | |
+//!   +-----------------------+-------------+-+-+
 //!
 //!   turn      2 * number of times that a writer left to registered readers; + 1: a reader sleeps
-//!   notify    number of calls of a writer
-//!   asleep    1: a writer may sleep
+//!   notify    2 * number of calls of a writer; + 1: the lock is handed to a writer that waits
 //! ```
 //!
 //! | step | what happens |
@@ -17,16 +18,25 @@
 //! | read | adds a reader; that reader is inside at once if no writer is |
 //! | read beside a writer | it is registered: the writer's release lets all registered ones in |
 //! | write | a compare-exchange of an empty word |
-//! | sleep | at once, a reader on `turn`, a writer on `notify` |
-//! | leave as a reader | subtracts itself; the last one wakes one writer |
-//! | leave as the writer | clears W; wakes all registered readers, or else one writer |
+//! | write beside others | it is counted; takes the lock if that is handed over, or empty |
+//! | sleep | at once: a reader on `turn`; a writer on `notify`, after it has set P |
+//! | leave as a reader | subtracts itself; the last one sets W for a waiting writer, if P is set |
+//! | leave as the writer, readers | lets all registered readers in; sets P if a writer waits |
+//! | leave as the writer, no readers | clears P too, and calls one writer that waits |
 //!
 //! So a reader never waits for a writer that waits, and readers that come again and again keep
 //! writers out: "as long as there are readers, the writer will be starved"
-//! (`pthread_rwlockattr_setkind_np(3)`).
+//! (`pthread_rwlockattr_setkind_np(3)`). Once the last one has left, the lock is the waiting
+//! writer's, and others sleep until that writer has woken up and left. A writer that leaves hands
+//! nothing over: the writer that it calls tries again, and until then P is 0.
+//!
+//! P is only 1 while a writer waits. If writers wait, P is 0 and nobody is inside, one of them has
+//! been called and has not looked yet.
 //!
 //! This is a model of the behaviour that POSIX and the manual page describe, and no description of
-//! an implementation. Where they say nothing, the model has the least number of locked operations.
+//! an implementation. Of the hand-over they say nothing. It was observed from outside: a thread
+//! lets others fall asleep, leaves, and tries the lock at once (`examples/readers/observe.c`).
+//! Where nothing says more, the model has the least number of locked operations.
 //!
 //! Sources: POSIX.1-2017, `pthread_rwlock_rdlock`, `pthread_rwlock_wrlock`; the manual page above;
 //! registered readers are those of J. Mellor-Crummey and M. Scott, *Scalable Reader-Writer
@@ -43,15 +53,45 @@ pub struct PthreadReadWrite<H: Host = Native> {
     state: U32<H>,
     turn: U32<H>,
     notify: U32<H>,
-    asleep: U32<H>,
 }
 
 const WRITER: u32 = 1;
-const READER: u32 = 2;
+/// The last reader hands the lock to a writer that waits.
+const PASS: u32 = 2;
+/// One writer that waits.
+const WAITING: u32 = 4;
+const READER: u32 = 1 << 14;
+/// All writers that wait.
+const ALL_WAITING: u32 = READER - WAITING;
 /// A reader sleeps, in `turn`.
 const ASLEEP: u32 = 1;
 /// One turn of readers.
 const TURN: u32 = 2;
+/// The lock is a waiting writer's, in `notify`.
+const HANDED: u32 = 1;
+/// One call of a writer.
+const CALL: u32 = 2;
+
+/// Returns true if nobody is inside. Writers may wait.
+fn is_empty(state: u32) -> bool {
+    state < READER && state & WRITER == 0
+}
+
+/// Returns the state after one of the waiting writers has entered an empty lock.
+fn entered(state: u32) -> u32 {
+    let next = state - WAITING + WRITER;
+    if next & ALL_WAITING == 0 { next & !PASS } else { next }
+}
+
+/// Returns the state after the writer has left.
+fn left(state: u32) -> u32 {
+    let next = state - WRITER;
+    match state & ALL_WAITING {
+        0 => next,
+        _ if state >= READER => next | PASS,
+        _ => next & !PASS,
+    }
+}
 
 impl<H: HostWithSlots> PthreadReadWrite<H> {
     fn sleep(word: &U32<H>, expected: u32) {
@@ -84,53 +124,111 @@ impl<H: HostWithSlots> PthreadReadWrite<H> {
         }
     }
 
+    /// Takes an empty lock, or counts this writer as waiting. Returns true if it is inside.
+    fn enter_or_register(&self) -> bool {
+        let mut seen = self.state.load(Ordering::Relaxed);
+        loop {
+            let enters = is_empty(seen);
+            if !enters && seen & ALL_WAITING == ALL_WAITING {
+                H::fatal("reader-writer lock: 2^12 writers wait");
+            }
+            let next = if enters { seen | WRITER } else { (seen + WAITING) | PASS };
+            // Acquire: pairs with the releases of all that have left.
+            let (of, to) = (Ordering::Acquire, Ordering::Relaxed);
+            match self.state.compare_exchange(seen, next, of, to) {
+                Ok(_) => return enters,
+                Err(actual) => seen = actual,
+            }
+        }
+    }
+
     #[cold]
     #[inline(never)]
     fn wait_to_write(&self) {
         H::count(Event::Slowpath);
-        let mut has_slept = false;
+        if self.enter_or_register() {
+            return;
+        }
         loop {
-            // Acquire: pairs with the release in `wake_a_writer`, which has cleared the mark
-            // before.
+            // Acquire: pairs with the releases in `call_a_writer` and `hand_over`. So a writer that
+            // finds the call, or the mark, finds that the caller has left.
             let notified = self.notify.load(Ordering::Acquire);
-            // Acquire: pairs with the releases of all that have left.
+            if notified & HANDED != 0 {
+                // The addition clears the mark, and counts as a call. Relaxed, both: the load has
+                // acquired.
+                let taken = notified.wrapping_add(HANDED);
+                let (of, to) = (Ordering::Relaxed, Ordering::Relaxed);
+                if self.notify.compare_exchange(notified, taken, of, to).is_ok() {
+                    return;
+                }
+                continue;
+            }
+            let seen = self.state.load(Ordering::Relaxed);
+            if is_empty(seen) {
+                // Acquire: pairs with the releases of all that have left.
+                let (of, to) = (Ordering::Acquire, Ordering::Relaxed);
+                if self.state.compare_exchange(seen, entered(seen), of, to).is_ok() {
+                    return;
+                }
+                continue;
+            }
+            // Relaxed, both: P publishes nothing. If none is counted any more, the lock is being
+            // handed to this writer, and `notify` changes before it sleeps.
+            let (of, to) = (Ordering::Relaxed, Ordering::Relaxed);
+            if seen & ALL_WAITING != 0
+                && seen & PASS == 0
+                && self.state.compare_exchange(seen, seen | PASS, of, to).is_err()
+            {
+                continue;
+            }
+            Self::sleep(&self.notify, notified);
+        }
+    }
+
+    /// Hands the lock to a writer that waits. The caller was the last reader. If another thread has
+    /// entered since, that one sees to the writers when it leaves.
+    #[cold]
+    fn hand_over(&self, mut seen: u32) {
+        while is_empty(seen) && seen & PASS != 0 {
+            // Acquire: pairs with the releases of the readers that have left.
             let (of, to) = (Ordering::Acquire, Ordering::Relaxed);
-            if self.state.compare_exchange(0, WRITER, of, to).is_ok() {
-                break;
+            match self.state.compare_exchange(seen, entered(seen) & !PASS, of, to) {
+                Ok(_) => {
+                    // The mark is clear: a lock that is handed over has W until its writer leaves.
+                    // Release: pairs with the acquire of that writer.
+                    self.notify.fetch_add(HANDED, Ordering::Release);
+                    H::count(Event::Kick);
+                    H::unpark(&raw const self.notify, 1);
+                    return;
+                }
+                Err(actual) => seen = actual,
             }
-            // Relaxed: the next change publishes it.
-            self.asleep.store(1, Ordering::Relaxed);
-            // Release: pairs with the acquire of a thread that leaves later, which then sees the
-            // mark.
-            if self.state.fetch_add(0, Ordering::Release) != 0 {
-                Self::sleep(&self.notify, notified);
-                has_slept = true;
-            }
-        }
-        if has_slept {
-            // Others may sleep too. Relaxed: its own release publishes it.
-            self.asleep.store(1, Ordering::Relaxed);
         }
     }
 
-    /// Wakes a writer, if one sleeps or is about to. The caller has left the lock empty, by a
-    /// change that acquires.
-    #[inline(always)]
-    fn wake_a_writer(&self) {
-        // Relaxed: the change of the state by which the caller has left acquires.
-        if self.asleep.load(Ordering::Relaxed) != 0 {
-            self.call_a_writer();
-        }
-    }
-
+    /// Wakes a writer, which tries again. The caller has left the lock empty.
     #[cold]
     fn call_a_writer(&self) {
-        // Relaxed: the next change publishes it.
-        self.asleep.store(0, Ordering::Relaxed);
         // Release: pairs with the acquire of the writer's look.
-        self.notify.fetch_add(1, Ordering::Release);
+        self.notify.fetch_add(CALL, Ordering::Release);
         H::count(Event::Kick);
         H::unpark(&raw const self.notify, 1);
+    }
+
+    /// Leaves as the writer, beside threads that are registered or wait.
+    #[cold]
+    #[inline(never)]
+    fn leave_to_others(&self, mut seen: u32) {
+        // Release: pairs with the acquire of the next thread that enters.
+        let (of, to) = (Ordering::Release, Ordering::Relaxed);
+        while let Err(actual) = self.state.compare_exchange(seen, left(seen), of, to) {
+            seen = actual;
+        }
+        if seen >= READER {
+            self.begin_turn();
+        } else if seen & ALL_WAITING != 0 {
+            self.call_a_writer();
+        }
     }
 
     /// Lets the registered readers in. The caller has cleared W.
@@ -153,18 +251,15 @@ impl<H: HostWithSlots> PthreadReadWrite<H> {
     }
 }
 
-// SAFETY: exclusion: a writer sets W in an empty word, and a reader is inside once it is counted
-// and W is 0. While it is counted the word is not empty, so no writer sets W. Ordering: the
-// writer's compare-exchange, and the reader's addition and load, acquire. The releases of both
-// release. All changes are read-modify-writes of the word.
+// SAFETY: exclusion: a writer sets W in a word without W and readers, and a reader is inside once
+// it is counted and W is 0. While it is counted the word is not empty, so no writer sets W. The
+// last reader sets W for one writer: that writer alone clears the mark in `notify`, and no other
+// mark is set before W is cleared. Ordering: a writer's compare-exchange, and the reader's addition
+// and load, acquire. The last reader's compare-exchange acquires what other readers have released,
+// and its mark releases. All changes are read-modify-writes of the word.
 unsafe impl<H: HostWithSlots> ReadWrite<H> for PthreadReadWrite<H> {
     fn free() -> Self {
-        PthreadReadWrite {
-            state: Word::new(0),
-            turn: Word::new(0),
-            notify: Word::new(0),
-            asleep: Word::new(0),
-        }
+        PthreadReadWrite { state: Word::new(0), turn: Word::new(0), notify: Word::new(0) }
     }
 
     #[inline(always)]
@@ -177,10 +272,10 @@ unsafe impl<H: HostWithSlots> ReadWrite<H> for PthreadReadWrite<H> {
 
     #[inline(always)]
     unsafe fn unlock_shared(&self) {
-        // Release: pairs with the acquire of the next writer. Acquire: pairs with the release of a
-        // writer that has looked at the state before it sleeps.
-        if self.state.fetch_sub(READER, Ordering::AcqRel) == READER {
-            self.wake_a_writer();
+        // Release: pairs with the acquire of the next writer, or of the reader that hands over.
+        let left = self.state.fetch_sub(READER, Ordering::Release) - READER;
+        if left < READER && left & PASS != 0 {
+            self.hand_over(left);
         }
     }
 
@@ -195,16 +290,15 @@ unsafe impl<H: HostWithSlots> ReadWrite<H> for PthreadReadWrite<H> {
 
     #[inline(always)]
     unsafe fn unlock_exclusive(&self) {
-        // Release: pairs with the acquire of the next thread that enters. Acquire: as in
-        // `unlock_shared`.
-        if self.state.fetch_sub(WRITER, Ordering::AcqRel) == WRITER {
-            self.wake_a_writer();
-        } else {
-            self.begin_turn();
+        // Release: pairs with the acquire of the next thread that enters.
+        let (of, to) = (Ordering::Release, Ordering::Relaxed);
+        if let Err(seen) = self.state.compare_exchange(WRITER, 0, of, to) {
+            self.leave_to_others(seen);
         }
     }
 
     fn is_inside(&self) -> bool {
+        // A writer that waits beside nobody has been called, and enters next.
         self.state.load(Ordering::Relaxed) != 0
     }
 }

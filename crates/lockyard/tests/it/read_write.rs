@@ -8,7 +8,7 @@ use crate::support::watchdog::watched;
 use lock_api::{RwLockUpgradableReadGuard, RwLockWriteGuard};
 use lockyard::lock::adaptive::Patience;
 use lockyard::platform::{Instant, Native};
-use lockyard::rwlock::{RawRwLock, ReadRecursive, Usual};
+use lockyard::rwlock::{PthreadReadWrite, RawRwLock, ReadRecursive, ReadWrite, Usual};
 use lockyard::{RecursiveRwLock, RwLock};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -360,6 +360,41 @@ fn a_recursive_lock_lets_readers_in_beside_a_writer_that_waits() {
         });
     });
     assert_eq!(*lock.read(), 2);
+}
+
+#[test]
+fn the_last_reader_hands_a_lock_as_pthread_s_to_a_writer_that_waits() {
+    let lock = PthreadReadWrite::<Native>::free();
+    let may_leave = AtomicBool::new(false);
+    watched(|| {
+        thread::scope(|scope| {
+            lock.lock_shared();
+            let alone = format!("{lock:?}");
+            scope.spawn(|| {
+                lock.lock_exclusive();
+                while !may_leave.load(Ordering::Relaxed) {
+                    thread::yield_now();
+                }
+                // SAFETY: this thread has taken it as the writer.
+                unsafe { lock.unlock_exclusive() };
+            });
+            // The writer is counted in the word once it waits.
+            while format!("{lock:?}") == alone {
+                thread::yield_now();
+            }
+            // Readers come before it.
+            lock.lock_shared();
+            for _ in 0..2 {
+                assert!(lock.is_inside());
+                // SAFETY: this thread has entered twice as a reader.
+                unsafe { lock.unlock_shared() };
+            }
+            // It may sleep still, and has the lock.
+            assert!(lock.is_inside(), "the lock is empty beside a writer that waits");
+            may_leave.store(true, Ordering::Relaxed);
+        });
+    });
+    assert!(!lock.is_inside());
 }
 
 #[test]
