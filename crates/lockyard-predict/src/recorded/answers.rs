@@ -95,11 +95,13 @@ fn waits_for(recorded: &Facts) -> Vec<WaitsFor> {
     };
     let lock = |index: u32| about.locks.get(index as usize).map(|lock| lock.name.clone());
     let ended = |by: &waiting::EndedBy| EndedBy { site: site(by.site), share: by.share };
+    let all = last.unwrap_or(model).whole_threads();
     let one = |waits: Waiting| WaitsFor {
         lock: lock(waits.lock).unwrap_or_default(),
         site: site(waits.site),
-        threads: waits.threads,
-        of_threads: last.unwrap_or(model).whole_threads(),
+        // Of long waits that windows rarely see, the estimate may be of more threads than there are.
+        threads: waits.threads.min(all as f64),
+        of_threads: all,
         waits_per_s: waits.waits_per_s,
         waited_ns_each_time: waits.wait_ns,
         ended_by: waits.ended_by.iter().map(ended).collect(),
