@@ -52,6 +52,8 @@ const HOST_FILE: &str = "Give a machine file of that host with --host-machine; `
 
 /// What to do when the largest number of threads is not predicted.
 const MORE_NUMBERS: &str = "Record more numbers of threads, up to as many as this host has CPUs.";
+const MORE_CPUS: &str = "As many threads as this host has CPUs are recorded: a host with more CPUs \
+                         would say more.";
 
 /// What one recording does not say.
 const NOT_MEASURED: &str = "What grows with threads was not measured: one recording shows one \
@@ -250,7 +252,8 @@ impl Recorded {
             Ok(host) => {
                 let fitted = several.fitted(&self.script, host)?;
                 if let Some(why) = fitted.refusal().filter(|_| gate.refused.is_none()) {
-                    gate.refuse(why, &[MORE_NUMBERS]);
+                    let has_all = several.most_threads() >= self.recording.about.cpus;
+                    gate.refuse(why, &[if has_all { MORE_CPUS } else { MORE_NUMBERS }]);
                 }
                 gate.fitted = Some(Box::new(fitted));
             }

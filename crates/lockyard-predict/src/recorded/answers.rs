@@ -103,14 +103,16 @@ fn waits_for(recorded: &Facts) -> Vec<WaitsFor> {
         Some(MeetingKind::Barrier) => "barrier",
     };
     let per_s = |count: u64| count as f64 / about.seconds.max(f64::MIN_POSITIVE);
+    let all = last.unwrap_or(model).whole_threads();
     let one = |waits: Waiting| WaitsFor {
         lock: waits.lock.and_then(lock).unwrap_or_default(),
         meeting: meeting(&waits).map(|of| of.name.clone()),
         kind: kind(&waits),
         signals_per_s: meeting(&waits).map(|of| per_s(of.signals)),
         site: site(waits.site),
-        threads: waits.threads,
-        of_threads: last.unwrap_or(model).whole_threads(),
+        // Of long waits that windows rarely see, the estimate may be of more threads than there are.
+        threads: waits.threads.min(all as f64),
+        of_threads: all,
         waits_per_s: waits.waits_per_s,
         waited_ns_each_time: waits.wait_ns,
         ended_by: waits.ended_by.iter().map(ended).collect(),

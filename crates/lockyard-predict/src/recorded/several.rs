@@ -286,11 +286,12 @@ impl Fitted {
     /// predicted.
     pub(super) fn refusal(&self) -> Option<String> {
         let of = self.growth.gate.as_ref().filter(|of| !of.passed)?;
+        let rate = |of: f64| lockyard_support::grouped(of.round() as u64);
         Some(format!(
-            "the prediction of {}: {:.0} predicted, {:.0} {} measured; allowed: {:.0} %",
+            "the prediction of {}: {} predicted, {} {} measured; allowed: {:.0} %",
             of.words(),
-            of.predicted_per_s,
-            of.measured_per_s,
+            rate(of.predicted_per_s),
+            rate(of.measured_per_s),
             self.growth.unit,
             of.allowed * 100.0
         ))

@@ -113,7 +113,7 @@ pub(super) fn of(about: &About, runs: &[Run]) -> Vec<Group> {
         let place = site.and_then(|site| about.sites.get(site as usize)).map(|site| place(site));
         let name = match (locks.len(), place) {
             (1, _) => of_first.name.clone(),
-            (many, Some(place)) => format!("{many} locks at {place}"),
+            (many, Some(place)) => format!("{many} locks at {place}{}", hot(&locks)),
             (many, None) => format!("{} and {} more", of_first.name, many - 1),
         };
         let of = |mode: usize| locks.iter().map(|(lock, _)| counts[lock][mode]).sum::<u64>() as f64;
@@ -126,6 +126,21 @@ pub(super) fn of(about: &About, runs: &[Run]) -> Vec<Group> {
     let count = |group: &Group| group.locks.iter().map(|(_, count)| count).sum::<u64>();
     groups.sort_by_key(|group| std::cmp::Reverse(count(group)));
     groups
+}
+
+/// Share of a group's acquisitions from which one of its locks is hot, and as many times the mean.
+const HOT_SHARE: f64 = 0.25;
+const HOT_TIMES: f64 = 3.0;
+
+/// Returns the end of the name of a group one of whose locks has a large part of the acquisitions:
+/// what is said of the group is then said of that lock. The largest comes first.
+fn hot(locks: &[(u32, u64)]) -> String {
+    let all: u64 = locks.iter().map(|(_, count)| count).sum();
+    let share = locks.first().map_or(0.0, |first| first.1 as f64 / all.max(1) as f64);
+    match share >= HOT_SHARE && share * locks.len() as f64 >= HOT_TIMES {
+        true => format!(", {:.0} % on one", share * 100.0),
+        false => String::new(),
+    }
 }
 
 /// Returns the call site with the most acquisitions of some locks.
@@ -274,4 +289,22 @@ fn replace(visit: &mut Visit, of_lock: &HashMap<u32, u32>, allowed: &BTreeSet<(u
         }
     }
     (visit.operations, visit.segments) = (operations, segments);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::hot;
+
+    #[test]
+    fn a_group_says_if_one_of_its_locks_is_hot() {
+        let group = |first: u64, others: usize| {
+            let others = (1..=others as u32).map(|lock| (lock, 10));
+            std::iter::once((0, first)).chain(others).collect::<Vec<_>>()
+        };
+        assert_eq!(hot(&group(630, 63)), ", 50 % on one");
+        assert_eq!(hot(&group(10, 63)), "");
+        // A quarter is the usual share of one of four, and little is no hot lock of many.
+        assert_eq!(hot(&group(10, 3)), "");
+        assert_eq!(hot(&group(100, 63)), "");
+    }
 }

@@ -213,7 +213,7 @@ impl<S: Stage> Prepared<S> {
             Act::Wait => match meetings.come(meeting, None) {
                 Ok(wakes) if wakes > 0 => meetings.wake(meeting, wakes),
                 Ok(_) => {}
-                Err(ticket) => self.sleep(meeting, ticket),
+                Err(ticket) => self.sleep_until_met(meeting, ticket),
             },
         }
     }
@@ -254,7 +254,7 @@ impl<S: Stage> Prepared<S> {
     }
 
     /// Sleeps until a wait is over, or the run is.
-    fn sleep(&self, meeting: usize, ticket: Ticket) {
+    fn sleep_until_met(&self, meeting: usize, ticket: Ticket) {
         let Some(meetings) = self.meetings() else { return };
         let mut waits = Err(ticket);
         while let Err(ticket) = waits {
