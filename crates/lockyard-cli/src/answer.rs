@@ -155,7 +155,8 @@ pub(crate) fn predict(recorded: &mut Recorded, wanted: &Wanted) -> Result<Found,
         .iter()
         .map(|machine| request(recorded, machine, &counts(machine), &as_it_is))
         .collect();
-    requests.iter().try_for_each(predict::check)?;
+    // Threads beyond the machine's share its CPUs.
+    requests.iter().flat_map(apart).try_for_each(|part| predict::check(&part))?;
     let environment = command::environment(&requests);
     if !wanted.are_named && !is_refused {
         let names: Vec<&str> = wanted.machines.iter().map(Machine::title).collect();

@@ -55,7 +55,8 @@ fn facts_come_first_and_a_refused_gate_withholds_predictions_only() {
         assert!(value[name].is_array(), "{name}: {value:#}");
     }
     // The same with figures, and a page.
-    let options = ["--no-host", "--ungated", "-m", "skylake-client-4c", "--at", "1,2,4", "--force"];
+    let options =
+        ["--no-host", "--ungated", "-m", "skylake-client-4c", "--at", "1,2,4,12", "--force"];
     let files = ["--json", &json_path, "--html", &page_path];
     let output = why(&[&options[..], &files].concat(), &[&program, "one", "2", "300"]);
     let [answer, steps] = texts(&output);
