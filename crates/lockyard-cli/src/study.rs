@@ -1,5 +1,5 @@
-//! What another crate's command needs to measure in rounds and print as this command does: the
-//! studies in `evidence/`, which need more of other people's crates than users should build.
+//! Measurement in rounds, and output as of this command, for commands of other crates: the studies
+//! in `evidence/`. They compare with crates that users should not have to build.
 
 use crate::arguments::ColourChoice;
 use crate::baselines::Baselines;

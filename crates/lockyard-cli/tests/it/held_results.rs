@@ -5,7 +5,7 @@
 //! are not part of it. An output that the file does not name yet is no error. After a change that
 //! is meant, `LOCKYARD_BLESS=1 cargo test -p lockyard-cli --test it held_results` writes the file
 //! again. With `-- --ignored` it writes the lines of `reproduce` for all tables too. The outputs
-//! themselves stay in the folder that a failure names, for a comparison.
+//! themselves stay in the directory that a failure names, for a comparison.
 
 use crate::support::{folders::directory, optimised, optimised_file, text};
 use lockyard::platform::{Host, Ordering, Word};
@@ -156,7 +156,7 @@ fn run(machine: &Machine, seed: u64) -> u64 {
     simulation.hash()
 }
 
-/// Writes a plan of all scenarios, and returns its folder. Cells of scenarios with samples have no
+/// Writes a plan of all scenarios, and returns its directory. Cells of scenarios with samples have no
 /// seeds, so another test predicts that one. Locks that are wrong on purpose stop the run.
 fn plan() -> PathBuf {
     let folder = directory("held", "plan");

@@ -165,7 +165,7 @@ pub struct Sample {
     pub throughput: f64,
     /// Operations of each thread.
     pub operations: Vec<u64>,
-    /// How much of the round the threads were present in; `None` if it was not watched.
+    /// Presence of the threads in the round; `None` if it was not watched.
     pub presence: Option<Round>,
     /// True if every thread was pinned to its CPU.
     pub pinned: bool,

@@ -6,20 +6,20 @@
 pub struct Meeting {
     /// Name for readers.
     pub name: String,
-    /// What ends a wait.
+    /// End of a wait.
     pub kind: MeetingKind,
 }
 
-/// What ends a wait at a [`Meeting`].
+/// End of a wait at a [`Meeting`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum MeetingKind {
-    /// A unit that another task has given. Units that nobody waits for are kept: the items of a
+    /// A unit that another task has given. Units that no task waits for are kept: the items of a
     /// queue, the value of a semaphore.
     Kept {
         /// Number of units at the beginning.
         units: u64,
     },
-    /// The next signal. A signal that nobody waits for is lost.
+    /// The next signal. A signal that no task waits for is lost.
     Lost,
     /// The arrival of all tasks that ever come here.
     Barrier,
@@ -31,7 +31,7 @@ impl Default for MeetingKind {
     }
 }
 
-/// What a task does at a [`Meeting`].
+/// Action of a task at a [`Meeting`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Act {
     /// Gives this many units, or signals. A part of a unit is given with that probability.

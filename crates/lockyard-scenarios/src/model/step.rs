@@ -105,7 +105,7 @@ pub enum Step {
     Meet {
         /// Place of the meeting in the walk's list.
         meeting: usize,
-        /// What the task does.
+        /// Action of the task.
         act: Act,
     },
     /// Loads a word, and stores the same value.

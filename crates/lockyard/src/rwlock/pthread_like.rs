@@ -30,7 +30,7 @@
 //! writer's, and others sleep until that writer has woken up and left. A writer that leaves hands
 //! nothing over: the writer that it calls tries again, and until then P is 0.
 //!
-//! P is only 1 while a writer waits. If writers wait, P is 0 and nobody is inside, one of them has
+//! P is only 1 while a writer waits. If writers wait, P is 0 and no thread is inside, one of them has
 //! been called and has not looked yet.
 //!
 //! This is a model of the behaviour that POSIX and the manual page describe, and no description of
@@ -72,7 +72,7 @@ const HANDED: u32 = 1;
 /// One call of a writer.
 const CALL: u32 = 2;
 
-/// Returns true if nobody is inside. Writers may wait.
+/// Returns true if no thread is inside. Writers may wait.
 fn is_empty(state: u32) -> bool {
     state < READER && state & WRITER == 0
 }
@@ -298,7 +298,7 @@ unsafe impl<H: HostWithSlots> ReadWrite<H> for PthreadReadWrite<H> {
     }
 
     fn is_inside(&self) -> bool {
-        // A writer that waits beside nobody has been called, and enters next.
+        // A writer that waits alone has been called, and enters next.
         self.state.load(Ordering::Relaxed) != 0
     }
 }

@@ -114,7 +114,7 @@ fn guards_protect_their_data() {
     });
 }
 
-/// Readers see no writer, and writers nobody.
+/// Readers see no writer, and writers see no thread.
 fn excludes_writers<L: ReadWrite<Native>>() {
     const WRITER: u64 = 1 << 32;
     let (lock, inside) = (L::free(), AtomicU64::new(0));
