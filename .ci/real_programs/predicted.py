@@ -34,7 +34,7 @@ def rates_of(program, threads, rounds):
 
 
 def recorded(lockyard, machine, program, threads, directory):
-    """Records a run. Returns the file, and the reason for which there is none."""
+    """Records a run. Returns the file, and the reason why there is none."""
     file = directory / f"{program.name.replace(' ', '-')}-{threads}.rec"
     file.unlink(missing_ok=True)
     prefix = [lockyard, "record", "--out", file, "--host-machine", machine, "--"]
@@ -50,7 +50,7 @@ def recorded(lockyard, machine, program, threads, directory):
 
 
 def asked(lockyard, machine, files, threads, *more):
-    """Predicts. Returns the document, and the reason for which the gate refuses."""
+    """Predicts. Returns the document, and the reason why the gate refuses."""
     arguments = ["predict", *files, *more, "-m", "host", "--host-machine", machine,
                  "-t", ",".join(map(str, threads)), "-v", "recorded", "-f", "json"]
     code, output, why = command(lockyard, *arguments)

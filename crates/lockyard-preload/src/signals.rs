@@ -1,4 +1,4 @@
-//! Calls by which threads wait for each other, and wake each other, without a lock: signals of
+//! Calls that wait for other threads or wake them, without a lock: signals of
 //! conditions, semaphores, barriers, and waits in user space that yield or sleep for a time.
 //!
 //! Outside of bursts each call counts in a slot of its thread, as acquisitions do. In a burst it

@@ -133,7 +133,7 @@ pub enum MeetingKind {
     Barrier,
 }
 
-/// Calls at a site by which threads wait in user space.
+/// Waits in user space at a site.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UserWait {
@@ -297,7 +297,7 @@ pub enum Event {
         site: u32,
         /// What the thread does.
         what: Met,
-        /// Time for which the call took, if it may wait; 0 for a signal.
+        /// Duration of the call, if it may wait; 0 for a signal.
         wait: u64,
     },
     /// The thread had no CPU for some of the time between the events before and after this one.

@@ -131,7 +131,7 @@ fn runs_of_each_machine() {
     outputs.check();
 }
 
-/// Returns the hash of a run in which up to four tasks take two locks, and add to a word.
+/// Returns the hash of a run: up to four tasks take two locks, and add to a word.
 fn run(machine: &Machine, seed: u64) -> u64 {
     let mut simulation = Simulation::new(machine, seed);
     let word = simulation.place(SimulatedU64::new(0), 64, 0);

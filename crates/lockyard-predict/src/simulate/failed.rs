@@ -33,7 +33,7 @@ impl Failed {
         }
     }
 
-    /// Returns the reason why a run has no figure in which all tasks wait for each other.
+    /// Returns why a run has no figure if all its tasks wait for each other.
     pub(super) fn stuck(objects: &[Rc<Prepared<OnMachine>>]) -> Option<Failed> {
         let what = objects.iter().find_map(|objects| objects.stuck())?;
         Some(Failed::Stalled(what.to_owned()))

@@ -214,7 +214,7 @@ struct Thread {
     /// Section that ended last, and the place of its fact.
     left: Option<Section>,
     ended: Option<usize>,
-    /// Section in which the thread waits.
+    /// Section where the thread waits.
     waits: Option<Section>,
 }
 

@@ -67,7 +67,7 @@ pub fn offered(variant: &Variant, threads: usize) -> f64 {
     classes.iter().map(of_class).sum()
 }
 
-/// Returns the reason for which requests cannot come from outside.
+/// Returns the reason why requests cannot come from outside.
 pub(super) fn refusal(program: &str, model: &Model) -> Option<String> {
     let slept = model.today.slept;
     (slept < LEAST_SLEPT).then(|| {

@@ -5,7 +5,7 @@
 //! counts within its recorded times. What waits and wakes cost is the host's: a waiting task
 //! parks on the meeting's word, and a task that ends a wait changes that word and wakes.
 //!
-//! A run in which all tasks wait has no figure. A waiting task looks for that now and then, and it
+//! A run whose tasks all wait has no figure. A waiting task looks for that now and then, and it
 //! looks if the run is over.
 
 use super::prepared::Prepared;

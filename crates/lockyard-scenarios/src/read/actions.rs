@@ -20,7 +20,7 @@ pub(super) enum In {
     Branch,
     /// A disturbance, of which nothing may be left.
     Disturbance,
-    /// A loop, in which only the step's own check of nesting rejects it.
+    /// A loop where only the step's own check of nesting rejects it.
     NestedInLoop,
     /// A branch, likewise.
     NestedInBranch,
