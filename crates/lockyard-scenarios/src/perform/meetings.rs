@@ -1,25 +1,17 @@
-//! Waits of tasks for each other, in random walks: a recorded program's own use of its conditions,
-//! semaphores and barriers.
+//! Counts of the places where tasks of random walks wait for each other: a recorded program's own use
+//! of its conditions, semaphores and barriers. `meeting_steps` has the waits.
 //!
 //! Counts of units and of arrivals are the program's data. They take no time here: the program
 //! counts within its recorded times. What waits and wakes cost is the host's: a waiting task
 //! parks on the meeting's word, and a task that ends a wait changes that word and wakes.
 //!
-//! A run whose tasks all wait has no figure. A waiting task looks for that now and then, and it
-//! looks if the run is over.
+//! A run whose tasks all wait has no figure. A waiting task looks for that now and then.
 
-use super::prepared::Prepared;
-use super::stage::Stage;
-use super::task::Task;
-use crate::model::{Access, Act, Meeting, MeetingKind, Step};
-use lockyard::platform::{Activity, Host, Ordering, Region, U32, Word};
+use crate::model::{Meeting, MeetingKind};
+use lockyard::platform::{Host, Ordering, U32, Word};
 use std::alloc::Layout;
 use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
-
-/// Time after which a waiting task looks if the run is over.
-const LOOK: Duration = Duration::from_millis(5);
 
 /// Meetings of a run.
 pub(super) struct Meetings<H: Host> {
@@ -63,10 +55,10 @@ struct Count {
 
 /// A task's part in a meeting.
 #[derive(Clone, Copy)]
-struct Ticket {
+pub(super) struct Ticket {
     number: u64,
     /// Value of the word when the task saw that it has to wait.
-    word: u32,
+    pub(super) word: u32,
 }
 
 /// Lays a run's meetings out. `allocate` returns the memory of a line.
@@ -111,7 +103,7 @@ impl<H: Host> Meetings<H> {
 
     /// Comes to a meeting, or looks again. Returns the ticket with which the task has to wait, and
     /// the number of tasks to be woken if it has not.
-    fn come(&self, meeting: usize, ticket: Option<Ticket>) -> Result<u32, Ticket> {
+    pub(super) fn come(&self, meeting: usize, ticket: Option<Ticket>) -> Result<u32, Ticket> {
         let counts = &mut *self.counts();
         let of = &mut counts.each[meeting];
         let mut wakes = 0;
@@ -146,14 +138,14 @@ impl<H: Host> Meetings<H> {
     }
 
     /// Leaves a meeting whose wait has not ended: the run is over.
-    fn leave(&self, meeting: usize) {
+    pub(super) fn leave(&self, meeting: usize) {
         let mut counts = self.counts();
         counts.each[meeting].waiting -= 1;
         counts.waiting -= 1;
     }
 
     /// Gives units, or signals. Returns the number of tasks to be woken.
-    fn give(&self, meeting: usize, units: u64, all: bool) -> u32 {
+    pub(super) fn give(&self, meeting: usize, units: u64, all: bool) -> u32 {
         let counts = &mut *self.counts();
         let of = &mut counts.each[meeting];
         match self.all[meeting].meeting.kind {
@@ -170,7 +162,7 @@ impl<H: Host> Meetings<H> {
 
     /// Notes that all tasks wait, if that is so and nothing has changed since `changes`. Returns the
     /// number of changes so far.
-    fn look(&self, meeting: usize, changes: Option<u64>) -> u64 {
+    pub(super) fn look(&self, meeting: usize, changes: Option<u64>) -> u64 {
         let counts = self.counts();
         if counts.waiting >= counts.tasks && changes == Some(counts.changes) {
             let name = &self.all[meeting].meeting.name;
@@ -185,10 +177,15 @@ impl<H: Host> Meetings<H> {
         counts.changes
     }
 
-    /// Changes a meeting's word, and wakes tasks.
-    fn wake(&self, meeting: usize, wakes: u32) {
+    /// Returns the word on which tasks park that wait at a meeting.
+    pub(super) fn word(&self, meeting: usize) -> &U32<H> {
         // SAFETY: the word was written in `place`, and the run's memory outlives its tasks.
-        let word = unsafe { self.all[meeting].word.as_ref() };
+        unsafe { self.all[meeting].word.as_ref() }
+    }
+
+    /// Changes a meeting's word, and wakes tasks.
+    pub(super) fn wake(&self, meeting: usize, wakes: u32) {
+        let word = self.word(meeting);
         if wakes == 0 {
             // Relaxed: a signal only looks if anybody waits.
             std::hint::black_box(word.load(Ordering::Relaxed));
@@ -197,93 +194,5 @@ impl<H: Host> Meetings<H> {
         // Relaxed: what the program publishes is under its locks.
         word.fetch_add(1, Ordering::Relaxed);
         H::unpark(word, wakes);
-    }
-}
-
-impl<S: Stage> Prepared<S> {
-    /// Performs what a task does at a meeting, without a lock.
-    pub(super) fn perform_met(&self, meeting: usize, act: Act, task: &mut Task) {
-        let Some(meetings) = self.meetings() else { return };
-        match act {
-            Act::Give { units, all } => {
-                let part = task.numbers.uniform() < units.fract();
-                let wakes = meetings.give(meeting, units as u64 + u64::from(part), all);
-                meetings.wake(meeting, wakes);
-            }
-            Act::Wait => match meetings.come(meeting, None) {
-                Ok(wakes) if wakes > 0 => meetings.wake(meeting, wakes),
-                Ok(_) => {}
-                Err(ticket) => self.sleep_until_met(meeting, ticket),
-            },
-        }
-    }
-
-    /// Takes a lock, performs the steps before a wait, waits without the lock if it has to, and
-    /// performs the steps after it with the lock.
-    pub(super) fn perform_waiting(
-        &self,
-        (object, wait, meeting): (usize, Activity, usize),
-        (before, after): (&[Step], &[Step]),
-        factor: f64,
-        task: &mut Task,
-    ) {
-        let Some(meetings) = self.meetings() else { return };
-        let mut ticket = None;
-        let mut wakes = 0;
-        let lock = (object, Access::Exclusive, wait);
-        self.perform_locked_by(lock, task, |task| {
-            self.perform(before, factor, task);
-            match meetings.come(meeting, None) {
-                Ok(woken) => {
-                    wakes = woken;
-                    self.perform(after, factor, task);
-                }
-                Err(has_to_wait) => ticket = Some(has_to_wait),
-            }
-        });
-        if wakes > 0 {
-            meetings.wake(meeting, wakes);
-        }
-        while let Some(waits) = ticket.take() {
-            let Some(again) = self.park(meeting, waits) else { return };
-            self.perform_locked_by(lock, task, |task| match meetings.come(meeting, Some(again)) {
-                Ok(_) => self.perform(after, factor, task),
-                Err(waits) => ticket = Some(waits),
-            });
-        }
-    }
-
-    /// Sleeps until a wait is over, or the run is.
-    fn sleep_until_met(&self, meeting: usize, ticket: Ticket) {
-        let Some(meetings) = self.meetings() else { return };
-        let mut waits = Err(ticket);
-        while let Err(ticket) = waits {
-            let Some(again) = self.park(meeting, ticket) else { return };
-            waits = meetings.come(meeting, Some(again));
-        }
-    }
-
-    /// Parks until the meeting has changed. Returns `None` if the run is over; then the task has
-    /// left the meeting.
-    fn park(&self, meeting: usize, ticket: Ticket) -> Option<Ticket> {
-        let meetings = self.meetings()?;
-        // SAFETY: as in `wake`.
-        let word = unsafe { meetings.all[meeting].word.as_ref() };
-        let mut changes = None;
-        let before = S::Host::begin_activity(Region::Idle.into());
-        let goes_on = loop {
-            if S::stopping() || meetings.stuck().is_some() {
-                meetings.leave(meeting);
-                break false;
-            }
-            S::Host::park(word, ticket.word, Some(LOOK));
-            // Relaxed: what the program publishes is under its locks.
-            if word.load(Ordering::Relaxed) != ticket.word {
-                break true;
-            }
-            changes = Some(meetings.look(meeting, changes));
-        };
-        S::Host::resume_activity(before);
-        goes_on.then_some(ticket)
     }
 }

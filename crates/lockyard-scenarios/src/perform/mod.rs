@@ -8,6 +8,7 @@ mod exclusion;
 mod inside;
 mod interpreter;
 mod locks;
+mod meeting_steps;
 mod meetings;
 mod objects;
 mod pages;
