@@ -172,7 +172,7 @@ def sysbench(directory, locks=4000000):
 
 
 def zstd(directory, data, mebibytes):
-    # Small jobs, so that a run has many of them.
+    # Small jobs, so that a run has many.
     command = lambda threads: ["zstd", "-q", "-f", "-1", f"-T{threads}", "-B512K", data,
                                "-o", "/dev/null"]
     rate = lambda text, threads, seconds: mebibytes / seconds

@@ -5,7 +5,7 @@
  *     cc -O2 -pthread observe.c -o observe && ./observe
  *
  * A lock that cannot be taken, while no other thread has come in, has been handed to one that is
- * not awake yet. docs/evidence/readers.md has the output, from which the kind `pthread-rwlock` has
+ * not awake yet. docs/evidence/readers.md has the output; the kind `pthread-rwlock` takes from it
  * its hand-over. */
 #include <pthread.h>
 #include <stdatomic.h>

@@ -2,7 +2,7 @@
 //! use this one table.
 //!
 //! [`locks`] has each lock of [`lockyard::for_each_lock!`], and [`one_slot`] the same where most
-//! threads have no slot. The others are variants of them, and primitives that have a lock.
+//! threads have no slot. The others are variants, and primitives that have a lock.
 
 use crate::few_slots::FewSlots;
 use crate::program::{

@@ -107,12 +107,12 @@ pub struct LockAbout {
 pub struct MeetingAbout {
     /// Name for readers.
     pub name: String,
-    /// Kind of it.
+    /// Kind.
     pub kind: MeetingKind,
     /// Number of signals in the whole run, with those to all; or of units given to a semaphore.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub signals: u64,
-    /// Number of these that are to all.
+    /// Number of broadcasts.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub broadcasts: u64,
     /// Number of units taken from a semaphore, or of passes of a barrier, in the whole run.
@@ -287,7 +287,7 @@ pub enum Event {
         /// The lock.
         lock: u32,
     },
-    /// Threads wait for each other, or one of them wakes others, without a lock.
+    /// Threads wait for each other, or one wakes others, without a lock.
     Met {
         /// Time since the event before. It contains the wait.
         after: u64,

@@ -1,12 +1,13 @@
-//! Threads that wait for a condition, a semaphore or at a barrier, and the call sites that end these
-//! waits: who waits for whom.
+//! Threads that wait for a condition, a semaphore or at a barrier, and the call sites that end
+//! these waits: who waits for whom.
 //!
 //! A wait ends by the latest signal of another thread during it. A recording from before 2026-11-28
-//! has no signals, and some programs signal before the wait seems to begin. But a thread whose wait has ended takes the mutex again, and the
-//! thread that made the condition true had this mutex before. So the last section of the mutex by
-//! another thread, during the wait, is taken for the one that ended it. Sections that begin where
-//! the waiter's own begins count only if there are no others: they are mostly of its fellows, which
-//! wait for the same. This tells call sites, not single signals.
+//! has no signals, and some programs signal before the wait seems to begin. But a thread whose wait
+//! has ended takes the mutex again, and the thread that made the condition true had this mutex
+//! before. So the last section of the mutex by another thread, during the wait, is taken for the
+//! one that ended it. Sections that begin where the waiter's own begins count only if there are no
+//! others: they are mostly of its fellows, which wait for the same. This tells call sites, not
+//! single signals.
 
 use crate::model::Model;
 use crate::recording::{Event, How, Met, Recording};
@@ -136,7 +137,7 @@ impl Recording {
         // Sites at which locks were taken: by threads that hold them, and by those that held them.
         let mut held: HashMap<(u32, u32), u32> = HashMap::new();
         let mut last: HashMap<(u32, u32), u32> = HashMap::new();
-        // Conditions for which threads wait.
+        // Conditions that threads wait for.
         let mut waiting: HashMap<u32, u32> = HashMap::new();
         for window in &self.windows {
             let thread = window.thread;
@@ -206,8 +207,8 @@ impl Recording {
     }
 }
 
-/// Returns the sites of the sections or signals that end waits with their shares, and the share of waits of
-/// which this is unknown.
+/// Returns the sites of the sections or signals that end waits with their shares, and the share of
+/// waits of which this is unknown.
 fn ended_by(sections: &[Section], waits: &[Wait]) -> (Vec<EndedBy>, f64) {
     let mut counts: BTreeMap<u32, u64> = BTreeMap::new();
     for wait in waits {

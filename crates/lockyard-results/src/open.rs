@@ -22,7 +22,7 @@ pub struct OpenLoad {
     pub requests_per_s: f64,
     /// Requests that threads begin, per second.
     pub begun_per_s: f64,
-    /// Share of the threads' time in which they do not wait for a request.
+    /// Share of the threads' time without waits for a request.
     pub share_busy: f64,
     /// True if more requests come than the threads can begin.
     pub saturated: bool,

@@ -1,6 +1,6 @@
 //! Checks of every lock under weak memory. `parking.rs` and `mutex.rs` say how those are checked
-//! whose waiters park or sleep. Of the spinlocks: every execution of two and three threads, and of four
-//! where they are few. loom explores four threads with bounds, and more in the deep checks.
+//! whose waiters park or sleep. Of the spinlocks: every execution of two and three threads, and of
+//! four where they are few. loom explores four threads with bounds, and more in the deep checks.
 //!
 //! Each lock has one holder at a time, shown by a stamp. A holder sees the previous holder's
 //! writes. The data are plain, so the model finds any unordered access. No critical section is

@@ -2,7 +2,7 @@
 //! each format, explanations, sweeps, and runs of each machine.
 //!
 //! This file and `data/held.txt` are deleted at the end of that work (issue 46). Recorded programs
-//! are not part of it. An output that the file does not name yet is no error. After a change that
+//! are left out. An output that the file does not name yet is no error. After a change that
 //! is meant, `LOCKYARD_BLESS=1 cargo test -p lockyard-cli --test it held_results` writes the file
 //! again. With `-- --ignored` it writes the lines of `reproduce` for all tables too. The outputs
 //! themselves stay in the directory that a failure names, for a comparison.
@@ -57,7 +57,7 @@ impl Outputs {
         assert!(self.hashes.insert(name.clone(), hash(output)).is_none(), "{name} twice");
     }
 
-    /// Adds the standard output of the command. Its exit code is part of it.
+    /// Adds the standard output of the command. That includes its exit code.
     fn command(&mut self, arguments: &str) -> String {
         let output = optimised(&arguments.split(' ').collect::<Vec<_>>());
         let output = format!("{}\n{:?}\n", text(&output.stdout), output.status.code());
@@ -156,8 +156,8 @@ fn run(machine: &Machine, seed: u64) -> u64 {
     simulation.hash()
 }
 
-/// Writes a plan of all scenarios, and returns its directory. Cells of scenarios with samples have no
-/// seeds, so another test predicts that one. Locks that are wrong on purpose stop the run.
+/// Writes a plan of all scenarios, and returns its directory. Cells of scenarios with samples have
+/// no seeds, so another test predicts that one. Locks that are wrong on purpose stop the run.
 fn plan() -> PathBuf {
     let folder = directory("held", "plan");
     let others = ["stat-degradation", "controls"];

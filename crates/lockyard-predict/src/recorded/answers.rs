@@ -110,7 +110,8 @@ fn waits_for(recorded: &Facts) -> Vec<WaitsFor> {
         kind: kind(&waits),
         signals_per_s: meeting(&waits).map(|of| per_s(of.signals)),
         site: site(waits.site),
-        // Of long waits that windows rarely see, the estimate may be of more threads than there are.
+        // Of long waits that windows rarely see, the estimate may be of more threads than there
+        // are.
         threads: waits.threads.min(all as f64),
         of_threads: all,
         waits_per_s: waits.waits_per_s,

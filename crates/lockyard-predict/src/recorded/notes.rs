@@ -3,7 +3,7 @@
 use lockyard_recording::model::Model;
 use lockyard_recording::recording::Recording;
 
-/// Least number of calls a second from which waits in user space are named.
+/// Least number of calls a second of waits in user space that are named.
 const LEAST_CALLS: f64 = 1000.0;
 
 /// Maximum number of places of waits in user space that are named.

@@ -58,8 +58,8 @@ impl TracedRun {
 }
 
 /// Simulates the first part of a cell's first window. The trace ends soon after `most` changes
-/// since its beginning, or with the window. `long` is the effect of a fallback on the figure, if there is
-/// one. Then the run is that of the part that is longer on average.
+/// since its beginning, or with the window. `long` is the effect of a fallback on the figure, if
+/// there is one. Then the run is that of the part that is longer on average.
 ///
 /// # Errors
 ///

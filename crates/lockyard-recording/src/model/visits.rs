@@ -23,7 +23,7 @@ pub enum Operation {
     },
     /// A release of the lock that was acquired last.
     Leave,
-    /// Threads wait for each other, or one of them ends a wait.
+    /// Threads wait for each other, or one ends a wait.
     Meet {
         /// Place in the model's list.
         meeting: u32,

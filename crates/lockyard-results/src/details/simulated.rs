@@ -110,7 +110,7 @@ pub struct FallbacksDetail {
 pub struct RequestsDetail {
     /// Requests that threads began, per second.
     pub begun_per_s: f64,
-    /// Share of the threads' time in which they did not wait for a request.
+    /// Share of the threads' time without waits for a request.
     pub share_busy: f64,
     /// Waits of the requests until a thread begins them.
     pub waits: Waits,

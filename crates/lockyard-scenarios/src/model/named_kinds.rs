@@ -1,7 +1,7 @@
 //! Kinds of locks and of page reference counts, with the names that scripts use.
 //!
 //! The library's locks are kinds by their rows in [`lockyard::for_each_lock!`] and
-//! [`lockyard::for_each_rwlock!`]. Other kinds of this file are variants of them on another host or
+//! [`lockyard::for_each_rwlock!`]. Other kinds of this file are variants on another host or
 //! with another policy, and controls: each is one line here, and one in `perform` with its type.
 //! Kinds of a user's crate are values: [`OwnLock`].
 

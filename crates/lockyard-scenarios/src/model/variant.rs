@@ -84,7 +84,7 @@ impl Variant {
         takes(&self.steps)
     }
 
-    /// Returns the walk from which operations draw their steps and times, if they do.
+    /// Returns the walk that gives operations their steps and times, if there is one.
     pub(crate) fn walk(&self) -> Option<&Walk> {
         self.steps.iter().find_map(Step::walk)
     }

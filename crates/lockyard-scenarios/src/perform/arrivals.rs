@@ -2,7 +2,7 @@
 //!
 //! A queue has the time of its next request alone. A task that asks for one takes the next request,
 //! whether it has come yet or not: it sleeps until then, or finds that the request has waited. So
-//! tasks take requests in the order in which they come, and those that wait are first come, first
+//! tasks take requests in their order, and those that wait are first come, first
 //! served. Times between requests are exponentially distributed.
 
 use crate::model::{Step, Variant};

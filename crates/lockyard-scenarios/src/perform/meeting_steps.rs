@@ -1,4 +1,4 @@
-//! Steps by which tasks of random walks wait for each other, with a lock that is released meanwhile
+//! Steps of tasks of random walks that wait for each other, with a lock that is released meanwhile
 //! or without one. A waiting task looks now and then if the run is over.
 
 use super::meetings::Ticket;

@@ -1,5 +1,5 @@
-//! Counts of the places where tasks of random walks wait for each other: a recorded program's own use
-//! of its conditions, semaphores and barriers. `meeting_steps` has the waits.
+//! Counts of the places where tasks of random walks wait for each other: a recorded program's own
+//! use of its conditions, semaphores and barriers. `meeting_steps` has the waits.
 //!
 //! Counts of units and of arrivals are the program's data. They take no time here: the program
 //! counts within its recorded times. What waits and wakes cost is the host's: a waiting task
@@ -17,7 +17,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 pub(super) struct Meetings<H: Host> {
     all: Vec<Placed<H>>,
     counts: Mutex<Counts>,
-    /// What all tasks wait for, if they do.
+    /// Place that all tasks wait for, if they do.
     stuck: OnceLock<String>,
 }
 
@@ -101,7 +101,7 @@ impl<H: Host> Meetings<H> {
         self.stuck.get().map(String::as_str)
     }
 
-    /// Comes to a meeting, or looks again. Returns the ticket with which the task has to wait, and
+    /// Comes to a meeting, or looks again. Returns the ticket if the task has to wait, and
     /// the number of tasks to be woken if it has not.
     pub(super) fn come(&self, meeting: usize, ticket: Option<Ticket>) -> Result<u32, Ticket> {
         let counts = &mut *self.counts();
@@ -160,8 +160,8 @@ impl<H: Host> Meetings<H> {
         wakes as u32
     }
 
-    /// Notes that all tasks wait, if that is so and nothing has changed since `changes`. Returns the
-    /// number of changes so far.
+    /// Notes that all tasks wait, if that is so and nothing has changed since `changes`. Returns
+    /// the number of changes so far.
     pub(super) fn look(&self, meeting: usize, changes: Option<u64>) -> u64 {
         let counts = self.counts();
         if counts.waiting >= counts.tasks && changes == Some(counts.changes) {

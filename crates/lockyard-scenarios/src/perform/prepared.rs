@@ -200,7 +200,7 @@ impl<S: Stage> Prepared<S> {
         self.meetings.as_ref()
     }
 
-    /// Returns what all tasks wait for, if each of them waits for another one. Such a run has no
+    /// Returns what all tasks wait for, if each waits for another one. Such a run has no
     /// figure.
     pub fn stuck(&self) -> Option<&str> {
         self.meetings.as_ref()?.stuck()

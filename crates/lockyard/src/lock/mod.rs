@@ -75,7 +75,7 @@ pub use ticket::{AsmLoop, PlainLoop, Poll, Ticket, Ticket8, TicketAsmLoop};
 /// | fact | meaning |
 /// | --- | --- |
 /// | `name` | name in scripts and checks |
-/// | `title` | what a table says of it, beside its name |
+/// | `title` | what a table says beside its name |
 /// | `lock` | its [`Algorithm`] |
 /// | `waits` | how: `spin` on the word, `queue` and spin on a node, `park`, or `sleep` |
 /// | `fifo` | true if it serves in order of arrival |

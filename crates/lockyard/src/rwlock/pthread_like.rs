@@ -30,7 +30,7 @@
 //! writer's, and others sleep until that writer has woken up and left. A writer that leaves hands
 //! nothing over: the writer that it calls tries again, and until then P is 0.
 //!
-//! P is only 1 while a writer waits. If writers wait, P is 0 and no thread is inside, one of them has
+//! P is only 1 while a writer waits. If writers wait, P is 0 and no thread is inside, one has
 //! been called and has not looked yet.
 //!
 //! This is a model of the behaviour that POSIX and the manual page describe, and no description of

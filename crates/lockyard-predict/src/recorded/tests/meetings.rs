@@ -1,4 +1,4 @@
-//! Replays in which threads wait for each other: queues that fill and empty, signals that are kept
+//! Replays of threads that wait for each other: queues that fill and empty, signals that are kept
 //! or lost, barriers, semaphores, and threads that all wait.
 
 use super::*;
