@@ -12,7 +12,7 @@ mod degradation;
 mod detect;
 mod faults;
 mod formats;
-mod held_results;
+mod held_outputs;
 mod help;
 mod impossible;
 mod interrupted;

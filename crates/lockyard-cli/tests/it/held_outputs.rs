@@ -3,8 +3,9 @@
 //!
 //! This file and `data/held.txt` are deleted at the end of that work (issue 46). Recorded programs
 //! are left out. An output that the file does not name yet is no error. After a change that
-//! is meant, `LOCKYARD_BLESS=1 cargo test -p lockyard-cli --test it held_results` writes the file
-//! again. With `-- --ignored` it writes the lines of `reproduce` for all tables too. The outputs
+//! is meant, `LOCKYARD_BLESS=1 cargo test -p lockyard-cli --test it held_outputs` writes the file
+//! again. With `-- --ignored` it also compares or writes what takes long: all
+//! scenarios on three machines, and all published tables. The outputs
 //! themselves stay in the directory that a failure names, for a comparison.
 
 use crate::support::{folders::directory, optimised, optimised_file, text};
@@ -174,6 +175,7 @@ fn plan() -> PathBuf {
 }
 
 #[test]
+#[ignore = "takes a minute: to be run by hand before a fact moves"]
 fn each_scenario_on_three_machines() {
     let folder = plan();
     let [plan, rows, json, csv] = ["plan.toml", "rows", "all.json", "all.csv"]
@@ -272,7 +274,7 @@ fn first_variant(arguments: &str) -> String {
 }
 
 #[test]
-#[ignore = "simulates all tables: .ci/run runs it with the optimised command"]
+#[ignore = "simulates all tables: to be run by hand before a fact moves"]
 fn each_published_table() {
     let text = match std::env::var_os("LOCKYARD_RESULTS") {
         Some(file) => fs::read_to_string(file).expect("the file is there"),
