@@ -57,7 +57,7 @@ fn signals_semaphores_barriers_and_yields_are_counted_and_are_events() {
     }
     // `profile` does not take them for locks.
     let output = profile(&[], &program, &["1000"]).output().expect("it runs");
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(text.contains("mutex") && !text.contains("emptied"), "{text}");
     let _ = std::fs::remove_file(&file);
     let _ = std::fs::remove_file(&program);
