@@ -80,7 +80,7 @@ pub(crate) unsafe extern "C" fn naps(_: usize, _: usize, _: usize, site: usize) 
     unsafe { count(USER_SPACE, site, event::NAPPED) };
 }
 
-/// Meets the other threads at a barrier. This is no point at which a thread is cancelled.
+/// Meets the other threads at a barrier. No thread is cancelled here.
 pub(crate) unsafe extern "C" fn barrier_wait(barrier: usize, site: usize) -> c_int {
     let slot: &'static Slot = &real::BARRIER_WAIT;
     // SAFETY: the argument is the program's.

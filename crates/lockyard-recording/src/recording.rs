@@ -325,7 +325,7 @@ pub enum Met {
     /// Begins to wait for a condition. Its mutex is released, and the acquisition that ends the
     /// wait comes next.
     Waits,
-    /// Takes a unit of a semaphore, of which this many are left.
+    /// Takes a unit of a semaphore. This many are left.
     Takes {
         /// Value of the semaphore after it.
         left: u64,

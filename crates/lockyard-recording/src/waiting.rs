@@ -34,7 +34,7 @@ pub struct Waiting {
     /// Signals of other threads by which waits end, or sections of the mutex after which they do,
     /// the most frequent first.
     pub ended_by: Vec<EndedBy>,
-    /// Share of the waits during which no signal and no section of another thread was recorded.
+    /// Share of the waits while no signal and no section of another thread was recorded.
     pub share_unknown: f64,
 }
 

@@ -137,7 +137,7 @@ impl SimulationEffort {
         }
     }
 
-    /// Returns the effort for requests that come from outside: many of them before the window, so
+    /// Returns the effort for requests that come from outside: many before the window, so
     /// that some wait, and [`OF_REQUESTS`] in it.
     pub(super) fn for_requests(self, variant: &Variant) -> SimulationEffort {
         let Some(interval) = variant.interval_of_requests() else { return self };

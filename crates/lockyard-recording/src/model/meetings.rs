@@ -6,7 +6,7 @@
 //! it. If no section ever passes although signals find no waiter, they are lost. If each section
 //! that does not wait wakes all others, it is a barrier.
 //!
-//! What is none of these stays as it was recorded: a sleep of the recorded length.
+//! All else stays as it was recorded: a sleep of the recorded length.
 
 use crate::recording::{Event, How, MeetingKind as Kind, Met, Recording};
 use lockyard_scenarios::MeetingKind;

@@ -4,7 +4,7 @@
 //! It is here because linear algebra for so few parameters is shorter than the crates that do it
 //! for any number.
 
-/// Number of steps after which the search ends, wherever it is.
+/// Greatest number of steps. Then the search ends, wherever it is.
 const MOST_STEPS: usize = 500;
 
 /// Damping of the first step, as a share of the diagonal.

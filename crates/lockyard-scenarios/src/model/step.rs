@@ -420,17 +420,17 @@ pub struct Walk {
     pub mean_work: f64,
 }
 
-/// Distances of the visits at which a class meets all others.
+/// Distances of the visits where a class meets all others.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Rounds {
-    /// Number of visits from one of these visits to the next.
+    /// Number of visits from one such visit to the next.
     pub lengths: Choice,
     /// Choice of such a visit. [`Visit::next`] chooses among the others.
     pub meets: Choice,
 }
 
 impl Walk {
-    /// Returns the places of the meetings at which a class waits.
+    /// Returns the places of the meetings where a class waits.
     pub(crate) fn waits_of(&self, class: usize) -> impl Iterator<Item = usize> {
         fn waits(steps: &[Step], meeting: usize) -> bool {
             steps.iter().any(|step| match step {

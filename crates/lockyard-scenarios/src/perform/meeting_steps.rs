@@ -9,7 +9,7 @@ use crate::model::{Access, Act, Step};
 use lockyard::platform::{Activity, Host, Ordering, Region, Word};
 use std::time::Duration;
 
-/// Time after which a waiting task looks if the run is over.
+/// Time until a waiting task looks if the run is over.
 const LOOK: Duration = Duration::from_millis(5);
 
 impl<S: Stage> Prepared<S> {

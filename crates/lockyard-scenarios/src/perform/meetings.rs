@@ -169,7 +169,7 @@ impl<H: Host> Meetings<H> {
             let tasks = counts.tasks;
             self.stuck.get_or_init(|| {
                 format!(
-                    "all {tasks} threads of the replay wait for each other, one of them for \
+                    "all {tasks} threads of the replay wait for each other, one for \
                      `{name}`, so that the recording does not say who goes on"
                 )
             });
@@ -177,7 +177,7 @@ impl<H: Host> Meetings<H> {
         counts.changes
     }
 
-    /// Returns the word on which tasks park that wait at a meeting.
+    /// Returns the word that tasks park on while they wait at a meeting.
     pub(super) fn word(&self, meeting: usize) -> &U32<H> {
         // SAFETY: the word was written in `place`, and the run's memory outlives its tasks.
         unsafe { self.all[meeting].word.as_ref() }

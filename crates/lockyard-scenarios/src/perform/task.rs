@@ -31,7 +31,7 @@ pub(super) struct Task {
     pub(super) turns: u64,
     /// Index of the next visit of the task's walk.
     pub(super) visit: usize,
-    /// Number of visits until the walk's next one at which all tasks meet; 0 if it is not drawn.
+    /// Number of visits until the walk's next one where all tasks meet; 0 if it is not drawn.
     pub(super) until_meeting: usize,
     /// Number of locks that the task is inside with shared access.
     pub(super) shared: u32,
