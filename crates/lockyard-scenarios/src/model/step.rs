@@ -68,8 +68,8 @@ pub enum Step {
         /// The durations. Of 0, there is no sleep.
         times: Arc<Times>,
     },
-    /// Waits for the next request of a queue, if the draw is a time above 0. Requests come at random
-    /// times, however many tasks wait for them.
+    /// Waits for the next request of a queue, if the draw is a time above 0. Requests come at
+    /// random times, however many tasks wait for them.
     Arrival {
         /// The queue. All tasks of a run share it.
         queue: usize,
