@@ -243,29 +243,13 @@ fn local_work(nanoseconds: f64, work: Option<LocalWork>) -> (f64, f64) {
 
 /// Returns `true` if a step has local work that the script states.
 fn works(steps: &[Step]) -> bool {
-    steps.iter().any(|step| match step {
-        Step::Work { .. } | Step::Walk { .. } => true,
-        step => step.inner().is_some_and(works),
-    })
+    steps.iter().any(|step| step.states_work() || step.inner().is_some_and(works))
 }
 
 /// Returns the steps with their stated local work multiplied by `factor`.
 fn with_work(steps: &[Step], factor: f64) -> Vec<Step> {
-    fn change(steps: &mut [Step], factor: f64) {
-        for step in steps {
-            match step {
-                Step::Work { nanoseconds, .. } => *nanoseconds *= factor,
-                Step::Walk { factor: of_walk, .. } => *of_walk *= factor,
-                step => {
-                    if let Some(steps) = step.inner_mut() {
-                        change(steps, factor);
-                    }
-                }
-            }
-        }
-    }
     let mut steps = steps.to_vec();
-    change(&mut steps, factor);
+    steps.iter_mut().for_each(|step| step.scale_stated_work(factor));
     steps
 }
 

@@ -1,12 +1,8 @@
 //! Tables beside simple models, as in the tests of the tables.
 
+// A crate of the models would serve nobody else, and tests would know of fuzzers.
 #[path = "../../../crates/lockyard-tables/tests/it/models.rs"]
 mod models;
-
-// The models name this module of their tests.
-mod replay {
-    pub(crate) type Target = (&'static str, fn(&[u8]));
-}
 
 /// Runs the target with this name.
 pub(crate) fn run(name: &str, input: &[u8]) {

@@ -45,7 +45,7 @@ const WALLS: &[Wall] = &[
     wall("lockyard-profile", &["lockyard-support", "lockyard-records"], &[]),
     wall("lockyard", &[], &["lockyard-testing"]),
     wall("lockyard-recorded", &[], &["lockyard"]),
-    wall("lockyard-tables", &["lockyard"], &[]),
+    wall("lockyard-tables", &["lockyard"], &["lockyard-testing"]),
     wall("lockyard-c", &["lockyard", "lockyard-tables"], &["lockyard-testing"]),
     wall("lockyard-mutex", &["lockyard-interpose", "lockyard"], &["lockyard-testing"]),
     wall("lockyard-controls", &["lockyard"], &[]),
@@ -139,7 +139,7 @@ const WALLS: &[Wall] = &[
             "lockyard-lab",
             "lockyard-cli",
         ],
-        &["lockyard-tables"],
+        &["lockyard-testing"],
     ),
     wall("lockyard-refused", &[], &["lockyard", "lockyard-tables"]),
     wall(
@@ -151,7 +151,7 @@ const WALLS: &[Wall] = &[
 
 /// Files that read a file of another crate by its path, with reasons. These arrows also lead only
 /// to lower crates.
-const PATHS: [(&str, &str, &str); 5] = [
+const PATHS: [(&str, &str, &str); 3] = [
     (
         "crates/lockyard-measure/src/call_path/mod.rs",
         "crates/lockyard/examples/common/ways.rs",
@@ -166,16 +166,6 @@ const PATHS: [(&str, &str, &str); 5] = [
         "crates/lockyard-tables/tests/it/support.rs",
         "crates/lockyard/tests/it/support/failing.rs",
         "both crates' tests make allocations fail",
-    ),
-    (
-        "crates/lockyard-tables/tests/it/support.rs",
-        "crates/lockyard/tests/it/support/traits.rs",
-        "both crates' tests look which types are `Send` and `Sync`",
-    ),
-    (
-        "crates/lockyard-fuzz/tests/it/main.rs",
-        "crates/lockyard-tables/tests/it/replay.rs",
-        "both crates' tests replay inputs and changes of each",
     ),
 ];
 

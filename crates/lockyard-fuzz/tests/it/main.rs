@@ -1,10 +1,8 @@
 //! Replays the inputs that searches have kept, those that once failed, and shipped files, and small
 //! changes of each. `.ci/fuzz` searches for more.
 
-#[path = "../../../lockyard-tables/tests/it/replay.rs"]
-mod replay;
-
 use lockyard_fuzz::{CONTROL, TARGETS, Target};
+use lockyard_testing::replay;
 use std::path::{Path, PathBuf};
 
 /// Changes of each small input, and of each shipped file.

@@ -37,10 +37,9 @@ fn costs(objects_and_steps: &str, order: Order, threads: usize) -> Costs {
     simulate(&cell, &RunPlan::of_windows(SimulationEffort::SEARCH)).expect("it runs").costs
 }
 
-fn assert_cause(costs: &Costs, cause: Cause, line: Option<&str>, words: &str) {
+fn assert_cause(costs: &Costs, cause: Cause, line: Option<&str>) {
     println!("{}", costs.table("fixture"));
     assert_eq!(costs.cause(), (cause, line));
-    assert!(costs.sentence().contains(words), "{}", costs.sentence());
     let shares: f64 = CyclePhase::ALL.iter().map(|&phase| costs.share(phase)).sum();
     assert!((shares - 1.0).abs() < 1e-9, "every cycle is in one phase: {shares}");
 }
@@ -74,7 +73,8 @@ fn false_sharing() {
             lockyard_sim::work(20.0);
         }
     });
-    assert_cause(&costs, Cause::FalseSharing, Some("counters"), "100 % of the moves");
+    assert_cause(&costs, Cause::FalseSharing, Some("counters"));
+    assert!(costs.sentence().contains("100 %"), "{}", costs.sentence());
 }
 
 #[test]
@@ -93,12 +93,7 @@ fn a_word_that_was_written_once_beside_a_counter_is_falsely_shared_too() {
             }
         }
     });
-    assert_cause(
-        &costs,
-        Cause::FalseSharing,
-        Some("setting"),
-        "bring nothing that other threads wrote",
-    );
+    assert_cause(&costs, Cause::FalseSharing, Some("setting"));
 }
 
 #[test]
@@ -120,7 +115,8 @@ fn a_word_that_another_socket_reads_comes_from_there() {
     assert_eq!(line.hand_overs, [0; 4]);
     assert!(line.reads[LineDistance::Remote as usize] > 100, "{line:?}");
     assert_eq!(line.reads[..3], [0; 3], "all readers are on the other socket");
-    assert_cause(&costs, Cause::RemoteHandOver, Some("flag"), "100 % of the transfers of `flag`");
+    assert_cause(&costs, Cause::RemoteHandOver, Some("flag"));
+    assert!(costs.sentence().contains("100 %"), "{}", costs.sentence());
 }
 
 #[test]
@@ -136,7 +132,7 @@ fn compare_exchanges_that_fail_between_pauses_are_named_not_the_pauses() {
     };
     let costs = costs_of_words(&SOCKET[..2], "word", failing);
     assert!(costs.share(CyclePhase::Waiting) > 0.5);
-    assert_cause(&costs, Cause::FailedExchange, Some("word"), "waiting between attempts");
+    assert_cause(&costs, Cause::FailedExchange, Some("word"));
 }
 
 #[test]
@@ -162,7 +158,7 @@ fn pauses_that_wait_for_nothing_are_no_work_of_the_threads() {
     let word = "[[objects]]\nname = \"word\"\nkind = \"word\"\nline = \"a\"\n\
                 [[steps]]\ndo = \"add\"\nobject = \"word\"\n";
     let costs = costs(&format!("{word}{pauses}"), Order::SiblingsLast, 2);
-    assert_cause(&costs, Cause::Pauses, None, "pauses that wait for no line");
+    assert_cause(&costs, Cause::Pauses, None);
 }
 
 #[test]
@@ -188,7 +184,7 @@ fn additions_to_one_word_are_no_false_sharing() {
         Order::SiblingsLast,
         8,
     );
-    assert_cause(&costs, Cause::HandOver, Some("word"), "within a socket");
+    assert_cause(&costs, Cause::HandOver, Some("word"));
 }
 
 const LOCK: &str = "[[objects]]\nname = \"lock\"\nkind = \"lock\"\nlock = \"queued\"\n\
@@ -200,8 +196,7 @@ const LOCK: &str = "[[objects]]\nname = \"lock\"\nkind = \"lock\"\nlock = \"queu
 fn remote_hand_overs() {
     let costs = costs(LOCK, Order::Spread, 2);
     assert_eq!(costs.cause().0, Cause::RemoteHandOver, "{}", costs.sentence());
-    let sentence = costs.sentence();
-    assert!(sentence.starts_with("Remote hand-overs dominate: 100 %"), "{sentence}");
+    assert!(costs.sentence().contains("100 %"), "{}", costs.sentence());
 }
 
 #[test]
@@ -215,22 +210,21 @@ fn failed_compare_exchanges() {
         Order::SiblingsLast,
         24,
     );
-    assert_cause(&costs, Cause::FailedExchange, Some("entry"), "fail for each that succeeds");
+    assert_cause(&costs, Cause::FailedExchange, Some("entry"));
 }
 
 #[test]
 fn a_wake_up_storm() {
     let ticket = LOCK.replace("\"queued\"", "\"ticket\"");
     let costs = costs(&ticket, Order::SiblingsLast, 16);
-    assert_cause(&costs, Cause::WakeUpStorm, Some("lock"), "re-reads by waiters");
+    assert_cause(&costs, Cause::WakeUpStorm, Some("lock"));
 }
 
 #[test]
 fn a_critical_section() {
     let long = LOCK.replace("ns = 20", "ns = 20000");
     let costs = costs(&long, Order::SiblingsLast, 8);
-    let words = "A faster lock would change little";
-    assert_cause(&costs, Cause::CriticalSection, Some("lock"), words);
+    assert_cause(&costs, Cause::CriticalSection, Some("lock"));
     let share = costs.held_share(&costs.locks["lock"]);
     assert!(share > 0.9, "{share}");
 }
@@ -264,7 +258,7 @@ fn a_hot_lock_and_four_that_are_held(threads: usize) -> Costs {
 fn a_lock_is_no_critical_section_because_others_are_held() {
     let costs = a_hot_lock_and_four_that_are_held(24);
     assert!(costs.all_held_share() > 1.0, "{}", costs.all_held_share());
-    assert_cause(&costs, Cause::WakeUpStorm, Some("hot"), "re-reads by waiters");
+    assert_cause(&costs, Cause::WakeUpStorm, Some("hot"));
     // With fewer threads, the waiting is at the locks with long critical sections.
     let costs = a_hot_lock_and_four_that_are_held(12);
     assert_eq!(costs.cause(), (Cause::CriticalSection, Some("a")), "{}", costs.sentence());
@@ -292,5 +286,5 @@ fn local_work() {
         Order::SiblingsLast,
         8,
     );
-    assert_cause(&costs, Cause::LocalWork, None, "their own work");
+    assert_cause(&costs, Cause::LocalWork, None);
 }

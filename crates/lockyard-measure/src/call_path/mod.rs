@@ -17,7 +17,8 @@ pub mod page;
 mod report;
 mod rounds;
 mod way;
-// This file lives outside the crate, because the library's listings cover it too.
+// A file of the library's examples: their listings are of these very functions, which a crate of
+// their own would not compile into the measured loops.
 #[path = "../../../lockyard/examples/common/ways.rs"]
 pub mod ways;
 

@@ -1,89 +1,11 @@
 //! The dominating cost. It is determined by rules on counted values, so that readers can check each
 //! step.
 
+use super::causes::Cause;
 use super::costs::Costs;
+use super::facts::transfers;
 use super::lock_time::LockTime;
-use lockyard_sim::{CyclePhase, LineCounts, LineDistance};
-
-/// Dominating cost of a cell. These rules decide, in this order. Shares are shares of the cycles in
-/// which threads had a CPU.
-///
-/// 1. A lock is the [bottleneck](Costs::bottleneck), no matter how much its holder or other threads
-///    work. The lock is busy while it is held or handed over. If it is held for at least half of
-///    its busy time, the cause is *critical section*. It is *late holder* if the holders had no CPU
-///    for at least half of the held time. Otherwise the cause is the hand-over: rules 4 to 6 for
-///    the lock's lines.
-/// 2. *Local work*: the threads' own work takes at least 60 %; or, with the kernel's calls, it does
-///    so, and is the larger part. If the calls are: *system calls*.
-/// 3. Otherwise the largest share of the rest decides. *Waiting for answers*: threads wait for
-///    other processors to answer. *Draining stores*: operations wait for the store buffer.
-/// 4. *Waiting*, with more time in pauses than on any line. The cause is *failed compare-exchanges*
-///    if those happen between the pauses (at least one for each that succeeds), otherwise *pauses*.
-///    With less time in pauses: *wake-up storm* if waiters re-read a line at least three times for
-///    each hand-over, otherwise the hand-over.
-/// 5. *Moving lines*: *cache misses* if for at least half of the line's moves no other thread had
-///    the line exclusively since it was last here. *False sharing* if at least a third of the
-///    line's moves brought nothing that other threads had changed. *Failed compare-exchanges* if at
-///    least one fails for each that succeeds. Otherwise the hand-over.
-/// 6. A hand-over is *remote* if at least half of the line's transfers (hand-overs, and loads that
-///    missed) come from another socket.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cause {
-    /// The threads' own work.
-    LocalWork,
-    /// Threads put each other to sleep, and wake each other.
-    SystemCalls,
-    /// Operations wait until the store buffer is empty.
-    StoreBuffer,
-    /// Threads wait for other processors that answer late, or that were not running.
-    Others,
-    /// A lock is held for most of the time.
-    CriticalSection,
-    /// A lock is held for most of the time, by threads that were not running.
-    LateHolder,
-    /// Threads pause between operations, and do not wait for a line.
-    Pauses,
-    /// Waiters re-read a line whenever it changes.
-    WakeUpStorm,
-    /// Data does not stay in the caches, and no other thread took it.
-    CacheMisses,
-    /// A line moves because of other data on it.
-    FalseSharing,
-    /// Compare-exchanges fail and are retried.
-    FailedExchange,
-    /// Lines move between sockets.
-    RemoteHandOver,
-    /// Lines move within a socket.
-    HandOver,
-}
-
-impl Cause {
-    /// Returns the name for results.
-    pub fn name(self) -> &'static str {
-        match self {
-            Cause::LocalWork => "local work",
-            Cause::SystemCalls => "system calls",
-            Cause::StoreBuffer => "store-buffer drain",
-            Cause::Others => "waiting for answers",
-            Cause::CriticalSection => "critical section",
-            Cause::LateHolder => "late holder",
-            Cause::Pauses => "pauses",
-            Cause::WakeUpStorm => "wake-up storm",
-            Cause::CacheMisses => "cache misses",
-            Cause::FalseSharing => "false sharing",
-            Cause::FailedExchange => "failed compare-exchange",
-            Cause::RemoteHandOver => "remote hand-over",
-            Cause::HandOver => "hand-over",
-        }
-    }
-}
-
-/// Returns the number of a line's transfers from another socket, and of all its transfers.
-pub(super) fn transfers(line: &LineCounts) -> (u64, u64) {
-    let remote = LineDistance::Remote as usize;
-    let all = line.hand_overs.iter().chain(&line.reads).sum();
-    (line.hand_overs[remote] + line.reads[remote], all)
-}
+use lockyard_sim::{CyclePhase, LineCounts};
 
 /// Returns `true` if compare-exchanges of the line fail at least as often as they succeed.
 fn mostly_fails(line: &LineCounts) -> bool {
@@ -113,6 +35,29 @@ impl Costs {
 
     /// Returns the dominating cost, and the line that shows it. For a critical section, it is the
     /// lock.
+    ///
+    /// These rules decide, in this order. Shares are shares of the cycles in which threads had a
+    /// CPU.
+    ///
+    /// 1. A lock is the [bottleneck](Costs::bottleneck), no matter how much its holder or other
+    ///    threads work. The lock is busy while it is held or handed over. If it is held for at
+    ///    least half of its busy time, the cause is *critical section*. It is *late holder* if the
+    ///    holders had no CPU for at least half of the held time. Otherwise the cause is the
+    ///    hand-over: rules 4 to 6 for the lock's lines.
+    /// 2. *Local work*: the threads' own work takes at least 60 %; or, with the kernel's calls, it
+    ///    does so, and is the larger part. If the calls are: *system calls*.
+    /// 3. Otherwise the largest share of the rest decides. *Waiting for answers*: threads wait for
+    ///    other processors to answer. *Draining stores*: operations wait for the store buffer.
+    /// 4. *Waiting*, with more time in pauses than on any line. The cause is *failed
+    ///    compare-exchanges* if those happen between the pauses (at least one for each that
+    ///    succeeds), otherwise *pauses*. With less time in pauses: *wake-up storm* if waiters
+    ///    re-read a line at least three times for each hand-over, otherwise the hand-over.
+    /// 5. *Moving lines*: *cache misses* if for at least half of the line's moves no other thread
+    ///    had the line exclusively since it was last here. *False sharing* if at least a third of
+    ///    the line's moves brought nothing that other threads had changed. *Failed
+    ///    compare-exchanges* if at least one fails for each that succeeds. Otherwise the hand-over.
+    /// 6. A hand-over is *remote* if at least half of the line's transfers (hand-overs, and loads
+    ///    that missed) come from another socket.
     pub fn cause(&self) -> (Cause, Option<&str>) {
         if let Some((name, lock)) = self.bottleneck() {
             return self.cause_of(name, lock);

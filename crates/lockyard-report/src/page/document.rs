@@ -8,8 +8,10 @@ use crate::charts::{curves, cycles, handover, machine, residuals, waits};
 use crate::fact::{Fact, attributes};
 use crate::group::Group;
 use crate::svg::Chart;
-use crate::text::{escape, percent, share, slug};
-use lockyard_results::render::{Document, figure, json};
+use crate::text::{escape, share, slug};
+use lockyard_results::render::columns::{Column, Shown};
+use lockyard_results::render::print::{Medium, figures};
+use lockyard_results::render::{Document, json};
 use lockyard_results::row::Row;
 use lockyard_results::summary::{Errors, Summary};
 use lockyard_sim::Machine;
@@ -241,58 +243,34 @@ fn experiment_html(groups: &[&Group], in_detail: bool, id: &mut usize) -> String
 /// Returns the table of a group's cells.
 fn cells(group: &Group) -> Table {
     let has = |of: &dyn Fn(&Row) -> bool| group.rows.iter().any(|(_, row)| of(row));
-    let published = has(&|row| row.published.is_some());
-    let predicted = has(&|row| row.predicted.is_some());
-    let measured = has(&|row| row.measured.is_some());
-    let ranges = has(&|row| interval(row).is_some());
+    let has_both = has(&|row| row.published.is_some()) && has(&|row| row.predicted.is_some());
     let metrics = group.has_metrics();
+    let is_shown = |column: &&Column| {
+        let beside = column.shown == Shown::BesidePublished && has_both;
+        beside || has(&|row| column.cell(row, Medium::Document).is_some())
+    };
+    let on_page = figures().filter_map(|column| Some((column, column.on_page?)));
+    let shown: Vec<(&Column, &'static str)> =
+        on_page.filter(|(column, _)| is_shown(column)).collect();
     let mut columns = vec![("variant", false), ("threads", true)];
-    let mut add = |is_there: bool, names: &[(&'static str, bool)]| {
-        if is_there {
-            columns.extend(names);
-        }
-    };
-    add(metrics, &[("metric", false)]);
-    add(published, &[("published", true)]);
-    add(predicted, &[("predicted", true)]);
-    add(ranges, &[("interval", true)]);
-    add(published && predicted, &[("error", true)]);
-    add(measured, &[("measured here", true), ("interval", true)]);
-    add(true, &[("status", false)]);
-    let mut table = Table {
-        caption: group.title(),
-        columns,
-        fits: false,
-        lines: Vec::with_capacity(group.rows.len()),
-    };
-    for &(index, row) in &group.rows {
+    columns.extend(metrics.then_some(("metric", false)));
+    columns.extend(shown.iter().map(|(column, _)| (column.title, true)));
+    columns.push(("status", false));
+    let line = |row: &Row| {
         let mut cells = vec![
             Cell::Text(row.key.variant.clone()),
             Cell::of(row.key.threads.map(|threads| threads.to_string()), "threads"),
         ];
-        let mut add = |is_there: bool, cell: Cell| cells.extend(is_there.then_some(cell));
-        add(metrics, Cell::Text(row.key.metric.clone()));
-        add(published, Cell::of(row.published.map(figure), "published"));
-        add(predicted, Cell::of(row.predicted.map(figure), "predicted"));
-        let both = "detail/simulated/interval/low detail/simulated/interval/high";
-        add(ranges, Cell::of(interval(row).map(ends), both));
-        add(published && predicted, Cell::of(row.error().map(percent), "error"));
-        add(measured, Cell::of(row.measured.map(|m| figure(m.value)), "measured"));
-        let range = row.measured.map(|m| ends((m.ci_low, m.ci_high)));
-        add(measured, Cell::of(range, "ci_low ci_high"));
-        add(true, Cell::Words(status(row)));
-        table.lines.push((format!("/rows/{index}"), cells));
-    }
-    table
-}
-
-fn interval(row: &Row) -> Option<(f64, f64)> {
-    let range = row.details.simulated.as_ref()?.interval?;
-    Some((range.low, range.high))
-}
-
-fn ends((low, high): (f64, f64)) -> String {
-    format!("{} .. {}", figure(low), figure(high))
+        cells.extend(metrics.then(|| Cell::Text(row.key.metric.clone())));
+        let figure = |&(column, of): &(&Column, &'static str)| {
+            Cell::of(column.cell(row, Medium::Document), of)
+        };
+        cells.extend(shown.iter().map(figure));
+        cells.push(Cell::Words(status(row)));
+        cells
+    };
+    let lines = group.rows.iter().map(|&(index, row)| (format!("/rows/{index}"), line(row)));
+    Table { caption: group.title(), columns, fits: false, lines: lines.collect() }
 }
 
 /// Returns the status of a row, with the reason and the warnings.

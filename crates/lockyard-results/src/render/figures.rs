@@ -3,11 +3,11 @@
 //! If the thread counts are numbers, and each variant has at most one row per thread count, then
 //! variants become columns and thread counts become rows. Otherwise each row is a line.
 
+use super::columns::{self, Group};
 use super::grid::{Column, Grid};
 use super::notes::Notes;
-use super::of_row::{predicted_interval, ratio, siblings_apart};
+use super::print::{self, Medium};
 use super::screen::Screen;
-use super::si::{si, si_interval};
 use super::table::family;
 use crate::row::{Row, Status};
 use std::collections::BTreeMap;
@@ -90,42 +90,24 @@ impl<'r> Figures<'r> {
 
     /// Returns the columns for these rows, without the empty ones.
     fn columns(&self, group: &str, rows: &[Option<&Row>]) -> Vec<Column> {
-        let figure = |value: Option<f64>| value.map(si);
-        let interval = |range: Option<(f64, f64)>| range.map(|(low, high)| si_interval(low, high));
-        type Cell<'c> = (&'static str, Box<dyn Fn(&Row) -> Option<String> + 'c>);
-        let all: Vec<Cell> = vec![
-            ("predicted", Box::new(|row| figure(row.predicted))),
-            ("interval", Box::new(|row| interval(predicted_interval(row)))),
-            ("published", Box::new(|row| figure(row.published))),
-            ("error", Box::new(error)),
-            ("siblings\napart", Box::new(|row| figure(siblings_apart(row)))),
-            ("measured", Box::new(|row| figure(row.measured.map(|m| m.value)))),
-            ("interval", Box::new(|row| interval(row.measured.map(|m| (m.ci_low, m.ci_high))))),
-            ("ratio", Box::new(|row| Some(format!("{:.3}", ratio(row)?.value)))),
-            (
-                "interval",
-                Box::new(|row| {
-                    let ratio = ratio(row)?;
-                    Some(format!("{:.3}..{:.3}", ratio.ci_low, ratio.ci_high))
-                }),
-            ),
-            ("status", Box::new(|row| self.statuses.then(|| row.status.name().to_owned()))),
-            ("notes", Box::new(|row| Some(self.notes?.of_row(row)))),
-        ];
-        let columns = all.into_iter().map(|(title, cell)| {
-            let cells = rows.iter().map(|row| row.and_then(&cell).unwrap_or_default());
+        // A prediction stands before the figure with which it is compared.
+        let is_later = |column: &&columns::Column| column.group != Group::Predicted;
+        let mut figures: Vec<&columns::Column> = print::figures().collect();
+        figures.sort_by_key(is_later);
+        let of_table = |column: &columns::Column| {
+            let text = |row: &Row| column.cell(row, Medium::Screen);
+            (column.on_screen, rows.iter().map(|row| row.and_then(text)).collect())
+        };
+        let mut all: Vec<(&str, Vec<Option<String>>)> = figures.into_iter().map(of_table).collect();
+        let status = |row: &Row| self.statuses.then(|| row.status.name().to_owned());
+        let notes = |row: &Row| Some(self.notes?.of_row(row));
+        all.push(("status", rows.iter().map(|row| row.and_then(status)).collect()));
+        all.push(("notes", rows.iter().map(|row| row.and_then(notes)).collect()));
+        let columns = all.into_iter().map(|(title, cells)| {
+            let cells = cells.into_iter().map(Option::unwrap_or_default);
             Column::figures(group, title, cells.collect())
         });
         columns.filter(|column| column.cells.iter().any(|cell| !cell.is_empty())).collect()
-    }
-}
-
-/// Returns the error of a prediction, or a word that says why the row is not a prediction.
-fn error(row: &Row) -> Option<String> {
-    match (row.status, row.error()) {
-        (_, Some(error)) => Some(format!("{:+.1} %", error * 100.0)),
-        (Status::Calibration, None) => Some("input".to_owned()),
-        _ => None,
     }
 }
 

@@ -3,6 +3,7 @@
 pub mod boxes;
 mod cells;
 mod chart;
+pub mod columns;
 mod compact;
 mod csv;
 mod document;
@@ -14,9 +15,8 @@ mod layout;
 mod notes;
 mod of_row;
 mod people;
-mod phases;
 mod plain;
-mod probes_table;
+pub mod print;
 mod raster;
 mod recorded;
 mod screen;

@@ -14,12 +14,6 @@ pub(super) fn simulated(row: &Row) -> Option<&SimulatedDetail> {
     row.details.simulated.as_ref()
 }
 
-/// Returns the interval of the predicted figure.
-pub(super) fn predicted_interval(row: &Row) -> Option<(f64, f64)> {
-    let range = simulated(row)?.interval?;
-    Some((range.low, range.high))
-}
-
 /// Returns the figure for a machine where the siblings of a core share nothing during an
 /// ownership.
 pub(super) fn siblings_apart(row: &Row) -> Option<f64> {

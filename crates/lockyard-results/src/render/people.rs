@@ -7,9 +7,9 @@ use super::figures::{Figures, prefixes};
 use super::notes::Notes;
 use super::of_row::{fairness, measured};
 use super::screen::Screen;
-use super::table::{Block, blocks, family, operations, threads_table};
+use super::table::{Block, blocks, family, operations};
 use super::verdict::{IdealGain, verdict};
-use super::{compact, fits, phases, plain, probes_table, recorded, summary_tables};
+use super::{compact, fits, plain, print, recorded, summary_tables};
 use crate::compare::direction::Direction;
 use crate::row::{Row, Status};
 use comfy_table::presets;
@@ -242,7 +242,7 @@ fn details(text: &mut String, rows: &[&Row], explained: bool, screen: &Screen) {
         let heading = screen.heading(&format!("{title}: {experiment}"));
         text.push_str(&format!("{heading}\n\n{table}\n\n"));
     };
-    if let Some(table) = phases::table(rows, preset) {
+    if let Some(table) = print::phases(rows, preset) {
         add("CPU time by phase", screen.figures(&table, 2));
     }
     // JSON output has these details always.
@@ -253,9 +253,10 @@ fn details(text: &mut String, rows: &[&Row], explained: bool, screen: &Screen) {
     if !rows.iter().any(|row| alone(row) && fairness(row).is_some()) {
         return;
     }
-    add("Threads and waits", screen.figures(&threads_table(rows, preset), 2));
-    if let Some(table) = probes_table::render(rows, preset) {
-        add("Presence, hand-overs, counters", screen.figures(&table, 2));
+    for (title, group) in print::DETAILS {
+        if let Some(table) = print::table(group, rows, preset) {
+            add(title, screen.figures(&table, 2));
+        }
     }
     let counted =
         |row: &&Row| measured(row).is_some_and(|m| !m.operations_of_each_thread.is_empty());

@@ -1,19 +1,16 @@
 //! Tables for a Markdown document: one for each experiment, then the summary, then notes.
 //! `people.rs` makes the tables for a terminal; it shares the row groups and the details.
 
-use super::cells::{figure, new_table, per_cent};
+use super::cells::{new_table, per_cent};
+use super::columns::Column;
 use super::document::{Document, Partial};
-use super::of_row::{
-    fairness, measured, predicted_interval, ratio, siblings_apart, simulated, simulated_sleeps,
-    sleeps, waits,
-};
-use super::{fits, phases, plain, recorded};
+use super::of_row::{fairness, measured, simulated};
+use super::print::{self, Medium};
+use super::{fits, plain, recorded};
 use crate::cell_key::HERE;
-use crate::details::{MeasuredDetail, RatioDetail};
-use crate::fairness::{Fairness, Waits};
+use crate::details::MeasuredDetail;
 use crate::listing::{CPU_SHARE_PREFIX, SAMPLE_COUNT_PREFIX};
-use crate::render::probes_table;
-use crate::row::{Measured, Row, Status};
+use crate::row::{Row, Status};
 use crate::summary::{Errors, Summary};
 use crate::variant_ratios::NEAR;
 use comfy_table::{Table, TableStyle, presets};
@@ -104,7 +101,7 @@ fn group(text: &mut String, rows: &[&Row], explained: bool, preset: &TableStyle,
         family(first),
         rows_table(rows, preset)
     ));
-    if let Some(table) = phases::table(rows, preset) {
+    if let Some(table) = print::phases(rows, preset) {
         text.push_str(&format!(
             "{heading}CPU time by phase: {}\n\n{table}\n\n",
             first.key.experiment
@@ -114,16 +111,11 @@ fn group(text: &mut String, rows: &[&Row], explained: bool, preset: &TableStyle,
     // details instead.
     let alone = |row: &&Row| row.published.is_none() || explained;
     if rows.iter().any(|row| alone(row) && fairness(row).is_some()) {
-        text.push_str(&format!(
-            "{heading}Threads and waits: {}\n\n{}\n\n",
-            first.key.experiment,
-            threads_table(rows, preset)
-        ));
-        if let Some(table) = probes_table::render(rows, preset) {
-            text.push_str(&format!(
-                "{heading}Presence, hand-overs, counters: {}\n\n{table}\n\n",
-                first.key.experiment
-            ));
+        for (title, group) in print::DETAILS {
+            if let Some(table) = print::table(group, rows, preset) {
+                let experiment = &first.key.experiment;
+                text.push_str(&format!("{heading}{title}: {experiment}\n\n{table}\n\n"));
+            }
         }
         if rows
             .iter()
@@ -249,140 +241,29 @@ pub(super) fn family(row: &Row) -> &str {
 }
 
 fn rows_table(rows: &[&Row], preset: &TableStyle) -> Table {
-    let published = rows.iter().any(|row| row.published.is_some());
-    let measured = rows.iter().any(|row| row.measured.is_some());
+    let columns: Vec<&Column> = print::figures().filter(|column| column.is_shown(rows)).collect();
+    let has_metrics = rows.iter().any(|row| row.key.metric != family(row));
     let mut header = vec!["variant", "threads"];
-    let metrics = rows.iter().any(|row| row.key.metric != family(row));
-    if metrics {
-        header.push("metric");
-    }
-    if published {
-        header.push("published");
-    }
-    let predicted = rows.iter().any(|row| row.predicted.is_some()) || published;
-    if predicted {
-        header.push("predicted");
-    }
-    let predicted_intervals = rows.iter().any(|row| predicted_interval(row).is_some());
-    if predicted_intervals {
-        header.push("interval");
-    }
-    if published {
-        header.push("error");
-    }
-    let siblings = rows.iter().any(|row| siblings_apart(row).is_some());
-    if siblings {
-        header.push("siblings apart");
-    }
-    if measured {
-        header.extend(["measured here", "interval"]);
-    }
-    let ratios = rows.iter().any(|row| ratio(row).is_some());
-    if ratios {
-        header.extend(["ratio", "interval"]);
-    }
+    header.extend(has_metrics.then_some("metric"));
+    header.extend(columns.iter().map(|column| column.title));
     header.push("status");
     let mut table = new_table(preset, &header, 1);
     for row in rows {
         let mut cells = vec![row.key.variant.clone(), row.key.threads_text()];
-        if metrics {
-            cells.push(row.key.metric.clone());
-        }
-        if published {
-            cells.push(row.published.map(figure).unwrap_or_default());
-        }
-        if predicted {
-            cells.push(row.predicted.map(figure).unwrap_or_default());
-        }
-        if predicted_intervals {
-            let interval = |(low, high)| format!("{} .. {}", figure(low), figure(high));
-            cells.push(predicted_interval(row).map(interval).unwrap_or_default());
-        }
-        if published {
-            cells.push(row.error().map(percent).unwrap_or_default());
-        }
-        if siblings {
-            cells.push(siblings_apart(row).map(figure).unwrap_or_default());
-        }
-        if measured {
-            cells.push(row.measured.map(|m| figure(m.value)).unwrap_or_default());
-            cells.push(row.measured.map(interval).unwrap_or_default());
-        }
-        if ratios {
-            let found = ratio(row);
-            cells.push(found.map(|ratio| format!("{:.3}", ratio.value)).unwrap_or_default());
-            let interval = |r: &RatioDetail| format!("{:.3} .. {:.3}", r.ci_low, r.ci_high);
-            cells.push(found.map(interval).unwrap_or_default());
-        }
-        let status = match &row.reason {
+        cells.extend(has_metrics.then(|| row.key.metric.clone()));
+        let of_row = |column: &&Column| column.cell(row, Medium::Document).unwrap_or_default();
+        cells.extend(columns.iter().map(of_row));
+        cells.push(match &row.reason {
             Some(reason) => format!("{}: {reason}", row.status.name()),
             None => {
                 let doubtful = is_doubtful(row).then_some(", doubtful");
                 let order = order_matters(row).then_some(", order matters");
                 [Some(row.status.name()), doubtful, order].into_iter().flatten().collect()
             }
-        };
-        cells.push(status);
+        });
         table.add_row(cells);
     }
     table
-}
-
-/// Returns a table of fairness and waits, one line per row.
-pub(super) fn threads_table(rows: &[&Row], preset: &TableStyle) -> Table {
-    let mut header = vec![
-        "variant",
-        "threads",
-        "slowest / mean",
-        "fastest / mean",
-        "Jain",
-        "wait 50 %, ns",
-        "90 %",
-        "99 %",
-        "99.9 %",
-        "longest",
-    ];
-    type OfRow = fn(&Row) -> Option<f64>;
-    let mut asleep: Vec<(&str, OfRow)> =
-        vec![("sleeps / op", sleeps), ("predicted sleeps / op", simulated_sleeps)];
-    // Most locks never sleep.
-    asleep.retain(|(_, of)| rows.iter().any(|row| of(row).is_some_and(|sleeps| sleeps > 0.0)));
-    header.extend(asleep.iter().map(|(title, _)| *title));
-    let mut table = new_table(preset, &header, 1);
-    for row in rows {
-        let (fairness, waits) = (fairness(row), waits(row));
-        let share = |of: fn(&Fairness) -> f64| {
-            fairness.as_ref().map(|fairness| format!("{:.3}", of(fairness)))
-        };
-        let wait = |of: fn(&Waits) -> Option<u64>| {
-            let text = |wait| figure(wait as f64).trim_end_matches(".0").to_owned();
-            waits.as_ref().and_then(of).map(text)
-        };
-        let mut cells = vec![row.key.variant.clone(), row.key.threads_text()];
-        let found = [
-            share(|fairness| fairness.minimum),
-            share(|fairness| fairness.maximum),
-            share(|fairness| fairness.jain),
-            wait(|waits| waits.p50),
-            wait(|waits| waits.p90),
-            wait(|waits| waits.p99),
-            wait(|waits| waits.p999),
-            wait(|waits| Some(waits.maximum)),
-        ];
-        cells.extend(found.map(Option::unwrap_or_default));
-        cells.extend(asleep.iter().map(|(_, of)| of(row).map(sleeps_text).unwrap_or_default()));
-        table.add_row(cells);
-    }
-    table
-}
-
-/// Returns a number of sleeps per operation as text, with two digits that count.
-fn sleeps_text(sleeps: f64) -> String {
-    match sleeps {
-        0.0 => "0".to_owned(),
-        _ if sleeps < 1e-6 => "< 0.000001".to_owned(),
-        _ => format!("{sleeps:.*}", (1.0 - sleeps.log10().floor()).clamp(1.0, 7.0) as usize),
-    }
 }
 
 /// Returns the operations of each thread, one line per row. With many threads, only the first ones
@@ -450,14 +331,6 @@ fn summary_table(summaries: &[Summary], preset: &TableStyle) -> Table {
     table
 }
 
-fn percent(value: f64) -> String {
-    format!("{:+.1} %", value * 100.0)
-}
-
-fn interval(measured: Measured) -> String {
-    format!("{} .. {}", figure(measured.ci_low), figure(measured.ci_high))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -490,15 +363,5 @@ mod tests {
         assert!(of(false).contains("A note.") && of(false).contains("of a row"));
         assert!(!of(true).contains("A note.") && !of(true).contains("of a row"));
         assert!(of(true).contains("9.0 .. 13.0"));
-    }
-
-    #[test]
-    fn figures_are_readable() {
-        assert_eq!(figure(12.34), "12.3");
-        assert_eq!(figure(999.96), "1000.0");
-        assert_eq!(figure(1_234_567.8), "1 234 568");
-        assert_eq!(percent(-0.0312), "-3.1 %");
-        let sleeps = [0.0, 2.5e-8, 1.26e-6, 0.00123, 0.5, 1.04, 12.3].map(sleeps_text);
-        assert_eq!(sleeps, ["0", "< 0.000001", "0.0000013", "0.0012", "0.50", "1.0", "12.3"]);
     }
 }

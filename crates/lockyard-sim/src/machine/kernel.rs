@@ -12,12 +12,8 @@ use super::parameters;
 use super::source::{Result, Source, text_of};
 use toml::de::DeTable;
 
-/// The shipped kernels: name and file.
-const SHIPPED: &[(&str, &str)] = &[
-    (GUEST, include_str!("../../../../machines/kernels/linux-guest.toml")),
-    (ON_HARDWARE, include_str!("../../../../machines/kernels/linux-metal.toml")),
-    ("virtual-cpus", include_str!("../../../../machines/kernels/virtual-cpus.toml")),
-];
+/// The shipped kernels, by name: the files of `machines/kernels/`, which `build.rs` lists.
+const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
 
 /// The kernel of a machine file that names none.
 const ON_HARDWARE: &str = "linux-metal";

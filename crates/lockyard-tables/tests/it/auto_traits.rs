@@ -11,6 +11,7 @@ use lockyard_tables::handle_table::{self, Exclusive, HandleTable};
 use lockyard_tables::id_table::{self, IdTable, InsertError};
 use lockyard_tables::statistics::{PerCpu, PerNode, PerThread, Shared, Statistics};
 use lockyard_tables::{BufferCache, Connections, Held};
+use lockyard_testing::{has, lacks};
 use std::cell::Cell as NotShared;
 use std::rc::Rc;
 

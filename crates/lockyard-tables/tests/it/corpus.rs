@@ -1,6 +1,7 @@
 //! The committed programs of `programs/`, replayed beside simple models, and small changes of them.
 
-use crate::{models, replay};
+use crate::models;
+use lockyard_testing::replay;
 use std::path::Path;
 
 #[test]

@@ -17,6 +17,5 @@ mod keys;
 mod linearizable;
 mod models;
 mod outside;
-mod replay;
 mod statistics;
 mod steady;

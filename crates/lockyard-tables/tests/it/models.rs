@@ -3,7 +3,6 @@
 //!
 //! `corpus.rs` replays committed programs.
 
-use super::replay::Target;
 use lockyard_tables::buffers::{Configuration, GetError, Key};
 use lockyard_tables::connections::{Bits, Direction, NEVER, Tuple, Why};
 use lockyard_tables::handle_table::{Handle, InsertError};
@@ -12,6 +11,9 @@ use lockyard_tables::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, Ipv6Addr};
+
+/// Name of a target, and its function.
+type Target = (&'static str, fn(&[u8]));
 
 /// The targets of this file.
 pub(crate) const TARGETS: &[Target] = &[

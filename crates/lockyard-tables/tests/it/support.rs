@@ -1,14 +1,13 @@
 //! A host that counts the bytes in use, with one account for each test file, what the files of
 //! tests share, and helpers shared with the tests of the locks.
 
+// Files of another crate's tests: hosts of a crate of their own would stand above `lockyard`, whose
+// tests use them too.
 #[cfg(feature = "hooks")]
 #[path = "../../../lockyard/tests/it/support/between.rs"]
 pub(crate) mod between;
 #[path = "../../../lockyard/tests/it/support/failing.rs"]
 pub(crate) mod failing;
-#[macro_use]
-#[path = "../../../lockyard/tests/it/support/traits.rs"]
-mod traits;
 
 use failing::Failing;
 use lockyard::Context;

@@ -14,6 +14,7 @@ use lockyard::platform::{
 use lockyard::reclaim::{Domain, Guard, Header, Owned};
 use lockyard::rwlock::{RawRwLock, Usual};
 use lockyard::{Context, Held, Native, RawSpinLock};
+use lockyard_testing::{has, lacks};
 use std::cell::Cell as NotShared;
 use std::rc::Rc;
 

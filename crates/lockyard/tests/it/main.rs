@@ -1,7 +1,6 @@
 //! The library on real threads, in one binary: its behaviour, and its compiled code. Code that must
 //! not compile is in `lockyard-refused`.
 
-#[macro_use]
 mod support;
 
 mod auto_traits;

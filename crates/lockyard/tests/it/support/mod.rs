@@ -8,6 +8,4 @@ pub(crate) mod failing;
 pub(crate) mod forked;
 #[cfg(all(unix, feature = "std"))]
 pub(crate) mod sleepy;
-#[macro_use]
-mod traits;
 pub(crate) mod watchdog;

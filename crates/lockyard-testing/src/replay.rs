@@ -1,9 +1,10 @@
-//! Replays the committed programs of a target, and changes of each.
+//! Replays the committed inputs of a target, and changes of each: programs on tables, and files
+//! that readers get.
 
 use std::path::Path;
 
 /// The name of a target, and its function.
-pub(crate) type Target = (&'static str, fn(&[u8]));
+pub type Target = (&'static str, fn(&[u8]));
 
 /// Runs a target on each input of its corpus and on `changes` changes of each. Returns the number
 /// of inputs.
@@ -11,16 +12,16 @@ pub(crate) type Target = (&'static str, fn(&[u8]));
 /// # Panics
 ///
 /// Panics if there is no corpus, or if the target does. The input that it panicked on is printed.
-pub(crate) fn replay(programs: &Path, target: &Target, changes: u64) -> u64 {
+pub fn replay(inputs: &Path, target: &Target, changes: u64) -> u64 {
     let (name, run) = target;
-    let folder = programs.join(name);
+    let folder = inputs.join(name);
     let mut files: Vec<_> = std::fs::read_dir(&folder)
         .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
         .map(|entry| entry.expect("a file").path())
         .collect();
     files.sort();
     assert!(!files.is_empty(), "{} has no input", folder.display());
-    let mut inputs = 0;
+    let mut count = 0;
     for file in files {
         let input = std::fs::read(&file).expect("it is a file");
         for change in 0..=changes {
@@ -31,10 +32,10 @@ pub(crate) fn replay(programs: &Path, target: &Target, changes: u64) -> u64 {
                 println!("{name} panics on change {change} of {}:\n{shown:?}", file.display());
                 std::panic::resume_unwind(panic);
             }
-            inputs += 1;
+            count += 1;
         }
     }
-    inputs
+    count
 }
 
 /// Returns the input with `change` in one to three places; unchanged for 0. The same number makes

@@ -1,9 +1,7 @@
 //! Assertions about the traits of a type, checked when the test is compiled.
 
-// Not every test binary uses all of this file.
-#![allow(unused_macros)]
-
 /// Compiles if the type has the traits.
+#[macro_export]
 macro_rules! has {
     ($traits:path, $($others:path)?; $($type:ty),* $(,)?) => {
         const _: () = {
@@ -15,6 +13,7 @@ macro_rules! has {
 
 /// Compiles if the type does not have the trait. If it has the trait, two implementations fit, and
 /// the code does not compile.
+#[macro_export]
 macro_rules! lacks {
     ($trait:path; $($type:ty),* $(,)?) => {$(
         const _: () = {
