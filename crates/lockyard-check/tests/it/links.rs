@@ -11,9 +11,10 @@ use std::path::{Component, Path, PathBuf};
 /// blocks.
 const README_WORDS: usize = 720;
 const README_WORDS_OUTSIDE_CODE: usize = 700;
-/// Maximum number of pages of evidence, and of their words with tables.
+/// Maximum number of pages of evidence, and of their words with tables. A word contains a letter, so
+/// bars of tables and bare numbers do not count.
 const EVIDENCE_PAGES: usize = 12;
-const EVIDENCE_WORDS: usize = 52_000;
+const EVIDENCE_WORDS: usize = 25_000;
 /// Maximum number of lines of the glossary.
 const GLOSSARY_LINES: usize = 60;
 
@@ -238,8 +239,10 @@ fn the_evidence_is_short() {
     let mut pages = Vec::new();
     find_documents(&root().join("docs/evidence"), &mut pages);
     assert!(pages.len() <= EVIDENCE_PAGES, "{} pages of evidence", pages.len());
-    let words = |page: &PathBuf| fs::read_to_string(page).expect("it is text");
-    let words: usize = pages.iter().map(|page| words(page).split_whitespace().count()).sum();
+    let is_word = |word: &&str| word.contains(|c: char| c.is_ascii_alphabetic());
+    let read = |page: &PathBuf| fs::read_to_string(page).expect("it is text");
+    let count = |page| read(page).split_whitespace().filter(is_word).count();
+    let words: usize = pages.iter().map(count).sum();
     assert!(words <= EVIDENCE_WORDS, "{words} words of evidence");
 }
 
