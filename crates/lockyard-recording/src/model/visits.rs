@@ -43,6 +43,8 @@ pub enum Meets {
     Waits,
     /// It waits in a section, whose lock it releases meanwhile.
     WaitsInside,
+    /// It gives one unit, which it does not always signal.
+    GivesInside,
 }
 
 /// Time between two operations, in nanoseconds.
@@ -301,7 +303,7 @@ impl<'d> Reader<'d> {
             self.visit.segments.insert(place + 1, Segment::default());
         }
         for &meeting in self.decided.gives.get(&section).into_iter().flatten() {
-            self.push(Operation::Meet { meeting, what: Meets::Gives });
+            self.push(Operation::Meet { meeting, what: Meets::GivesInside });
         }
     }
 

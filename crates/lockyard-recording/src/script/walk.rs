@@ -273,11 +273,14 @@ impl Builder<'_> {
                         waits = Some((meeting, std::mem::take(&mut open[0].1)));
                         continue;
                     }
-                    let of = self.model.meetings[meeting].units;
-                    let units = if of > 0.0 { of } else { 1.0 };
+                    let units = self.model.meetings[meeting].units;
                     let act = match what {
+                        // The last thread of a barrier gives nothing, and where some sections do
+                        // not signal, the sections give.
+                        Meets::Gives | Meets::GivesAll if units <= 0.0 => continue,
                         Meets::Gives => Act::Give { units, all: false },
                         Meets::GivesAll => Act::Give { units, all: true },
+                        Meets::GivesInside => Act::Give { units: 1.0, all: false },
                         Meets::Waits | Meets::WaitsInside => Act::Wait,
                     };
                     let into = open.last_mut().map_or(&mut steps, |(_, steps)| steps);

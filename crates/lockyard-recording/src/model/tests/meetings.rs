@@ -96,6 +96,34 @@ fn as_many_signals_as_sections_that_wait_or_pass_are_units() {
 }
 
 #[test]
+fn where_some_sections_do_not_signal_each_gives_one_unit() {
+    let mut threads = queue(Met::Signals);
+    let puts = threads[0].chunks(3).enumerate().flat_map(|(index, put)| {
+        let [enters, signals, leaves] = [put[0], put[1], put[2]];
+        let signals = index.is_multiple_of(2).then_some(signals);
+        std::iter::once(enters).chain(signals).chain([leaves])
+    });
+    threads[0] = puts.collect();
+    let (recording, model) = model(&[Recorded::Condition], threads);
+    assert!(matches!(kinds(&model)[..], [MeetingKind::Kept { .. }]), "{model:?}");
+    let all = visits(&recording, &model);
+    let is_put = |visit: &&Visit| {
+        !visit.steps.iter().any(|step| matches!(step, Step::LockedWait { .. }))
+            && matches!(visit.steps.last(), Some(Step::Locked { .. }))
+    };
+    let puts: Vec<&Visit> = all.iter().flatten().filter(is_put).collect();
+    assert_eq!(puts.len(), 2, "{all:?}");
+    for put in puts {
+        let Some(Step::Locked { steps, .. }) = put.steps.last() else { panic!("{put:?}") };
+        let given = steps.iter().map(|step| match step {
+            Step::Meet { act: Act::Give { units, .. }, .. } => *units,
+            _ => 0.0,
+        });
+        assert_eq!(given.sum::<f64>(), 1.0, "{put:?}");
+    }
+}
+
+#[test]
 fn signals_without_a_waiter_that_nobody_takes_later_are_lost() {
     let ticks = [met(500, 0, 2, Met::Signals), enter(400, 0, 1), leave(100, 0)];
     let ticks = (0..ROUNDS * 4).flat_map(|_| ticks).collect();
