@@ -8,12 +8,14 @@
 //!
 //! All else stays as it was recorded: a sleep of the recorded length.
 
+use super::semaphores::semaphore;
 use crate::recording::{Event, How, MeetingKind as Kind, Met, Recording};
 use lockyard_scenarios::MeetingKind;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
-/// Minimum number of waits of a condition, or of passes of a barrier, that decide something.
-const LEAST: usize = 20;
+/// Minimum number of waits of a condition, of takes of a unit, or of passes of a barrier, that
+/// decide something.
+pub(super) const LEAST: usize = 20;
 
 /// Largest ratio of two counts that are taken as equal.
 const ALIKE: f64 = 1.5;
@@ -64,16 +66,18 @@ pub(super) fn barriers(meetings: &[MeetingModel]) -> Vec<u32> {
 
 /// Something that a thread did.
 #[derive(Clone, Copy, Debug)]
-struct Fact {
-    time: u64,
-    thread: u32,
-    what: What,
+pub(super) struct Fact {
+    pub(super) time: u64,
+    pub(super) thread: u32,
+    pub(super) what: What,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum What {
+pub(super) enum What {
     /// All threads were out of windows before.
     Gap,
+    /// A window begins that does not continue another one.
+    Begins,
     Met {
         meeting: u32,
         what: Met,
@@ -113,7 +117,7 @@ pub(super) fn decide(recording: &Recording) -> Decided {
                     condition(&facts, place, &of, &mut decided)
                 }
             }
-            Kind::Semaphore => semaphore(&facts, place).ok_or("it is hardly used"),
+            Kind::Semaphore => semaphore(&facts, place),
             Kind::Barrier => barrier(&facts, place),
         };
         match found {
@@ -156,6 +160,7 @@ fn facts(recording: &Recording) -> (Vec<Fact>, BTreeMap<Section, BTreeMap<u32, u
         let thread = threads.entry(window.thread).or_default();
         if !window.continues {
             *thread = Thread::default();
+            facts.push(Fact { time: window.begin, thread: window.thread, what: What::Begins });
         }
         let mut time = window.begin;
         for event in &window.events {
@@ -283,7 +288,8 @@ fn condition(
     Ok((MeetingKind::Kept { units: 0 }, 0.0))
 }
 
-fn alike(a: f64, b: f64) -> bool {
+/// Returns true if two counts are taken as equal.
+pub(super) fn alike(a: f64, b: f64) -> bool {
     a <= b * ALIKE && b <= a * ALIKE
 }
 
@@ -319,7 +325,7 @@ fn counts(facts: &[Fact], place: u32, of: &[Section]) -> Counts {
                 counts.own[0] += usize::from(own);
             }
             What::Section { section, .. } => *counts.others.entry(section).or_default() += 1,
-            What::Met { .. } => {}
+            What::Begins | What::Met { .. } => {}
         }
     }
     counts
@@ -361,22 +367,6 @@ fn kept(facts: &[Fact], place: u32, of: &[Section], units: f64, counts: &Counts)
     let closed = counts.signals_by_takers as f64 > 0.8 * counts.signals as f64;
     let of_threads = if closed { mean(&busy) } else { 0.0 };
     MeetingKind::Kept { units: (mean(&parts).clamp(0.0, most) + of_threads).round() as u64 }
-}
-
-/// Decides about a semaphore: its first known value is what there is at the beginning.
-fn semaphore(facts: &[Fact], place: u32) -> Option<(MeetingKind, f64)> {
-    let mut given = 0;
-    for fact in facts {
-        match fact.what {
-            What::Met { meeting, what: Met::Gives } if meeting == place => given += 1,
-            What::Met { meeting, what: Met::Takes { left } } if meeting == place => {
-                let units = (left + 1).saturating_sub(given);
-                return Some((MeetingKind::Kept { units }, 1.0));
-            }
-            _ => {}
-        }
-    }
-    None
 }
 
 /// Decides about a barrier: it is one of all threads that come to it.

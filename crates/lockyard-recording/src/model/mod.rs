@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | `visits` | events become visits: a lock is taken while none is held, until it is released |
 //! | `meetings` | what ends a wait for a condition, a semaphore or a barrier |
+//! | `semaphores` | units of a semaphore when the replay begins |
 //! | `phase` | the part of the run that is replayed, and its rate |
 //! | `groups` | locks that one call site takes in turn; orders of nested locks |
 //! | `chain` | visits that are alike, and which follows which |
@@ -18,6 +19,7 @@ mod data;
 mod groups;
 mod meetings;
 mod phase;
+mod semaphores;
 mod shares;
 #[cfg(test)]
 mod tests;

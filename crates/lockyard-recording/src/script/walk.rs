@@ -367,7 +367,11 @@ impl Builder<'_> {
         if slept.iter().any(|time| *time > 0.0) {
             steps.push(Step::Sleep { times: Arc::new(Times::of(slept)) });
         }
-        let is_outside = visit.shape[..index].iter().all(|of| !is_lock(of));
+        let count = |is_one: fn(&Operation) -> bool| {
+            visit.shape[..index].iter().filter(|of| is_one(of)).count()
+        };
+        let enters = count(|of| matches!(of, Operation::Enter { .. }));
+        let is_outside = enters == count(|of| matches!(of, Operation::Leave));
         let squeezed = self.squeeze(visit, index);
         let busy = of(|segment| segment.busy).map(squeezed);
         let busy = self.times.of(visit, index, correction, busy);

@@ -182,6 +182,40 @@ fn turns_and_few_waits_are_not_decided_and_stay_sleep() {
 }
 
 #[test]
+fn units_in_hand_when_windows_begin_are_units_of_the_beginning() {
+    // Both threads have a unit of two when their windows begin: the value is never more than 0.
+    let visit = [
+        enter(900, 0, 3),
+        leave(50, 0),
+        met(10, 0, 1, Met::Gives),
+        met(40, 0, 1, Met::Takes { left: 0 }),
+    ];
+    let thread = || (0..ROUNDS).flat_map(|_| visit).collect();
+    let (recording, limited) = model(&[Recorded::Semaphore], vec![thread(), thread()]);
+    assert_eq!(kinds(&limited), [MeetingKind::Kept { units: 2 }]);
+    // A thread begins before it takes, and gives at the end.
+    for visit in visits(&recording, &limited).iter().flatten() {
+        let acts = visit.steps.iter().filter_map(|step| match step {
+            Step::Meet { act, .. } => Some(*act),
+            _ => None,
+        });
+        let given = Act::Give { units: 1.0, all: false };
+        assert_eq!(acts.collect::<Vec<_>>(), [Act::Wait, given], "{:?}", visit.steps.len());
+    }
+    let few = |count| visit.into_iter().cycle().take(count).collect::<Vec<_>>();
+    let rest = (0..ROUNDS).flat_map(|_| [enter(900, 0, 3), leave(50, 0)]);
+    let begins_late = few(40).into_iter().chain(rest).collect();
+    let (_, few) = model(&[Recorded::Semaphore], vec![begins_late]);
+    assert_eq!(few.undecided, ["`filled` (too few takes are recorded)"]);
+    let only_takes = || {
+        let visit = [met(10, 0, 1, Met::Takes { left: 3 }), enter(900, 0, 3), leave(50, 0)];
+        (0..ROUNDS).flat_map(|_| visit).collect()
+    };
+    let (_, never) = model(&[Recorded::Semaphore], vec![only_takes()]);
+    assert_eq!(never.undecided, ["`filled` (units that are given and taken do not match)"]);
+}
+
+#[test]
 fn a_semaphore_has_its_recorded_units_and_a_barrier_those_who_come() {
     let visit = [
         met(10, 0, 1, Met::Takes { left: 2 }),
