@@ -1,22 +1,31 @@
 //! Conditions, semaphores, barriers and yields of a program, in its recording.
 
 use crate::support::{build, fresh, profile};
-use lockyard_recording::recording::{Event, MeetingKind, Met};
+use lockyard_recording::recording::{Event, MeetingKind, Met, Recording};
 use std::collections::HashMap;
+use std::path::Path;
 use std::process::Command;
 
 const ROUNDS: u64 = 20_000;
 
-#[test]
-fn signals_semaphores_barriers_and_yields_are_counted_and_are_events() {
-    let Some(program) = build("cc", "meets.c", &["-O2", "-pthread"]) else { return };
-    let file = fresh("meets.recording");
+/// Returns the recording of a program with these arguments, and what the program printed.
+fn recorded(name: &str, program: &Path, arguments: &[u64]) -> (Recording, String) {
+    let file = fresh(name);
     let mut record = Command::new(env!("CARGO_BIN_EXE_lockyard"));
-    record.args(["record", "--no-host", "--out"]).arg(&file).arg("--");
-    let output = record.arg(&program).arg(ROUNDS.to_string()).output().expect("it runs");
+    record.args(["record", "--no-host", "--out"]).arg(&file).arg("--").arg(program);
+    let arguments = arguments.iter().map(u64::to_string);
+    let output = record.args(arguments).output().expect("it runs");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(output.status.code(), Some(0), "{said}");
     let recording = lockyard_recording::file::load(&file).expect("it is one");
+    let _ = std::fs::remove_file(&file);
+    (recording, String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[test]
+fn signals_semaphores_barriers_and_yields_are_counted_and_are_events() {
+    let Some(program) = build("cc", "meets.c", &["-O2", "-pthread"]) else { return };
+    let (recording, _) = recorded("meets.recording", &program, &[ROUNDS]);
     let about = &recording.about;
     let of = |name: &str| about.meetings.iter().find(|of| of.name.contains(name)).expect(name);
     let counts = |name: &str| {
@@ -59,6 +68,20 @@ fn signals_semaphores_barriers_and_yields_are_counted_and_are_events() {
     let output = profile(&[], &program, &["1000"]).output().expect("it runs");
     let text = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(text.contains("mutex") && !text.contains("emptied"), "{text}");
-    let _ = std::fs::remove_file(&file);
+    let _ = std::fs::remove_file(&program);
+}
+
+#[test]
+fn waits_that_end_by_time_are_counted_apart_and_are_no_signals() {
+    let Some(program) = build("cc", "timed.c", &["-O2", "-pthread"]) else { return };
+    let (recording, printed) = recorded("timed.recording", &program, &[200, 0]);
+    let of = &recording.about.meetings[0];
+    assert!(of.name.contains("never"), "{of:?}");
+    let over: u64 = printed.trim().parse().expect("it is a number");
+    assert!(over > 0, "{printed}");
+    assert_eq!((of.waits, of.timeouts, of.signals, of.passes), (200, over, 0, 0), "{of:?}");
+    let output = profile(&[], &program, &["200", "0"]).output().expect("it runs");
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(text.contains("mutex") && !text.contains("never"), "{text}");
     let _ = std::fs::remove_file(&program);
 }

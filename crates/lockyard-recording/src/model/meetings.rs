@@ -100,7 +100,9 @@ pub(super) fn decide(recording: &Recording) -> Decided {
     let (facts, sections) = facts(recording);
     let names = recording.about.meetings.iter().map(|meeting| meeting.name.as_str());
     for ((place, name), about) in (0..).zip(names).zip(&recording.about.meetings) {
+        let by_time = about.timeouts as f64 > HARDLY * about.waits as f64;
         let found = match about.kind {
+            Kind::Condition if by_time => Err("waits end by time"),
             Kind::Condition => {
                 let of: Vec<Section> = sections
                     .iter()

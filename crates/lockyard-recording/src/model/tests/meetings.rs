@@ -124,6 +124,19 @@ fn where_some_sections_do_not_signal_each_gives_one_unit() {
 }
 
 #[test]
+fn waits_that_end_by_time_stay_sleep() {
+    let (mut recording, model) = model(&[Recorded::Condition], queue(Met::Signals));
+    assert_eq!(model.undecided, Vec::<String>::new());
+    let with = |recording: &mut Recording, timeouts| {
+        let of = &mut recording.about.meetings[0];
+        (of.waits, of.timeouts) = (1000, timeouts);
+        Model::of(recording).expect("it has all").undecided
+    };
+    assert_eq!(with(&mut recording, 100), ["`filled` (waits end by time)"]);
+    assert_eq!(with(&mut recording, 10), Vec::<String>::new());
+}
+
+#[test]
 fn signals_without_a_waiter_that_nobody_takes_later_are_lost() {
     let ticks = [met(500, 0, 2, Met::Signals), enter(400, 0, 1), leave(100, 0)];
     let ticks = (0..ROUNDS * 4).flat_map(|_| ticks).collect();
