@@ -35,11 +35,12 @@ pub(crate) unsafe extern "C" fn wait_begins(mutex: usize, condition: usize, site
             if !entry.is_null() && !burst::is_wanted() {
                 timed = waits::choose(mine, entry, 0);
             }
+            let burst = (*mine).burst;
             record::end_before(mine, mutex as u64);
-            let of = condition as u64;
-            record::counted(mine, of, site as u64 | event::WAITING, Kind::Other);
-            if window::is_open(mine) {
-                window::noted(mine, of, site as u64 | event::WAITING, ticks(), 0);
+            let (of, site) = (condition as u64, site as u64 | event::WAITING);
+            record::counted(mine, of, site, Kind::Other);
+            if burst != 0 {
+                window::waits(mine, burst, of, site);
             }
         }
     }
