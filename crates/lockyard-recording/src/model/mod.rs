@@ -5,6 +5,7 @@
 //! | --- | --- |
 //! | `visits` | events become visits: a lock is taken while none is held, until it is released |
 //! | `meetings` | what ends a wait for a condition, a semaphore or a barrier |
+//! | `conditions` | the same, for conditions |
 //! | `semaphores` | units of a semaphore when the replay begins |
 //! | `phase` | the part of the run that is replayed, and its rate |
 //! | `groups` | locks that one call site takes in turn; orders of nested locks |
@@ -15,6 +16,7 @@
 //! | `data` | cost of the data that a lock protects, when the lock comes from another thread |
 
 mod chain;
+mod conditions;
 mod data;
 mod groups;
 mod meetings;

@@ -137,6 +137,25 @@ fn waits_that_end_by_time_stay_sleep() {
 }
 
 #[test]
+fn signals_that_match_roughly_give_as_many_units_as_sections_follow() {
+    for (left_out, expected) in [(5, 1.25), (50, 1.0)] {
+        let mut threads = queue(Met::Broadcasts);
+        let (mut number, mut kept) = (0, Vec::new());
+        for event in &threads[0] {
+            let is_signal = matches!(event, Event::Met { .. });
+            number += usize::from(is_signal);
+            if !is_signal || !number.is_multiple_of(left_out) {
+                kept.push(*event);
+            }
+        }
+        threads[0] = kept;
+        let (_, model) = model(&[Recorded::Condition], threads);
+        let found = model.meetings[0].units;
+        assert!((found - expected).abs() < 1e-9, "{found}, expected {expected}");
+    }
+}
+
+#[test]
 fn signals_without_a_waiter_that_nobody_takes_later_are_lost() {
     let ticks = [met(500, 0, 2, Met::Signals), enter(400, 0, 1), leave(100, 0)];
     let ticks = (0..ROUNDS * 4).flat_map(|_| ticks).collect();
