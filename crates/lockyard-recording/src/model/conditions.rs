@@ -3,10 +3,10 @@
 //! Each signal gives as many units as sections follow from it, on average. Where that is one but
 //! for chance, it is exactly one: otherwise a queue of the replay would slowly fill or drain.
 
-use super::meetings::{Decided, Fact, HARDLY, LEAST, Section, What, alike};
+use super::meetings::{Decided, End, Fact, HARDLY, LEAST, Section, What, alike};
 use crate::recording::Met;
 use lockyard_scenarios::MeetingKind;
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Largest difference from one unit that is chance: windows end between a signal and what follows.
 const CHANCE: f64 = 0.05;
@@ -23,7 +23,7 @@ struct Counts {
     passed: usize,
     /// Passes, and waits, of threads that were the last to signal.
     own: [usize; 2],
-    takers: HashSet<u32>,
+    takers: BTreeSet<u32>,
     signals_by_takers: usize,
     /// Sections of other sites, by site.
     others: BTreeMap<Section, usize>,
@@ -35,7 +35,7 @@ pub(super) fn condition(
     place: u32,
     of: &[Section],
     decided: &mut Decided,
-) -> Result<(MeetingKind, f64), &'static str> {
+) -> Result<End, &'static str> {
     let counts = counts(facts, place, of);
     let done = (counts.waited + counts.passed) as f64;
     let signals = counts.signals as f64;
@@ -47,7 +47,7 @@ pub(super) fn condition(
     let rounds = counts.passed as f64;
     let is_round = counts.broadcasts == counts.signals && alike(rounds, signals);
     if is_round && threads > 1.0 && alike(done / rounds, threads) && !alike(done, signals) {
-        return Ok((MeetingKind::Barrier, 0.0));
+        return Ok(End::barrier(counts.takers));
     }
     let [own_passes, own_waits] = counts.own;
     if own_passes + own_waits >= LEAST
@@ -58,11 +58,11 @@ pub(super) fn condition(
     }
     let in_vain = counts.in_vain as f64;
     if rounds < HARDLY * done && in_vain > 0.2 * signals && !alike(done, signals) {
-        return Ok((MeetingKind::Lost, 1.0));
+        return Ok(End::by(MeetingKind::Lost, 1.0));
     }
     let units = done / signals;
     if (units - 1.0).abs() <= CHANCE {
-        return Ok((kept(facts, place, of, 1.0, &counts), 1.0));
+        return Ok(End::by(kept(facts, place, of, 1.0, &counts), 1.0));
     }
     if units > 1.0 && !all {
         // Some sections that make the condition true do not signal.
@@ -73,13 +73,13 @@ pub(super) fn condition(
         let giver = givers.min_by(|a, b| apart(*a.1).total_cmp(&apart(*b.1)));
         if let Some((giver, _)) = giver {
             decided.gives.entry(*giver).or_default().push(u32::MAX);
-            return Ok((MeetingKind::Kept { units: 0 }, 0.0));
+            return Ok(End::by(MeetingKind::Kept { units: 0 }, 0.0));
         }
         if !alike(done, signals) {
             return Err("signals and sections that wait do not match");
         }
     }
-    Ok((kept(facts, place, of, units, &counts), units))
+    Ok(End::by(kept(facts, place, of, units, &counts), units))
 }
 
 fn counts(facts: &[Fact], place: u32, of: &[Section]) -> Counts {

@@ -12,7 +12,7 @@ use super::conditions::condition;
 use super::semaphores::semaphore;
 use crate::recording::{Event, How, MeetingKind as Kind, Met, Recording};
 use lockyard_scenarios::MeetingKind;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Minimum number of waits of a condition, of takes of a unit, or of passes of a barrier, that
 /// decide something.
@@ -36,6 +36,9 @@ pub struct MeetingModel {
     pub kind: MeetingKind,
     /// Number of units that a signal gives.
     pub units: f64,
+    /// Places in the recording. Barriers of the same threads are one: whoever comes to one of them
+    /// meets all the others there.
+    pub places: Vec<u32>,
 }
 
 /// What a recording decides.
@@ -50,9 +53,54 @@ pub(super) struct Decided {
     pub(super) gives: HashMap<Section, Vec<u32>>,
     /// What stays a sleep: name and reason.
     pub(super) undecided: Vec<String>,
+    /// Threads that come to each barrier, by its number.
+    members: BTreeMap<u32, BTreeSet<u32>>,
+}
+
+/// End of the waits at a place in the recording.
+#[derive(Clone, Debug)]
+pub(super) struct End {
+    pub(super) kind: MeetingKind,
+    /// Number of units that a signal gives.
+    pub(super) units: f64,
+    /// Threads that come to a barrier.
+    pub(super) members: BTreeSet<u32>,
+}
+
+impl End {
+    /// Returns the end of waits by signals that give this many units.
+    pub(super) fn by(kind: MeetingKind, units: f64) -> End {
+        End { kind, units, members: BTreeSet::new() }
+    }
+
+    /// Returns the end of waits by the arrival of all these threads.
+    pub(super) fn barrier(members: BTreeSet<u32>) -> End {
+        End { kind: MeetingKind::Barrier, units: 0.0, members }
+    }
 }
 
 impl Decided {
+    /// Adds a meeting. Returns its number.
+    fn add(&mut self, place: u32, name: &str, end: End) -> Result<u32, &'static str> {
+        if end.kind == MeetingKind::Barrier {
+            let others = self.members.iter().find(|(_, of)| !of.is_disjoint(&end.members));
+            if let Some((&number, others)) = others {
+                if *others != end.members {
+                    return Err("some of its threads come to another barrier, too");
+                }
+                let same = &mut self.meetings[number as usize];
+                same.name = format!("{}, {name}", same.name);
+                same.places.push(place);
+                return Ok(number);
+            }
+            self.members.insert(self.meetings.len() as u32, end.members);
+        }
+        let (kind, units) = (end.kind, end.units);
+        let name = name.to_owned();
+        self.meetings.push(MeetingModel { name, kind, units, places: vec![place] });
+        Ok(self.meetings.len() as u32 - 1)
+    }
+
     /// Returns the places of the barriers among the meetings.
     pub(super) fn barriers(&self) -> Vec<u32> {
         barriers(&self.meetings)
@@ -123,9 +171,8 @@ pub(super) fn decide(recording: &Recording) -> Decided {
             Kind::Semaphore => semaphore(&facts, place),
             Kind::Barrier => barrier(&facts, place),
         };
-        match found {
-            Ok((kind, units)) => {
-                let number = decided.meetings.len() as u32;
+        match found.and_then(|end| decided.add(place, name, end)) {
+            Ok(number) => {
                 decided.places.insert(place, number);
                 for (section, waits) in &sections {
                     if waits.contains_key(&place) {
@@ -135,7 +182,6 @@ pub(super) fn decide(recording: &Recording) -> Decided {
                 for of in decided.gives.values_mut().flatten().filter(|of| **of == u32::MAX) {
                     *of = number;
                 }
-                decided.meetings.push(MeetingModel { name: name.to_owned(), kind, units });
             }
             Err(why) => {
                 decided.gives.retain(|_, of| !of.contains(&u32::MAX));
@@ -227,11 +273,11 @@ struct Thread {
 }
 
 /// Decides about a barrier: it is one of all threads that come to it.
-fn barrier(facts: &[Fact], place: u32) -> Result<(MeetingKind, f64), &'static str> {
+fn barrier(facts: &[Fact], place: u32) -> Result<End, &'static str> {
     let (mut passes, mut rounds) = (0, 0);
-    let mut threads = HashSet::new();
+    let mut threads = BTreeSet::new();
     for fact in facts {
-        if let What::Met { meeting, what: Met::Passes { serial } } = fact.what
+        if let What::Met { meeting, what: Met::Passes { serial }, .. } = fact.what
             && meeting == place
         {
             passes += 1;
@@ -246,7 +292,7 @@ fn barrier(facts: &[Fact], place: u32) -> Result<(MeetingKind, f64), &'static st
     if (size / threads.len() as f64 - 1.0).abs() > 0.2 {
         return Err("other threads than those that pass it wait there, or some of them");
     }
-    Ok((MeetingKind::Barrier, 0.0))
+    Ok(End::barrier(threads))
 }
 
 /// Returns true if two counts are taken as equal.

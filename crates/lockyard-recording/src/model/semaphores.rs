@@ -6,13 +6,13 @@
 //! belongs to the beginning, too. This holds for what a thread takes here and gives elsewhere,
 //! like the places of a queue.
 
-use super::meetings::{Fact, LEAST, What, alike};
+use super::meetings::{End, Fact, LEAST, What, alike};
 use crate::recording::Met;
 use lockyard_scenarios::MeetingKind;
 use std::collections::{HashMap, HashSet};
 
 /// Decides about a semaphore.
-pub(super) fn semaphore(facts: &[Fact], place: u32) -> Result<(MeetingKind, f64), &'static str> {
+pub(super) fn semaphore(facts: &[Fact], place: u32) -> Result<End, &'static str> {
     let count = |is_one: fn(Met) -> bool| {
         let of = facts.iter().filter(|fact| {
             matches!(fact.what, What::Met { meeting, what, .. } if meeting == place && is_one(what))
@@ -36,7 +36,7 @@ pub(super) fn semaphore(facts: &[Fact], place: u32) -> Result<(MeetingKind, f64)
     let parts = facts.split(|fact| matches!(fact.what, What::Gap));
     let found: Vec<f64> = parts.filter_map(|part| at_the_beginning(part, place, &takers)).collect();
     let mean = found.iter().sum::<f64>() / found.len().max(1) as f64;
-    Ok((MeetingKind::Kept { units: mean.round() as u64 }, 1.0))
+    Ok(End::by(MeetingKind::Kept { units: mean.round() as u64 }, 1.0))
 }
 
 /// Returns the units that there are when all threads of a part without a gap are in windows: those

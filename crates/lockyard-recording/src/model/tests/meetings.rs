@@ -214,6 +214,34 @@ fn turns_and_few_waits_are_not_decided_and_stay_sleep() {
 }
 
 #[test]
+fn two_barriers_of_the_same_threads_are_one_and_of_others_none() {
+    let passes = |after, meeting, serial| met(after, meeting, 2, Met::Passes { serial });
+    let round = |serial: bool| {
+        let begins = [passes(10, 0, serial), enter(900, 0, 3), leave(50, 0)];
+        begins.into_iter().chain([passes(10, 1, serial), enter(900, 0, 4), leave(50, 0)])
+    };
+    let thread = |serial| (0..ROUNDS).flat_map(|_| round(serial)).collect::<Vec<_>>();
+    let both = [Recorded::Barrier, Recorded::Barrier];
+    let (recording, same) = model(&both, vec![thread(true), thread(false)]);
+    assert_eq!(kinds(&same), [MeetingKind::Barrier]);
+    assert_eq!(
+        (same.meetings[0].name.as_str(), &same.meetings[0].places[..]),
+        ("filled, emptied", &[0, 1][..])
+    );
+    let all = visits(&recording, &same);
+    let waits = |visit: &Visit| {
+        visit.steps.iter().any(|of| matches!(of, Step::Meet { meeting: 0, act: Act::Wait }))
+    };
+    assert_eq!(all[0].iter().filter(|visit| waits(visit)).count(), 2, "{}", all[0].len());
+    // The third thread comes to the second barrier only.
+    let third = (0..ROUNDS).flat_map(|_| [passes(960, 1, false), enter(900, 0, 3), leave(50, 0)]);
+    let (_, apart) = model(&both, vec![thread(true), thread(false), third.collect()]);
+    assert_eq!(kinds(&apart), [MeetingKind::Barrier]);
+    let why = "`emptied` (some of its threads come to another barrier, too)";
+    assert_eq!(apart.undecided, [why]);
+}
+
+#[test]
 fn units_in_hand_when_windows_begin_are_units_of_the_beginning() {
     // Both threads have a unit of two when their windows begin: the value is never more than 0.
     let visit = [
