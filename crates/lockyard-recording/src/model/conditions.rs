@@ -87,7 +87,7 @@ fn counts(facts: &[Fact], place: u32, of: &[Section]) -> Counts {
     let mut waiting: BTreeSet<u32> = BTreeSet::new();
     let mut last_signal = None;
     for fact in facts {
-        let signals = matches!(fact.what, What::Met { meeting, what: Met::Signals | Met::Broadcasts }
+        let signals = matches!(fact.what, What::Met { meeting, what: Met::Signals | Met::Broadcasts, .. }
             if meeting == place);
         match fact.what {
             What::Gap => {
@@ -101,7 +101,7 @@ fn counts(facts: &[Fact], place: u32, of: &[Section]) -> Counts {
                 counts.signals_by_takers += usize::from(counts.takers.contains(&fact.thread));
                 last_signal = Some(fact.thread);
             }
-            What::Met { meeting, what: Met::Waits } if meeting == place => {
+            What::Met { meeting, what: Met::Waits, .. } if meeting == place => {
                 waiting.insert(fact.thread);
                 counts.own[1] += usize::from(last_signal == Some(fact.thread));
             }
@@ -137,7 +137,7 @@ fn kept(facts: &[Fact], place: u32, of: &[Section], units: f64, counts: &Counts)
                 level = 0.0;
                 waiting.clear();
             }
-            What::Met { meeting, what } if meeting == place => match what {
+            What::Met { meeting, what, .. } if meeting == place => match what {
                 Met::Waits => {
                     zero = Some(zero.unwrap_or(level).min(level));
                     waiting.insert(fact.thread);

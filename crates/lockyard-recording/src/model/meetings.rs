@@ -127,17 +127,12 @@ pub(super) enum What {
     Gap,
     /// A window begins that does not continue another one.
     Begins,
-    Met {
-        meeting: u32,
-        what: Met,
-    },
+    /// True if the thread holds a lock.
+    Met { meeting: u32, what: Met, locked: bool },
     /// A wait is over, without what came before it.
     WaitEnds,
     /// A section ends. True if it waited.
-    Section {
-        section: Section,
-        waited: bool,
-    },
+    Section { section: Section, waited: bool },
 }
 
 /// Returns what a recording decides.
@@ -151,6 +146,9 @@ pub(super) fn decide(recording: &Recording) -> Decided {
     for ((place, name), about) in (0..).zip(names).zip(&recording.about.meetings) {
         let by_time = about.timeouts as f64 > HARDLY * about.waits as f64;
         let found = match about.kind {
+            Kind::Semaphore | Kind::Barrier if waits_locked(&facts, place) => {
+                Err("threads wait there with a lock held")
+            }
             Kind::Condition if by_time => Err("waits end by time"),
             Kind::Condition => {
                 let of: Vec<Section> = sections
@@ -226,11 +224,12 @@ fn facts(recording: &Recording) -> (Vec<Fact>, BTreeMap<Section, BTreeMap<u32, u
                         thread.waits = Some(section);
                         // What looked like the end of a section was its wait.
                         if let Some(last) = thread.ended.take() {
-                            facts[last].what = What::Met { meeting, what };
+                            facts[last].what = What::Met { meeting, what, locked: false };
                             continue;
                         }
                     }
-                    fact(time, What::Met { meeting, what });
+                    let locked = !thread.held.is_empty();
+                    fact(time, What::Met { meeting, what, locked });
                 }
                 Event::Acquired { after, lock, site, how, .. } => {
                     time += after;
@@ -270,6 +269,15 @@ struct Thread {
     ended: Option<usize>,
     /// Section where the thread waits.
     waits: Option<Section>,
+}
+
+/// Returns true if threads take units or pass with a lock held. Threads of the replay that end such
+/// a wait may need this lock first.
+fn waits_locked(facts: &[Fact], place: u32) -> bool {
+    facts.iter().any(|fact| {
+        matches!(fact.what, What::Met { meeting, what, locked: true }
+            if meeting == place && matches!(what, Met::Takes { .. } | Met::Passes { .. }))
+    })
 }
 
 /// Decides about a barrier: it is one of all threads that come to it.

@@ -242,6 +242,21 @@ fn two_barriers_of_the_same_threads_are_one_and_of_others_none() {
 }
 
 #[test]
+fn waits_with_a_lock_held_are_not_decided() {
+    let visit = |inside: bool| {
+        let mut all = vec![enter(900, 0, 3), leave(50, 0)];
+        all.insert(usize::from(inside), met(40, 0, 1, Met::Takes { left: 1 }));
+        all.push(met(10, 0, 1, Met::Gives));
+        all
+    };
+    let thread = |inside| (0..ROUNDS).flat_map(|_| visit(inside)).collect();
+    let (_, outside) = model(&[Recorded::Semaphore], vec![thread(false)]);
+    assert_eq!(kinds(&outside), [MeetingKind::Kept { units: 2 }]);
+    let (_, inside) = model(&[Recorded::Semaphore], vec![thread(true)]);
+    assert_eq!(inside.undecided, ["`filled` (threads wait there with a lock held)"]);
+}
+
+#[test]
 fn units_in_hand_when_windows_begin_are_units_of_the_beginning() {
     // Both threads have a unit of two when their windows begin: the value is never more than 0.
     let visit = [
