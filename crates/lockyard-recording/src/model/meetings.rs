@@ -80,6 +80,12 @@ impl End {
 }
 
 impl Decided {
+    /// Returns the places in the recording where sections wait whose locks are among some.
+    pub(super) fn with_locks(&self, is_one: impl Fn(u32) -> bool) -> Vec<u32> {
+        let of = self.waits.iter().filter(|((lock, _), _)| is_one(*lock));
+        of.flat_map(|(_, number)| self.meetings[*number as usize].places.clone()).collect()
+    }
+
     /// Adds a meeting. Returns its number.
     fn add(&mut self, place: u32, name: &str, end: End) -> Result<u32, &'static str> {
         if end.kind == MeetingKind::Barrier {
@@ -135,8 +141,11 @@ pub(super) enum What {
     Section { section: Section, waited: bool },
 }
 
-/// Returns what a recording decides.
-pub(super) fn decide(recording: &Recording) -> Decided {
+/// Places in a recording whose waits stay sleep in any case, with the reasons.
+pub type Asleep = BTreeMap<u32, &'static str>;
+
+/// Returns what a recording decides. The waits at some places stay sleep.
+pub(super) fn decide(recording: &Recording, asleep: &Asleep) -> Decided {
     let mut decided = Decided::default();
     if recording.about.meetings.is_empty() {
         return decided;
@@ -145,29 +154,30 @@ pub(super) fn decide(recording: &Recording) -> Decided {
     let names = recording.about.meetings.iter().map(|meeting| meeting.name.as_str());
     for ((place, name), about) in (0..).zip(names).zip(&recording.about.meetings) {
         let by_time = about.timeouts as f64 > HARDLY * about.waits as f64;
-        let found = match about.kind {
-            Kind::Semaphore | Kind::Barrier if waits_locked(&facts, place) => {
-                Err("threads wait there with a lock held")
-            }
-            Kind::Condition if by_time => Err("waits end by time"),
-            Kind::Condition => {
-                let of: Vec<Section> = sections
-                    .iter()
-                    .filter(|(_, waits)| waits.contains_key(&place))
-                    .map(|(section, _)| *section)
-                    .collect();
-                if of.is_empty() {
-                    continue;
+        let found = match asleep.get(&place) {
+            Some(why) => Err(*why),
+            None if by_time => Err("waits end by time"),
+            None => match about.kind {
+                Kind::Semaphore | Kind::Barrier if waits_locked(&facts, place) => {
+                    Err("threads wait there with a lock held")
                 }
-                let several = of.iter().any(|section| sections[section].len() > 1);
-                if several {
-                    Err("its sections wait for other conditions, too")
-                } else {
-                    condition(&facts, place, &of, &mut decided)
+                Kind::Condition => {
+                    let of: Vec<Section> = sections
+                        .iter()
+                        .filter(|(_, waits)| waits.contains_key(&place))
+                        .map(|(section, _)| *section)
+                        .collect();
+                    if of.is_empty() {
+                        continue;
+                    }
+                    match of.iter().any(|section| sections[section].len() > 1) {
+                        true => Err("its sections wait for other conditions, too"),
+                        false => condition(&facts, place, &of, &mut decided),
+                    }
                 }
-            }
-            Kind::Semaphore => semaphore(&facts, place),
-            Kind::Barrier => barrier(&facts, place),
+                Kind::Semaphore => semaphore(&facts, place),
+                Kind::Barrier => barrier(&facts, place),
+            },
         };
         match found.and_then(|end| decided.add(place, name, end)) {
             Ok(number) => {

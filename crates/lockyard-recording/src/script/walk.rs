@@ -346,7 +346,7 @@ impl Builder<'_> {
     /// Returns a section that waits for other threads.
     fn waiting(&self, group: u32, meeting: usize, steps: [Vec<Step>; 2]) -> Step {
         let wait = Region::LockWait.into();
-        // Locks of a group have a condition each, which no meeting is.
+        // Locks of a group do not wait.
         let object = self.layout.locks[group as usize].first().map_or(0, |first| first.0);
         Step::LockedWait { object, wait, meeting, steps }
     }

@@ -257,6 +257,44 @@ fn waits_with_a_lock_held_are_not_decided() {
 }
 
 #[test]
+fn conditions_of_locks_that_a_site_takes_in_turn_stay_sleep() {
+    // Four queues with a lock and a condition each, used in turn by the same code.
+    let of = |event: Event, queue: u32| match event {
+        Event::Acquired { after, site, how, wait, .. } => {
+            Event::Acquired { after, lock: queue, site, how, wait }
+        }
+        Event::Released { after, .. } => Event::Released { after, lock: queue },
+        Event::Met { after, site, what, wait, .. } => {
+            Event::Met { after, meeting: queue, site, what, wait }
+        }
+        event => event,
+    };
+    let in_turn = |events: Vec<Event>| {
+        let mut number = 0;
+        let mut all = Vec::new();
+        for event in events {
+            let begins = matches!(event, Event::Acquired { how, .. } if how != How::Condition);
+            number += u32::from(begins);
+            all.push(of(event, number % 4));
+        }
+        all
+    };
+    let threads: Vec<Vec<Event>> = queue(Met::Signals).into_iter().map(in_turn).collect();
+    let names = ["a", "b", "c", "d"];
+    let locks = names.iter().zip(1..).map(|(name, line)| lock(name, Kind::Mutex, line));
+    let mut recording = recording(locks.collect(), threads);
+    let kind = Recorded::Condition;
+    let about =
+        |name: &str| MeetingAbout { name: name.to_owned(), kind, ..MeetingAbout::default() };
+    recording.about.meetings = names.map(about).to_vec();
+    let model = Model::of(&recording).expect("it has all");
+    assert_eq!(model.groups.len(), 1, "{:?}", model.groups);
+    let why =
+        |name| format!("`{name}` (its lock is one of several that a call site takes in turn)");
+    assert_eq!((model.meetings, model.undecided), (vec![], names[1..].iter().map(why).collect()));
+}
+
+#[test]
 fn units_in_hand_when_windows_begin_are_units_of_the_beginning() {
     // Both threads have a unit of two when their windows begin: the value is never more than 0.
     let visit = [
