@@ -21,6 +21,9 @@ pub(super) const LEAST: usize = 20;
 /// Largest ratio of two counts that are taken as equal.
 const ALIKE: f64 = 1.5;
 
+/// Smallest ratio of two counts that show different things.
+const UNLIKE: f64 = 2.0;
+
 /// Share below which something happens by chance only.
 pub(super) const HARDLY: f64 = 0.05;
 
@@ -157,6 +160,9 @@ pub(super) fn decide(recording: &Recording, asleep: &Asleep) -> Decided {
         let found = match asleep.get(&place) {
             Some(why) => Err(*why),
             None if by_time => Err("waits end by time"),
+            None if is_unlike_the_run(recording, &facts, place) => {
+                Err("windows have another share of its events than the run")
+            }
             None => match about.kind {
                 Kind::Semaphore | Kind::Barrier if waits_locked(&facts, place) => {
                     Err("threads wait there with a lock held")
@@ -287,6 +293,29 @@ fn waits_locked(facts: &[Fact], place: u32) -> bool {
     facts.iter().any(|fact| {
         matches!(fact.what, What::Met { meeting, what, locked: true }
             if meeting == place && matches!(what, Met::Takes { .. } | Met::Passes { .. }))
+    })
+}
+
+/// Returns true if signals or passes are much rarer or more frequent in windows than in the whole
+/// run, beside the acquisitions of locks. What windows show is then not what the program does.
+fn is_unlike_the_run(recording: &Recording, facts: &[Fact], place: u32) -> bool {
+    let about = &recording.about;
+    let run: u64 = about.locks.iter().map(|lock| lock.acquired).sum();
+    let windows: u64 = recording.windows.iter().map(|window| window.acquired()).sum();
+    let of = &about.meetings[place as usize];
+    let share = windows as f64 / run.max(1) as f64;
+    let seen = |is_one: fn(Met) -> bool| {
+        let of = facts.iter().filter(|fact| {
+            matches!(fact.what, What::Met { meeting, what, .. } if meeting == place && is_one(what))
+        });
+        of.count() as f64
+    };
+    let gives = seen(|what| matches!(what, Met::Signals | Met::Broadcasts | Met::Gives));
+    let takes = seen(|what| matches!(what, Met::Takes { .. } | Met::Passes { .. }));
+    [(gives, of.signals), (takes, of.passes)].into_iter().any(|(seen, all)| {
+        let expected = all as f64 * share;
+        let is_known = run > 0 && all > 0 && seen.max(expected) >= LEAST as f64;
+        is_known && (seen > UNLIKE * expected || expected > UNLIKE * seen)
     })
 }
 

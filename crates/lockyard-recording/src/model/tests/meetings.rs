@@ -295,6 +295,23 @@ fn conditions_of_locks_that_a_site_takes_in_turn_stay_sleep() {
 }
 
 #[test]
+fn windows_that_are_not_like_the_run_decide_nothing() {
+    let (mut recording, model) = model(&[Recorded::Condition], queue(Met::Signals));
+    assert_eq!(kinds(&model).len(), 1);
+    let acquired: u64 = recording.windows.iter().map(|window| window.acquired()).sum();
+    let mut with = |signals| {
+        // The windows have a tenth of the run, and 1,200 signals.
+        recording.about.locks[0].acquired = acquired * 10;
+        recording.about.meetings[0].signals = signals;
+        Model::of(&recording).expect("it has all").undecided
+    };
+    assert_eq!(with(9_000), Vec::<String>::new());
+    let why = ["`filled` (windows have another share of its events than the run)"];
+    assert_eq!(with(2_000), why);
+    assert_eq!(with(40_000), why);
+}
+
+#[test]
 fn units_in_hand_when_windows_begin_are_units_of_the_beginning() {
     // Both threads have a unit of two when their windows begin: the value is never more than 0.
     let visit = [
