@@ -138,6 +138,27 @@ fn a_semaphore_lets_in_as_many_threads_as_it_has_units() {
 }
 
 #[test]
+fn threads_of_which_some_wait_for_ever_are_refused() {
+    let kinds = [MeetingKind::Kept { units: 0 }, MeetingKind::Kept { units: 0 }];
+    // Each of the two gives what the other one waits for, after its own wait.
+    let waits = |of: usize| vec![work(10.0), meet(of, Act::Wait), meet(1 - of, GIVE)];
+    let why = rate(&kinds, vec![waits(0), waits(1), vec![work(10.0)]], 3);
+    let why = why.expect_err("two of three wait for each other");
+    assert!(why.contains("2 of 3 threads of the replay wait for each other"), "{why}");
+    // At a barrier, one that waits elsewhere is missing.
+    let kinds = [MeetingKind::Barrier, MeetingKind::Kept { units: 0 }];
+    let comes = vec![work(10.0), meet(0, Act::Wait)];
+    let late = vec![meet(1, Act::Wait), meet(0, Act::Wait)];
+    let why = rate(&kinds, vec![comes, late, vec![work(10.0)]], 3).expect_err("one is missing");
+    assert!(why.contains("2 of 3 threads"), "{why}");
+    // A rare signal comes in the end.
+    let rare = vec![work(50_000.0), meet(0, GIVE)];
+    let listens = vec![meet(0, Act::Wait), work(1.0)];
+    let kinds = [MeetingKind::Kept { units: 0 }];
+    is_near(rate(&kinds, vec![rare, listens, vec![work(10.0)]], 3), 100.0);
+}
+
+#[test]
 fn threads_that_all_wait_are_refused_with_the_reason() {
     let kind = MeetingKind::Kept { units: 3 };
     let takes = vec![work(10.0), meet(0, Act::Wait)];
