@@ -159,6 +159,38 @@ fn threads_of_which_some_wait_for_ever_are_refused() {
 }
 
 #[test]
+fn waits_that_would_never_end_in_the_recorded_run_stay_sleep() {
+    use lockyard_recording::recording::{MeetingAbout, MeetingKind, Met};
+    let mut recording = recording(1_145.0, skylake());
+    let name = "units".to_owned();
+    let kind = MeetingKind::Semaphore;
+    recording.about.meetings = vec![MeetingAbout { name, kind, ..MeetingAbout::default() }];
+    let met = |after, what| Event::Met { after, meeting: 0, site: 0, what, wait: 0 };
+    for window in &mut recording.windows {
+        let each = window.events.iter().flat_map(|event| match *event {
+            Event::Acquired { after, lock, site, how, wait } => {
+                let takes = met(after, Met::Takes { left: 0 });
+                vec![takes, Event::Acquired { after: 0, lock, site, how, wait }]
+            }
+            event => vec![event],
+        });
+        window.events = each.collect();
+    }
+    // The thread that gives the units takes a lock once only, so that it is not replayed.
+    let mut gives = recording.windows[0].events[1..3].to_vec();
+    gives.extend((0..2 * WITHIN).map(|_| met(500, Met::Gives)));
+    recording.windows.push(Window { thread: 2, events: gives, ..Window::default() });
+    let model = Model::of(&recording).expect("it has all");
+    assert_eq!((model.meetings.len(), model.threads.round()), (1, 1.0), "{model:?}");
+    let recorded = Recorded::new(recording).expect("it is replayed");
+    let why = "`units` (its waits would never end in the replay of the recorded run)";
+    assert_eq!(
+        (recorded.model.meetings.len(), recorded.model.undecided),
+        (0, vec![why.to_owned()])
+    );
+}
+
+#[test]
 fn threads_that_all_wait_are_refused_with_the_reason() {
     let kind = MeetingKind::Kept { units: 3 };
     let takes = vec![work(10.0), meet(0, Act::Wait)];
