@@ -62,7 +62,7 @@ pub(super) fn condition(
     }
     let units = done / signals;
     if (units - 1.0).abs() <= CHANCE {
-        return Ok(End::by(kept(facts, place, of, 1.0, &counts), 1.0));
+        return Ok(kept(facts, place, of, 1.0, &counts));
     }
     if units > 1.0 && !all {
         // Some sections that make the condition true do not signal.
@@ -79,7 +79,7 @@ pub(super) fn condition(
             return Err("signals and sections that wait do not match");
         }
     }
-    Ok(End::by(kept(facts, place, of, units, &counts), units))
+    Ok(kept(facts, place, of, units, &counts))
 }
 
 fn counts(facts: &[Fact], place: u32, of: &[Section]) -> Counts {
@@ -120,20 +120,50 @@ fn counts(facts: &[Fact], place: u32, of: &[Section]) -> Counts {
     counts
 }
 
-/// Returns a meeting that keeps units, with their number at the beginning.
+/// Units of a condition at the beginning of each part without a gap, as far as they are known.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Beginnings {
+    /// Lock of the sections that wait.
+    lock: u32,
+    parts: Vec<Option<f64>>,
+    /// Units that threads have which give what they take: one each while they work.
+    in_hand: f64,
+}
+
+impl Beginnings {
+    /// Returns the units at the beginning. The places of a queue and its items add up to its
+    /// capacity, so that conditions of a lock are looked at in the same parts. A part shows that
+    /// there are none only if a thread waits in it. Without a part that has waits for all, the
+    /// largest numbers are the best bounds.
+    pub(super) fn units(&self, all: &[Beginnings]) -> u64 {
+        let others: Vec<&Beginnings> = all.iter().filter(|of| of.lock == self.lock).collect();
+        let is_known = |part: &usize| others.iter().all(|of| of.parts[*part].is_some());
+        let common: Vec<usize> = (0..self.parts.len()).filter(is_known).collect();
+        let units = if common.is_empty() {
+            self.parts.iter().flatten().copied().fold(0.0, f64::max)
+        } else {
+            let sum: f64 = common.iter().filter_map(|part| self.parts[*part]).sum();
+            sum / common.len() as f64
+        };
+        (units.max(0.0) + self.in_hand).round() as u64
+    }
+}
+
+/// Returns the end of waits by units that are kept.
 ///
 /// A thread that waits shows that there is no unit. So their number is known before and after it.
-fn kept(facts: &[Fact], place: u32, of: &[Section], units: f64, counts: &Counts) -> MeetingKind {
-    // Of each part without a gap: numbers of units since its beginning, and the least number there
+fn kept(facts: &[Fact], place: u32, of: &[Section], units: f64, counts: &Counts) -> End {
+    // Of each part without a gap: number of units since its beginning, and the least number there
     // when a thread began to wait.
-    let (mut level, mut zero, mut parts): (f64, Option<f64>, Vec<f64>) = (0.0, None, Vec::new());
+    let (mut level, mut zero, mut parts): (f64, Option<f64>, Vec<Option<f64>>) =
+        (0.0, None, Vec::new());
     let mut waiting: BTreeSet<u32> = BTreeSet::new();
     let mut busy: Vec<f64> = Vec::new();
     let end = [Fact { time: u64::MAX, thread: 0, what: What::Gap }];
     for fact in facts.iter().chain(&end) {
         match fact.what {
             What::Gap => {
-                parts.extend(zero.take().map(|zero| -zero));
+                parts.push(zero.take().map(|zero| -zero));
                 level = 0.0;
                 waiting.clear();
             }
@@ -150,10 +180,35 @@ fn kept(facts: &[Fact], place: u32, of: &[Section], units: f64, counts: &Counts)
             _ => {}
         }
     }
-    let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len().max(1) as f64;
-    let most = parts.iter().copied().fold(0.0, f64::max);
-    // Threads that give what they take have a unit each while they work.
     let closed = counts.signals_by_takers as f64 > 0.8 * counts.signals as f64;
-    let of_threads = if closed { mean(&busy) } else { 0.0 };
-    MeetingKind::Kept { units: (mean(&parts).clamp(0.0, most) + of_threads).round() as u64 }
+    let in_hand = match closed {
+        true => busy.iter().sum::<f64>() / busy.len().max(1) as f64,
+        false => 0.0,
+    };
+    let beginnings = Some(Beginnings { lock: of[0].0, parts, in_hand });
+    End { beginnings, ..End::by(MeetingKind::Kept { units: 0 }, units) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Beginnings;
+
+    #[test]
+    fn the_places_and_items_of_a_queue_are_counted_at_the_same_times() {
+        let of = |lock, parts: &[Option<f64>]| Beginnings {
+            lock,
+            parts: parts.to_vec(),
+            ..Beginnings::default()
+        };
+        let units = |all: &[Beginnings]| all.iter().map(|of| of.units(all)).collect::<Vec<_>>();
+        // The first part has hardly any items, the second one hardly any places.
+        let items = of(0, &[Some(1.0), None, Some(6.0)]);
+        let places = of(0, &[None, Some(1.0), Some(10.0)]);
+        assert_eq!(units(&[items.clone(), places.clone()]), [6, 10]);
+        // Other locks have other parts.
+        assert_eq!(units(&[items, of(1, &[None, Some(1.0), None]), places]), [6, 1, 10]);
+        // Nobody fills the queue while another one empties it.
+        let apart = [of(0, &[Some(1.0), None, Some(3.0)]), of(0, &[None, Some(9.0), None])];
+        assert_eq!(units(&apart), [3, 9]);
+    }
 }

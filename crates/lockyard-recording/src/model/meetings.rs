@@ -8,7 +8,7 @@
 //!
 //! All else stays as it was recorded: a sleep of the recorded length.
 
-use super::conditions::condition;
+use super::conditions::{Beginnings, condition};
 use super::semaphores::semaphore;
 use crate::recording::{Event, How, MeetingKind as Kind, Met, Recording};
 use lockyard_scenarios::MeetingKind;
@@ -56,6 +56,8 @@ pub(super) struct Decided {
     pub(super) gives: HashMap<Section, Vec<u32>>,
     /// What stays a sleep: name and reason.
     pub(super) undecided: Vec<String>,
+    /// Units of conditions at the beginning, by their numbers.
+    beginnings: BTreeMap<usize, Beginnings>,
     /// Threads that come to each barrier, by its number.
     members: BTreeMap<u32, BTreeSet<u32>>,
 }
@@ -68,17 +70,19 @@ pub(super) struct End {
     pub(super) units: f64,
     /// Threads that come to a barrier.
     pub(super) members: BTreeSet<u32>,
+    /// Units at the beginning, which other conditions of the same lock decide, too.
+    pub(super) beginnings: Option<Beginnings>,
 }
 
 impl End {
     /// Returns the end of waits by signals that give this many units.
     pub(super) fn by(kind: MeetingKind, units: f64) -> End {
-        End { kind, units, members: BTreeSet::new() }
+        End { kind, units, members: BTreeSet::new(), beginnings: None }
     }
 
     /// Returns the end of waits by the arrival of all these threads.
     pub(super) fn barrier(members: BTreeSet<u32>) -> End {
-        End { kind: MeetingKind::Barrier, units: 0.0, members }
+        End { kind: MeetingKind::Barrier, units: 0.0, members, beginnings: None }
     }
 }
 
@@ -103,6 +107,9 @@ impl Decided {
                 return Ok(number);
             }
             self.members.insert(self.meetings.len() as u32, end.members);
+        }
+        if let Some(beginnings) = end.beginnings {
+            self.beginnings.insert(self.meetings.len(), beginnings);
         }
         let (kind, units) = (end.kind, end.units);
         let name = name.to_owned();
@@ -202,6 +209,10 @@ pub(super) fn decide(recording: &Recording, asleep: &Asleep) -> Decided {
                 decided.undecided.push(format!("`{name}` ({why})"));
             }
         }
+    }
+    let all: Vec<Beginnings> = decided.beginnings.values().cloned().collect();
+    for (number, of) in &decided.beginnings {
+        decided.meetings[*number].kind = MeetingKind::Kept { units: of.units(&all) };
     }
     decided
 }
