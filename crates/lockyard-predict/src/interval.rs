@@ -95,7 +95,7 @@ pub fn without(
     // With changed inputs, no operation may finish: the figure is then 0.
     let throughput = |cell: &CellSpec| match simulate(cell, &plan) {
         Ok(found) => Ok(found.throughput),
-        Err(SimulationError::Stalled(_)) => Ok(0.0),
+        Err(SimulationError::Stalled(_) | SimulationError::Stuck { .. }) => Ok(0.0),
         Err(error) => Err(error),
     };
     let mut spread = Spread::new(by_seeds);

@@ -261,7 +261,9 @@ impl Cell<'_> {
     /// Simulates the cell. One in which no operation finishes costs no other cell its figure.
     fn simulate(&self) -> Result<Found, SimulationError> {
         match self.predict() {
-            Err(SimulationError::Stalled(why)) => Ok(Found::Refused(why)),
+            Err(SimulationError::Stalled(why) | SimulationError::Stuck { what: why, .. }) => {
+                Ok(Found::Refused(why))
+            }
             other => other,
         }
     }
@@ -318,7 +320,9 @@ impl Cell<'_> {
     fn failed(&self, error: SimulationError) -> Failure {
         let (script, variant) = (&self.request.script.name, &self.spec.variant.name);
         match error {
-            SimulationError::Run(what) | SimulationError::Stalled(what) => {
+            SimulationError::Run(what)
+            | SimulationError::Stalled(what)
+            | SimulationError::Stuck { what, .. } => {
                 Failure::Run(format!("{script}, {variant}: {what}"))
             }
             SimulationError::Script(what) => Failure::Input(InputError(what)),

@@ -6,11 +6,15 @@ use crate::late::Wait;
 use crate::record::{self, Call};
 use crate::system::ticks;
 use crate::{burst, late, local, real, thread, waits, window};
+use core::ffi::c_int;
 use lockyard_records::waits::MOST_EXPONENT;
 use lockyard_records::{Kind, event, held as mark};
 
 /// Bits of a time that have the exponent of a timed wait instead ([`wait_begins`]).
 const EXPONENT: u64 = 31;
+
+/// Result of a wait whose time is over (`ETIMEDOUT`).
+const TIMED_OUT: c_int = 110;
 
 /// Stands for the time of a wait that is not timed.
 const NOT_TIMED: u64 = 1;
@@ -31,10 +35,12 @@ pub(crate) unsafe extern "C" fn wait_begins(mutex: usize, condition: usize, site
             if !entry.is_null() && !burst::is_wanted() {
                 timed = waits::choose(mine, entry, 0);
             }
+            let burst = (*mine).burst;
             record::end_before(mine, mutex as u64);
-            if window::is_open(mine) {
-                let of = condition as u64;
-                window::noted(mine, of, site as u64 | event::WAITING, ticks(), 0);
+            let (of, site) = (condition as u64, site as u64 | event::WAITING);
+            record::counted(mine, of, site, Kind::Other);
+            if burst != 0 {
+                window::waits(mine, burst, of, site);
             }
         }
     }
@@ -46,8 +52,15 @@ pub(crate) unsafe extern "C" fn wait_begins(mutex: usize, condition: usize, site
 }
 
 /// Records that a wait for a condition is over, and the mutex acquired again. If the thread is the
-/// child of a fork by a signal handler, all of this is the child's.
-pub(crate) unsafe extern "C" fn wait_ends(mutex: usize, site: usize, since: u64) {
+/// child of a fork by a signal handler, all of this is the child's. `code` is the result of the
+/// call: no thread has ended a wait whose time is over.
+pub(crate) unsafe extern "C" fn wait_ends(
+    mutex: usize,
+    site: usize,
+    since: u64,
+    condition: usize,
+    code: c_int,
+) {
     if since == 0 || !begin() {
         return;
     }
@@ -69,6 +82,10 @@ pub(crate) unsafe extern "C" fn wait_ends(mutex: usize, site: usize, since: u64)
         } else {
             let call = Call::new(mutex, site, Kind::Mutex, event::CONDITION, false);
             late::acquired(mine, &call, wait, false);
+            if code == TIMED_OUT {
+                let site = site as u64 | event::FAILED;
+                record::counted(mine, condition as u64, site, Kind::Other);
+            }
         }
     }
     local::end();

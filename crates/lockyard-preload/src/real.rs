@@ -26,6 +26,8 @@ macro_rules! slots {
 
         /// Finds all functions.
         fn find_all() {
+            let value = find("sem_getvalue", Some(c"GLIBC_2.34"));
+            SEMAPHORE_VALUE.store(value, Ordering::Relaxed);
             $(
                 let found = find($name, Some($real));
                 let found = if found.is_null() { absent as *mut c_void } else { found };
@@ -58,6 +60,9 @@ macro_rules! slots {
 }
 
 functions!(slots);
+
+/// The function that tells a semaphore's value, which is not recorded itself; null if it is nowhere.
+pub(crate) static SEMAPHORE_VALUE: Slot = AtomicPtr::new(null_mut());
 
 /// Returns this library.
 pub(crate) fn own() -> Option<Object> {

@@ -1,9 +1,9 @@
 //! Calls that wait for other threads or wake them, without a lock: signals of
 //! conditions, semaphores, barriers, and waits in user space that yield or sleep for a time.
 //!
-//! Outside of bursts each call counts in a slot of its thread, as acquisitions do. In a burst it
-//! is an event. A wait for a condition is an acquisition of its mutex (`conditions`). A thread that
-//! has taken no lock yet has no records: its calls do not count.
+//! Each call counts in a slot of its thread, as acquisitions do. In a window (`window`) it is also
+//! an event, except for waits in user space. A wait for a condition is in `conditions`. A thread
+//! that has taken no lock yet has no records: its calls do not count.
 
 use crate::calls::begin;
 use crate::notes::SEMAPHORES;
@@ -11,8 +11,7 @@ use crate::real::{self, Slot};
 use crate::system::ticks;
 use crate::{local, record, unseen, window};
 use core::ffi::{c_int, c_void};
-use core::ptr::null_mut;
-use core::sync::atomic::{AtomicPtr, Ordering};
+use core::sync::atomic::Ordering;
 use lockyard_records::{Kind, event};
 
 /// Result of a barrier for one thread of each round.
@@ -23,9 +22,6 @@ const USER_SPACE: usize = 1 << 12;
 
 /// Stands for the time of a call that is not timed.
 const NOT_TIMED: u64 = 1;
-
-/// The C library's function that tells a semaphore's value; null before the first use of one.
-static VALUE: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
 
 /// Counts an event. In a burst, it is written, too.
 unsafe fn count(of: usize, site: usize, kind: u64) {
@@ -134,8 +130,6 @@ unsafe fn ended(of: usize, site: usize, since: u64, shown: u64) {
 pub(crate) unsafe extern "C" fn take_begins(_semaphore: usize) -> u64 {
     real::address(&real::SEMAPHORE_WAIT);
     if SEMAPHORES.load(Ordering::Relaxed) == 0 {
-        let found = lockyard_interpose::find("sem_getvalue", Some(c"GLIBC_2.34"));
-        VALUE.store(found, Ordering::Relaxed);
         unseen::uses(&SEMAPHORES);
     }
     time_if_open()
@@ -147,7 +141,7 @@ pub(crate) unsafe extern "C" fn take_ends(semaphore: usize, site: usize, since: 
         return;
     }
     let mut value: c_int = 0;
-    let function = VALUE.load(Ordering::Relaxed);
+    let function = real::SEMAPHORE_VALUE.load(Ordering::Relaxed);
     if since > NOT_TIMED && !function.is_null() {
         // SAFETY: the function of this name has this type, and the semaphore is the program's.
         unsafe {

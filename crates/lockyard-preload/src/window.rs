@@ -295,7 +295,8 @@ pub(crate) unsafe fn is_open(thread: *const Thread) -> bool {
 }
 
 /// Writes an event of something that is not a lock, and those before it. The thread called at the
-/// time `since`, and has waited until now for `waited` ticks of that.
+/// time `since`, and has waited until now for `waited` ticks of that. Ends the window as a release
+/// does.
 ///
 /// # Safety
 ///
@@ -306,12 +307,6 @@ pub(crate) unsafe fn noted(thread: *mut Thread, of: u64, site: u64, since: u64, 
     unsafe {
         let begin = since + waited;
         write_all_acquired(thread, None);
-        for index in 0..((*thread).held_count as usize).min(MAX_HELD) {
-            let held = (&raw mut (*thread).held).cast::<Held>().add(index);
-            if (*held).marks & mark::EVENT != 0 {
-                (*held).marks |= mark::WRITTEN;
-            }
-        }
         if since.saturating_sub((*thread).event_ticks) > long() {
             look_off(thread, since);
         }
@@ -326,8 +321,29 @@ pub(crate) unsafe fn noted(thread: *mut Thread, of: u64, site: u64, since: u64, 
         if (*thread).burst != 0 {
             // Half a hold has as many events.
             count_holds(thread, 1);
+            burst::visited(thread, begin);
             add_own(own_after_last(at((*thread).window)), ticks().saturating_sub(begin));
         }
+    }
+}
+
+/// Writes that a wait for a condition begins, after the release of its mutex. A window that was open
+/// before that stays open, so that the wait and its section are whole.
+///
+/// # Safety
+///
+/// As for [`noted`], except that the release may have ended the window. `burst` is the number of the
+/// window's burst.
+#[cold]
+pub(crate) unsafe fn waits(thread: *mut Thread, burst: u32, of: u64, site: u64) {
+    // SAFETY: the caller's. The thread's latest window is its own, open or not.
+    unsafe {
+        (*thread).burst = burst;
+        write_all_acquired(thread, None);
+        let now = ticks();
+        push(thread, Event { ticks: now, lock: of, site, wait: 0, own: 0 });
+        (*thread).event_ticks = now;
+        count_holds(thread, 1);
     }
 }
 

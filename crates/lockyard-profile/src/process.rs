@@ -240,7 +240,12 @@ impl Process {
         let kind_of = |lock: u64| records.locks.get(&lock).map(|lock| lock.kind);
         let mut by_lock: BTreeMap<u64, BTreeMap<u64, Counts>> = BTreeMap::new();
         // What comes after these kinds is no lock.
-        let of_locks = records.events.iter().filter(|events| events.kind < event::SIGNALLED);
+        let is_lock = |of: &&Events| {
+            let timed_out =
+                of.kind == event::FAILED && kind_of(of.lock) == Some(Kind::Other as u16);
+            of.kind < event::SIGNALLED && !timed_out
+        };
+        let of_locks = records.events.iter().filter(is_lock);
         for events in of_locks {
             let lock = events.lock;
             let is_read_write =

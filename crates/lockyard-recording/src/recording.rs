@@ -118,6 +118,12 @@ pub struct MeetingAbout {
     /// Number of units taken from a semaphore, or of passes of a barrier, in the whole run.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub passes: u64,
+    /// Number of waits for a condition in the whole run.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub waits: u64,
+    /// Number of these whose time was over.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub timeouts: u64,
 }
 
 /// Kind of a place where threads wait for each other without a lock.

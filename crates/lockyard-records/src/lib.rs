@@ -357,7 +357,8 @@ pub mod event {
     pub const READ: u64 = 1 << 60;
     /// An acquisition of a lock that the thread already held.
     pub const NESTED: u64 = 2 << 60;
-    /// A call that gave up: a `trylock`, or a timeout.
+    /// A call that gave up: a `trylock`, or a timeout. With [`Other`](crate::Kind::Other), a wait for
+    /// a condition whose time was over.
     pub const FAILED: u64 = 3 << 60;
     /// A wait for a condition.
     pub const CONDITION: u64 = 4 << 60;
@@ -371,7 +372,7 @@ pub mod event {
     pub const SIGNALLED: u64 = 8 << 60;
     /// A signal to all who wait for a condition.
     pub const BROADCAST: u64 = 9 << 60;
-    /// The beginning of a wait for a condition, in an [`Event`](crate::Event).
+    /// The beginning of a wait for a condition.
     pub const WAITING: u64 = 10 << 60;
     /// A unit is taken from a semaphore. An [`Event`](crate::Event) has the semaphore's value after
     /// it in the bits of the lock from [`VALUE`] on.

@@ -24,5 +24,5 @@ pub use model::{
     SAMPLE_COUNT_PREFIX, SampleTotal, Samples, Script, Starts, Step, Sum, Symbol, Table,
     TableOperation, Times, Value, Variant, VariantPair, VariantSamples, Visit, Walk,
 };
-pub use perform::{Exchanges, Prepared, Stage, Violation};
+pub use perform::{Exchanges, Prepared, Stage, Stuck, Violation};
 pub use read::{MAX_FILE_BYTES, ScriptError};

@@ -215,17 +215,24 @@ impl Names {
 
     /// Counts what is no lock in the whole run.
     fn count(&mut self, records: &Records) {
+        let kind = |lock: u64| records.locks.get(&lock).map(|of| of.kind);
+        let is_other = |lock: u64| kind(lock) == Some(RawKind::Other as u16);
         let mut waits: HashMap<u64, UserWait> = HashMap::new();
         for events in &records.events {
             let count = events.count;
             match events.kind {
                 event::YIELDED => waits.entry(events.site).or_default().yields += count,
                 event::NAPPED => waits.entry(events.site).or_default().naps += count,
+                event::FAILED if is_other(events.lock) => {
+                    let meeting = self.meeting(events.lock, event::WAITING) as usize;
+                    self.about.meetings[meeting].timeouts += count;
+                }
                 kind if kind >= event::SIGNALLED => {
                     let meeting = self.meeting(events.lock, kind) as usize;
                     let about = &mut self.about.meetings[meeting];
                     match kind {
                         event::TAKEN | event::MET => about.passes += count,
+                        event::WAITING => about.waits += count,
                         _ => about.signals += count,
                     }
                     about.broadcasts += if kind == event::BROADCAST { count } else { 0 };

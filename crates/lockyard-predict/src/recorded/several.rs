@@ -105,6 +105,11 @@ impl Several {
         self.runs.last().map_or(1, |run| run.threads)
     }
 
+    /// Returns the numbers of threads of the recordings but the smallest one.
+    pub(super) fn others(&self) -> impl Iterator<Item = usize> {
+        self.runs.iter().skip(1).map(|run| run.threads)
+    }
+
     /// Returns the statistics of the largest recording.
     pub(super) fn last(&self) -> Option<&Model> {
         self.runs.last().map(|run| &run.model)

@@ -3,7 +3,7 @@
 use super::prediction::SimulationError;
 use super::spec::CellSpec;
 use super::stage::OnMachine;
-use lockyard_scenarios::Prepared;
+use lockyard_scenarios::{Prepared, Stuck};
 use lockyard_support::threads as in_words;
 use std::fmt::Display;
 use std::rc::Rc;
@@ -16,6 +16,8 @@ pub(super) enum Failed {
     Run(String),
     /// No operation finished.
     Stalled(String),
+    /// Tasks wait for each other for ever.
+    Stuck(Stuck),
     /// A step that no script may do, with its place in the script.
     Script(String),
 }
@@ -33,10 +35,10 @@ impl Failed {
         }
     }
 
-    /// Returns why a run has no figure if all its tasks wait for each other.
+    /// Returns why a run has no figure if tasks wait for each other for ever.
     pub(super) fn stuck(objects: &[Rc<Prepared<OnMachine>>]) -> Option<Failed> {
-        let what = objects.iter().find_map(|objects| objects.stuck())?;
-        Some(Failed::Stalled(what.to_owned()))
+        let stuck = objects.iter().find_map(|objects| objects.stuck())?;
+        Some(Failed::Stuck(stuck.clone()))
     }
 
     /// Returns the reason why a run with these objects has no figure, in which no operation
@@ -55,6 +57,9 @@ impl Failed {
             Failed::Setup(what) => SimulationError::Run(what.to_owned()),
             Failed::Run(what) => SimulationError::Run(format!("{threads}, {which}: {what}")),
             Failed::Stalled(what) => SimulationError::Stalled(format!("{which}: {what}")),
+            Failed::Stuck(Stuck { what, meetings }) => {
+                SimulationError::Stuck { what: format!("{which}: {what}"), meetings }
+            }
             Failed::Script(what) => {
                 let variant = &cell.variant.name;
                 SimulationError::Script(format!("{what} ({variant}, {threads}, {which})"))

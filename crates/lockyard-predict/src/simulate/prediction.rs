@@ -91,6 +91,13 @@ pub enum SimulationError {
     Run(String),
     /// No operation finished in the longest time that is simulated: there is no figure.
     Stalled(String),
+    /// Tasks wait for each other for ever: there is no figure.
+    Stuck {
+        /// Description for readers.
+        what: String,
+        /// Meetings where they wait, as places in the walk's list.
+        meetings: Vec<usize>,
+    },
     /// A step did what no script may do. The text begins with the step's place in the script.
     Script(String),
 }
@@ -107,6 +114,7 @@ impl std::fmt::Display for SimulationError {
         match self {
             SimulationError::Run(what)
             | SimulationError::Stalled(what)
+            | SimulationError::Stuck { what, .. }
             | SimulationError::Script(what) => f.write_str(what),
         }
     }

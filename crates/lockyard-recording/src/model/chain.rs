@@ -157,7 +157,7 @@ fn order(shape: &[Operation]) -> Vec<(u32, u32, bool)> {
     let each = shape.iter().map(|operation| match *operation {
         Operation::Enter { lock, site, shared } => (lock + 1, site, shared),
         Operation::Leave => (0, 0, false),
-        Operation::Meet { meeting, what } => (0, meeting * 4 + what as u32 + 1, false),
+        Operation::Meet { meeting, what } => (0, meeting * 8 + what as u32 + 1, false),
     });
     each.collect()
 }

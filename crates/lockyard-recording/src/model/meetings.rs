@@ -8,18 +8,24 @@
 //!
 //! All else stays as it was recorded: a sleep of the recorded length.
 
+use super::conditions::{Beginnings, condition};
+use super::semaphores::semaphore;
 use crate::recording::{Event, How, MeetingKind as Kind, Met, Recording};
 use lockyard_scenarios::MeetingKind;
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Minimum number of waits of a condition, or of passes of a barrier, that decide something.
-const LEAST: usize = 20;
+/// Minimum number of waits of a condition, of takes of a unit, or of passes of a barrier, that
+/// decide something.
+pub(super) const LEAST: usize = 20;
 
 /// Largest ratio of two counts that are taken as equal.
 const ALIKE: f64 = 1.5;
 
+/// Smallest ratio of two counts that show different things.
+const UNLIKE: f64 = 2.0;
+
 /// Share below which something happens by chance only.
-const HARDLY: f64 = 0.05;
+pub(super) const HARDLY: f64 = 0.05;
 
 /// A section: its lock, and the call site that took it.
 pub(super) type Section = (u32, u32);
@@ -33,6 +39,9 @@ pub struct MeetingModel {
     pub kind: MeetingKind,
     /// Number of units that a signal gives.
     pub units: f64,
+    /// Places in the recording. Barriers of the same threads are one: whoever comes to one of them
+    /// meets all the others there.
+    pub places: Vec<u32>,
 }
 
 /// What a recording decides.
@@ -47,9 +56,67 @@ pub(super) struct Decided {
     pub(super) gives: HashMap<Section, Vec<u32>>,
     /// What stays a sleep: name and reason.
     pub(super) undecided: Vec<String>,
+    /// Units of conditions at the beginning, by their numbers.
+    beginnings: BTreeMap<usize, Beginnings>,
+    /// Threads that come to each barrier, by its number.
+    members: BTreeMap<u32, BTreeSet<u32>>,
+}
+
+/// End of the waits at a place in the recording.
+#[derive(Clone, Debug)]
+pub(super) struct End {
+    pub(super) kind: MeetingKind,
+    /// Number of units that a signal gives.
+    pub(super) units: f64,
+    /// Threads that come to a barrier.
+    pub(super) members: BTreeSet<u32>,
+    /// Units at the beginning, which other conditions of the same lock decide, too.
+    pub(super) beginnings: Option<Beginnings>,
+}
+
+impl End {
+    /// Returns the end of waits by signals that give this many units.
+    pub(super) fn by(kind: MeetingKind, units: f64) -> End {
+        End { kind, units, members: BTreeSet::new(), beginnings: None }
+    }
+
+    /// Returns the end of waits by the arrival of all these threads.
+    pub(super) fn barrier(members: BTreeSet<u32>) -> End {
+        End { kind: MeetingKind::Barrier, units: 0.0, members, beginnings: None }
+    }
 }
 
 impl Decided {
+    /// Returns the places in the recording where sections wait whose locks are among some.
+    pub(super) fn with_locks(&self, is_one: impl Fn(u32) -> bool) -> Vec<u32> {
+        let of = self.waits.iter().filter(|((lock, _), _)| is_one(*lock));
+        of.flat_map(|(_, number)| self.meetings[*number as usize].places.clone()).collect()
+    }
+
+    /// Adds a meeting. Returns its number.
+    fn add(&mut self, place: u32, name: &str, end: End) -> Result<u32, &'static str> {
+        if end.kind == MeetingKind::Barrier {
+            let others = self.members.iter().find(|(_, of)| !of.is_disjoint(&end.members));
+            if let Some((&number, others)) = others {
+                if *others != end.members {
+                    return Err("some of its threads come to another barrier, too");
+                }
+                let same = &mut self.meetings[number as usize];
+                same.name = format!("{}, {name}", same.name);
+                same.places.push(place);
+                return Ok(number);
+            }
+            self.members.insert(self.meetings.len() as u32, end.members);
+        }
+        if let Some(beginnings) = end.beginnings {
+            self.beginnings.insert(self.meetings.len(), beginnings);
+        }
+        let (kind, units) = (end.kind, end.units);
+        let name = name.to_owned();
+        self.meetings.push(MeetingModel { name, kind, units, places: vec![place] });
+        Ok(self.meetings.len() as u32 - 1)
+    }
+
     /// Returns the places of the barriers among the meetings.
     pub(super) fn barriers(&self) -> Vec<u32> {
         barriers(&self.meetings)
@@ -64,31 +131,31 @@ pub(super) fn barriers(meetings: &[MeetingModel]) -> Vec<u32> {
 
 /// Something that a thread did.
 #[derive(Clone, Copy, Debug)]
-struct Fact {
-    time: u64,
-    thread: u32,
-    what: What,
+pub(super) struct Fact {
+    pub(super) time: u64,
+    pub(super) thread: u32,
+    pub(super) what: What,
 }
 
 #[derive(Clone, Copy, Debug)]
-enum What {
+pub(super) enum What {
     /// All threads were out of windows before.
     Gap,
-    Met {
-        meeting: u32,
-        what: Met,
-    },
+    /// A window begins that does not continue another one.
+    Begins,
+    /// True if the thread holds a lock.
+    Met { meeting: u32, what: Met, locked: bool },
     /// A wait is over, without what came before it.
     WaitEnds,
     /// A section ends. True if it waited.
-    Section {
-        section: Section,
-        waited: bool,
-    },
+    Section { section: Section, waited: bool },
 }
 
-/// Returns what a recording decides.
-pub(super) fn decide(recording: &Recording) -> Decided {
+/// Places in a recording whose waits stay sleep in any case, with the reasons.
+pub type Asleep = BTreeMap<u32, &'static str>;
+
+/// Returns what a recording decides. The waits at some places stay sleep.
+pub(super) fn decide(recording: &Recording, asleep: &Asleep) -> Decided {
     let mut decided = Decided::default();
     if recording.about.meetings.is_empty() {
         return decided;
@@ -96,29 +163,37 @@ pub(super) fn decide(recording: &Recording) -> Decided {
     let (facts, sections) = facts(recording);
     let names = recording.about.meetings.iter().map(|meeting| meeting.name.as_str());
     for ((place, name), about) in (0..).zip(names).zip(&recording.about.meetings) {
-        let found = match about.kind {
-            Kind::Condition => {
-                let of: Vec<Section> = sections
-                    .iter()
-                    .filter(|(_, waits)| waits.contains_key(&place))
-                    .map(|(section, _)| *section)
-                    .collect();
-                if of.is_empty() {
-                    continue;
-                }
-                let several = of.iter().any(|section| sections[section].len() > 1);
-                if several {
-                    Err("its sections wait for other conditions, too")
-                } else {
-                    condition(&facts, place, &of, &mut decided)
-                }
+        let by_time = about.timeouts as f64 > HARDLY * about.waits as f64;
+        let found = match asleep.get(&place) {
+            Some(why) => Err(*why),
+            None if by_time => Err("waits end by time"),
+            None if is_unlike_the_run(recording, &facts, place) => {
+                Err("windows have another share of its events than the run")
             }
-            Kind::Semaphore => semaphore(&facts, place).ok_or("it is hardly used"),
-            Kind::Barrier => barrier(&facts, place),
+            None => match about.kind {
+                Kind::Semaphore | Kind::Barrier if waits_locked(&facts, place) => {
+                    Err("threads wait there with a lock held")
+                }
+                Kind::Condition => {
+                    let of: Vec<Section> = sections
+                        .iter()
+                        .filter(|(_, waits)| waits.contains_key(&place))
+                        .map(|(section, _)| *section)
+                        .collect();
+                    if of.is_empty() {
+                        continue;
+                    }
+                    match of.iter().any(|section| sections[section].len() > 1) {
+                        true => Err("its sections wait for other conditions, too"),
+                        false => condition(&facts, place, &of, &mut decided),
+                    }
+                }
+                Kind::Semaphore => semaphore(&facts, place),
+                Kind::Barrier => barrier(&facts, place),
+            },
         };
-        match found {
-            Ok((kind, units)) => {
-                let number = decided.meetings.len() as u32;
+        match found.and_then(|end| decided.add(place, name, end)) {
+            Ok(number) => {
                 decided.places.insert(place, number);
                 for (section, waits) in &sections {
                     if waits.contains_key(&place) {
@@ -128,13 +203,16 @@ pub(super) fn decide(recording: &Recording) -> Decided {
                 for of in decided.gives.values_mut().flatten().filter(|of| **of == u32::MAX) {
                     *of = number;
                 }
-                decided.meetings.push(MeetingModel { name: name.to_owned(), kind, units });
             }
             Err(why) => {
                 decided.gives.retain(|_, of| !of.contains(&u32::MAX));
                 decided.undecided.push(format!("`{name}` ({why})"));
             }
         }
+    }
+    let all: Vec<Beginnings> = decided.beginnings.values().cloned().collect();
+    for (number, of) in &decided.beginnings {
+        decided.meetings[*number].kind = MeetingKind::Kept { units: of.units(&all) };
     }
     decided
 }
@@ -156,6 +234,7 @@ fn facts(recording: &Recording) -> (Vec<Fact>, BTreeMap<Section, BTreeMap<u32, u
         let thread = threads.entry(window.thread).or_default();
         if !window.continues {
             *thread = Thread::default();
+            facts.push(Fact { time: window.begin, thread: window.thread, what: What::Begins });
         }
         let mut time = window.begin;
         for event in &window.events {
@@ -172,11 +251,12 @@ fn facts(recording: &Recording) -> (Vec<Fact>, BTreeMap<Section, BTreeMap<u32, u
                         thread.waits = Some(section);
                         // What looked like the end of a section was its wait.
                         if let Some(last) = thread.ended.take() {
-                            facts[last].what = What::Met { meeting, what };
+                            facts[last].what = What::Met { meeting, what, locked: false };
                             continue;
                         }
                     }
-                    fact(time, What::Met { meeting, what });
+                    let locked = !thread.held.is_empty();
+                    fact(time, What::Met { meeting, what, locked });
                 }
                 Event::Acquired { after, lock, site, how, .. } => {
                     time += after;
@@ -218,173 +298,44 @@ struct Thread {
     waits: Option<Section>,
 }
 
-/// Counts of a condition.
-#[derive(Clone, Debug, Default)]
-struct Counts {
-    signals: usize,
-    broadcasts: usize,
-    /// Signals that found no waiter.
-    in_vain: usize,
-    /// Sections that waited, and that passed.
-    waited: usize,
-    passed: usize,
-    /// Passes, and waits, of threads that were the last to signal.
-    own: [usize; 2],
-    takers: HashSet<u32>,
-    signals_by_takers: usize,
-    /// Sections of other sites, by site.
-    others: BTreeMap<Section, usize>,
+/// Returns true if threads take units or pass with a lock held. Threads of the replay that end such
+/// a wait may need this lock first.
+fn waits_locked(facts: &[Fact], place: u32) -> bool {
+    facts.iter().any(|fact| {
+        matches!(fact.what, What::Met { meeting, what, locked: true }
+            if meeting == place && matches!(what, Met::Takes { .. } | Met::Passes { .. }))
+    })
 }
 
-/// Decides about a condition, by the sections that wait for it.
-fn condition(
-    facts: &[Fact],
-    place: u32,
-    of: &[Section],
-    decided: &mut Decided,
-) -> Result<(MeetingKind, f64), &'static str> {
-    let counts = counts(facts, place, of);
-    let done = (counts.waited + counts.passed) as f64;
-    let signals = counts.signals as f64;
-    if counts.waited < LEAST || counts.signals == 0 {
-        return Err("too few waits are recorded");
-    }
-    let threads = counts.takers.len() as f64;
-    let all = counts.broadcasts as f64 >= signals / 2.0;
-    let rounds = counts.passed as f64;
-    let is_round = counts.broadcasts == counts.signals && alike(rounds, signals);
-    if is_round && threads > 1.0 && alike(done / rounds, threads) && !alike(done, signals) {
-        return Ok((MeetingKind::Barrier, 0.0));
-    }
-    let [own_passes, own_waits] = counts.own;
-    if own_passes + own_waits >= LEAST
-        && (own_passes as f64) < HARDLY * (own_passes + own_waits) as f64
-        && counts.signals_by_takers as f64 > 0.8 * signals
-    {
-        return Err("threads take turns");
-    }
-    let in_vain = counts.in_vain as f64;
-    if rounds < HARDLY * done && in_vain > 0.2 * signals && !alike(done, signals) {
-        return Ok((MeetingKind::Lost, 1.0));
-    }
-    let units = done / signals;
-    if alike(done, signals) {
-        return Ok((kept(facts, place, of, 1.0, &counts), 1.0));
-    }
-    if units < 1.0 || all {
-        return Ok((kept(facts, place, of, units, &counts), units));
-    }
-    // Some sections that make the condition true do not signal.
-    let lock = of[0].0;
-    let giver = counts.others.iter().filter(|((of, _), _)| *of == lock);
-    let giver = giver.filter(|(_, count)| alike(**count as f64, done)).map(|of| *of.0).next();
-    let giver = giver.ok_or("signals and sections that wait do not match")?;
-    decided.gives.entry(giver).or_default().push(u32::MAX);
-    Ok((MeetingKind::Kept { units: 0 }, 0.0))
-}
-
-fn alike(a: f64, b: f64) -> bool {
-    a <= b * ALIKE && b <= a * ALIKE
-}
-
-fn counts(facts: &[Fact], place: u32, of: &[Section]) -> Counts {
-    let mut counts = Counts::default();
-    let mut waiting: BTreeSet<u32> = BTreeSet::new();
-    let mut last_signal = None;
-    for fact in facts {
-        let signals = matches!(fact.what, What::Met { meeting, what: Met::Signals | Met::Broadcasts }
-            if meeting == place);
-        match fact.what {
-            What::Gap => {
-                waiting.clear();
-                last_signal = None;
-            }
-            What::Met { what, .. } if signals => {
-                counts.signals += 1;
-                counts.broadcasts += usize::from(what == Met::Broadcasts);
-                counts.in_vain += usize::from(waiting.is_empty());
-                counts.signals_by_takers += usize::from(counts.takers.contains(&fact.thread));
-                last_signal = Some(fact.thread);
-            }
-            What::Met { meeting, what: Met::Waits } if meeting == place => {
-                waiting.insert(fact.thread);
-                counts.own[1] += usize::from(last_signal == Some(fact.thread));
-            }
-            What::WaitEnds => drop(waiting.remove(&fact.thread)),
-            What::Section { section, waited } if of.contains(&section) => {
-                counts.takers.insert(fact.thread);
-                counts.waited += usize::from(waited);
-                counts.passed += usize::from(!waited);
-                let own = !waited && last_signal == Some(fact.thread);
-                counts.own[0] += usize::from(own);
-            }
-            What::Section { section, .. } => *counts.others.entry(section).or_default() += 1,
-            What::Met { .. } => {}
-        }
-    }
-    counts
-}
-
-/// Returns a meeting that keeps units, with their number at the beginning.
-///
-/// A thread that waits shows that there is no unit. So their number is known before and after it.
-fn kept(facts: &[Fact], place: u32, of: &[Section], units: f64, counts: &Counts) -> MeetingKind {
-    // Of each part without a gap: numbers of units since its beginning, and the least number there
-    // when a thread began to wait.
-    let (mut level, mut zero, mut parts): (f64, Option<f64>, Vec<f64>) = (0.0, None, Vec::new());
-    let mut waiting: BTreeSet<u32> = BTreeSet::new();
-    let mut busy: Vec<f64> = Vec::new();
-    let end = [Fact { time: u64::MAX, thread: 0, what: What::Gap }];
-    for fact in facts.iter().chain(&end) {
-        match fact.what {
-            What::Gap => {
-                parts.extend(zero.take().map(|zero| -zero));
-                level = 0.0;
-                waiting.clear();
-            }
-            What::Met { meeting, what } if meeting == place => match what {
-                Met::Waits => {
-                    zero = Some(zero.unwrap_or(level).min(level));
-                    waiting.insert(fact.thread);
-                    busy.push(counts.takers.len() as f64 - waiting.len() as f64);
-                }
-                _ => level += units,
-            },
-            What::WaitEnds => drop(waiting.remove(&fact.thread)),
-            What::Section { section, .. } if of.contains(&section) => level -= 1.0,
-            _ => {}
-        }
-    }
-    let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len().max(1) as f64;
-    let most = parts.iter().copied().fold(0.0, f64::max);
-    // Threads that give what they take have a unit each while they work.
-    let closed = counts.signals_by_takers as f64 > 0.8 * counts.signals as f64;
-    let of_threads = if closed { mean(&busy) } else { 0.0 };
-    MeetingKind::Kept { units: (mean(&parts).clamp(0.0, most) + of_threads).round() as u64 }
-}
-
-/// Decides about a semaphore: its first known value is what there is at the beginning.
-fn semaphore(facts: &[Fact], place: u32) -> Option<(MeetingKind, f64)> {
-    let mut given = 0;
-    for fact in facts {
-        match fact.what {
-            What::Met { meeting, what: Met::Gives } if meeting == place => given += 1,
-            What::Met { meeting, what: Met::Takes { left } } if meeting == place => {
-                let units = (left + 1).saturating_sub(given);
-                return Some((MeetingKind::Kept { units }, 1.0));
-            }
-            _ => {}
-        }
-    }
-    None
+/// Returns true if signals or passes are much rarer or more frequent in windows than in the whole
+/// run, beside the acquisitions of locks. What windows show is then not what the program does.
+fn is_unlike_the_run(recording: &Recording, facts: &[Fact], place: u32) -> bool {
+    let about = &recording.about;
+    let run: u64 = about.locks.iter().map(|lock| lock.acquired).sum();
+    let windows: u64 = recording.windows.iter().map(|window| window.acquired()).sum();
+    let of = &about.meetings[place as usize];
+    let share = windows as f64 / run.max(1) as f64;
+    let seen = |is_one: fn(Met) -> bool| {
+        let of = facts.iter().filter(|fact| {
+            matches!(fact.what, What::Met { meeting, what, .. } if meeting == place && is_one(what))
+        });
+        of.count() as f64
+    };
+    let gives = seen(|what| matches!(what, Met::Signals | Met::Broadcasts | Met::Gives));
+    let takes = seen(|what| matches!(what, Met::Takes { .. } | Met::Passes { .. }));
+    [(gives, of.signals), (takes, of.passes)].into_iter().any(|(seen, all)| {
+        let expected = all as f64 * share;
+        let is_known = run > 0 && all > 0 && seen.max(expected) >= LEAST as f64;
+        is_known && (seen > UNLIKE * expected || expected > UNLIKE * seen)
+    })
 }
 
 /// Decides about a barrier: it is one of all threads that come to it.
-fn barrier(facts: &[Fact], place: u32) -> Result<(MeetingKind, f64), &'static str> {
+fn barrier(facts: &[Fact], place: u32) -> Result<End, &'static str> {
     let (mut passes, mut rounds) = (0, 0);
-    let mut threads = HashSet::new();
+    let mut threads = BTreeSet::new();
     for fact in facts {
-        if let What::Met { meeting, what: Met::Passes { serial } } = fact.what
+        if let What::Met { meeting, what: Met::Passes { serial }, .. } = fact.what
             && meeting == place
         {
             passes += 1;
@@ -399,5 +350,10 @@ fn barrier(facts: &[Fact], place: u32) -> Result<(MeetingKind, f64), &'static st
     if (size / threads.len() as f64 - 1.0).abs() > 0.2 {
         return Err("other threads than those that pass it wait there, or some of them");
     }
-    Ok((MeetingKind::Barrier, 0.0))
+    Ok(End::barrier(threads))
+}
+
+/// Returns true if two counts are taken as equal.
+pub(super) fn alike(a: f64, b: f64) -> bool {
+    a <= b * ALIKE && b <= a * ALIKE
 }

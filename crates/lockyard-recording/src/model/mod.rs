@@ -5,6 +5,8 @@
 //! | --- | --- |
 //! | `visits` | events become visits: a lock is taken while none is held, until it is released |
 //! | `meetings` | what ends a wait for a condition, a semaphore or a barrier |
+//! | `conditions` | the same, for conditions |
+//! | `semaphores` | units of a semaphore when the replay begins |
 //! | `phase` | the part of the run that is replayed, and its rate |
 //! | `groups` | locks that one call site takes in turn; orders of nested locks |
 //! | `chain` | visits that are alike, and which follows which |
@@ -14,10 +16,12 @@
 //! | `data` | cost of the data that a lock protects, when the lock comes from another thread |
 
 mod chain;
+mod conditions;
 mod data;
 mod groups;
 mod meetings;
 mod phase;
+mod semaphores;
 mod shares;
 #[cfg(test)]
 mod tests;
@@ -29,7 +33,7 @@ pub(crate) use chain::is_at_a_barrier;
 pub use chain::{ClassModel, Shape, VisitModel};
 pub(crate) use groups::fastest_and_mean;
 pub use groups::{Calls, Group, Moved, place};
-pub use meetings::MeetingModel;
+pub use meetings::{Asleep, MeetingModel};
 pub use shares::Shares;
 pub use today::{GroupTime, SharedTime, Today};
 pub use used::Used;
@@ -78,8 +82,17 @@ impl Model {
     ///
     /// There is too little to be replayed: what is missing.
     pub fn of(recording: &Recording) -> Result<Model, String> {
+        Model::with_asleep(recording, &Asleep::new())
+    }
+
+    /// Returns the statistics of a recording. Some waits stay sleep of the recorded length.
+    ///
+    /// # Errors
+    ///
+    /// As [`of`](Self::of).
+    pub fn with_asleep(recording: &Recording, asleep: &Asleep) -> Result<Model, String> {
         let about = &recording.about;
-        let decided = meetings::decide(recording);
+        let decided = meetings::decide(recording, asleep);
         let runs = visits::runs(recording, &decided);
         let taken: usize = runs.iter().map(|run| run.visits.len()).sum();
         let acquired = Model::acquisitions(recording);
@@ -117,6 +130,16 @@ impl Model {
         visits::add_shares(&runs, &mut shares);
         let mut groups = groups::of(about, &runs);
         let of_lock = groups::of_locks(&groups);
+        // Locks of a group have a condition each: the replay would wait with any of the locks.
+        let many = decided.with_locks(|lock| {
+            of_lock.get(&lock).is_some_and(|group| groups[*group as usize].locks.len() > 1)
+        });
+        if !many.is_empty() {
+            let why = "its lock is one of several that a call site takes in turn";
+            let others = asleep.iter().map(|(place, why)| (*place, *why));
+            let asleep = others.chain(many.into_iter().map(|place| (place, why))).collect();
+            return Model::with_asleep(recording, &asleep);
+        }
         shares.circular = groups::without_circles(&of_lock, &mut runs);
         data::add_costs(&mut groups, &runs);
         let barriers = decided.barriers();

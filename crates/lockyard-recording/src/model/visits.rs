@@ -1,7 +1,10 @@
 //! Events become visits.
 //!
 //! A visit begins after the release of a thread's last lock: it is the time outside of locks, then
-//! an acquisition, and all until that lock is released, with the acquisitions within.
+//! an acquisition, and all until that lock is released, with the acquisitions within. Waits without
+//! a lock belong to the visit that comes next. Signals belong to the visit before, as far as they
+//! come before such a wait: they tell what was done there, and a thread of the replay that begins
+//! has done nothing yet.
 
 use super::meetings::{Decided, Section};
 use super::shares::Shares;
@@ -43,6 +46,8 @@ pub enum Meets {
     Waits,
     /// It waits in a section, whose lock it releases meanwhile.
     WaitsInside,
+    /// It gives one unit, which it does not always signal.
+    GivesInside,
 }
 
 /// Time between two operations, in nanoseconds.
@@ -57,7 +62,8 @@ pub struct Segment {
 /// A visit.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Visit {
-    /// The operations. The first is an `Enter`, and the last one leaves it.
+    /// The operations. Before the first `Enter`, the thread may wait without a lock, and after the
+    /// `Leave` it may end waits of others.
     pub(super) operations: Vec<Operation>,
     /// Time before each operation.
     pub(super) segments: Vec<Segment>,
@@ -288,7 +294,15 @@ impl<'d> Reader<'d> {
             Met::Takes { .. } | Met::Passes { .. } => Meets::Waits,
             Met::Waits => return,
         };
-        self.push(Operation::Meet { meeting, what });
+        let operation = Operation::Meet { meeting, what };
+        if what == Meets::Waits || !self.visit.operations.is_empty() {
+            return self.push(operation);
+        }
+        // What follows the visit that is left out is left out too.
+        if let Some(before) = self.run.visits.last_mut() {
+            before.operations.push(operation);
+            before.segments.push(std::mem::take(&mut self.segment));
+        }
     }
 
     /// Adds what a section does that ends: one that has not waited could have done so.
@@ -301,7 +315,7 @@ impl<'d> Reader<'d> {
             self.visit.segments.insert(place + 1, Segment::default());
         }
         for &meeting in self.decided.gives.get(&section).into_iter().flatten() {
-            self.push(Operation::Meet { meeting, what: Meets::Gives });
+            self.push(Operation::Meet { meeting, what: Meets::GivesInside });
         }
     }
 

@@ -273,11 +273,14 @@ impl Builder<'_> {
                         waits = Some((meeting, std::mem::take(&mut open[0].1)));
                         continue;
                     }
-                    let of = self.model.meetings[meeting].units;
-                    let units = if of > 0.0 { of } else { 1.0 };
+                    let units = self.model.meetings[meeting].units;
                     let act = match what {
+                        // The last thread of a barrier gives nothing, and where some sections do
+                        // not signal, the sections give.
+                        Meets::Gives | Meets::GivesAll if units <= 0.0 => continue,
                         Meets::Gives => Act::Give { units, all: false },
                         Meets::GivesAll => Act::Give { units, all: true },
+                        Meets::GivesInside => Act::Give { units: 1.0, all: false },
                         Meets::Waits | Meets::WaitsInside => Act::Wait,
                     };
                     let into = open.last_mut().map_or(&mut steps, |(_, steps)| steps);
@@ -343,7 +346,7 @@ impl Builder<'_> {
     /// Returns a section that waits for other threads.
     fn waiting(&self, group: u32, meeting: usize, steps: [Vec<Step>; 2]) -> Step {
         let wait = Region::LockWait.into();
-        // Locks of a group have a condition each, which no meeting is.
+        // Locks of a group do not wait.
         let object = self.layout.locks[group as usize].first().map_or(0, |first| first.0);
         Step::LockedWait { object, wait, meeting, steps }
     }
@@ -364,7 +367,11 @@ impl Builder<'_> {
         if slept.iter().any(|time| *time > 0.0) {
             steps.push(Step::Sleep { times: Arc::new(Times::of(slept)) });
         }
-        let is_outside = visit.shape[..index].iter().all(|of| !is_lock(of));
+        let count = |is_one: fn(&Operation) -> bool| {
+            visit.shape[..index].iter().filter(|of| is_one(of)).count()
+        };
+        let enters = count(|of| matches!(of, Operation::Enter { .. }));
+        let is_outside = enters == count(|of| matches!(of, Operation::Leave));
         let squeezed = self.squeeze(visit, index);
         let busy = of(|segment| segment.busy).map(squeezed);
         let busy = self.times.of(visit, index, correction, busy);

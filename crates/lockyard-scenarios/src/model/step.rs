@@ -430,23 +430,6 @@ pub struct Rounds {
 }
 
 impl Walk {
-    /// Returns the places of the meetings where a class waits.
-    pub(crate) fn waits_of(&self, class: usize) -> impl Iterator<Item = usize> {
-        fn waits(steps: &[Step], meeting: usize) -> bool {
-            steps.iter().any(|step| match step {
-                Step::Meet { meeting: of, act: Act::Wait } => *of == meeting,
-                Step::LockedWait { meeting: of, steps, .. } => {
-                    *of == meeting || steps.iter().any(|steps| waits(steps, meeting))
-                }
-                step => step.inner().is_some_and(|steps| waits(steps, meeting)),
-            })
-        }
-        let visits = &self.classes[class];
-        let of_class =
-            move |meeting: &usize| visits.iter().any(|visit| waits(&visit.steps, *meeting));
-        (0..self.meetings.len()).filter(of_class)
-    }
-
     /// Returns the mean time between two requests from outside, of all queues together, in
     /// nanoseconds; `None` if none come.
     pub fn interval_of_requests(&self) -> Option<f64> {

@@ -22,10 +22,10 @@ impl<S: Stage> Prepared<S> {
                 let wakes = meetings.give(meeting, units as u64 + u64::from(part), all);
                 meetings.wake(meeting, wakes);
             }
-            Act::Wait => match meetings.come(meeting, None) {
+            Act::Wait => match meetings.come(meeting, task.number, None) {
                 Ok(wakes) if wakes > 0 => meetings.wake(meeting, wakes),
                 Ok(_) => {}
-                Err(ticket) => self.sleep_until_met(meeting, ticket),
+                Err(ticket) => self.sleep_until_met(meeting, ticket, task),
             },
         }
     }
@@ -45,7 +45,7 @@ impl<S: Stage> Prepared<S> {
         let lock = (object, Access::Exclusive, wait);
         self.perform_locked_by(lock, task, |task| {
             self.perform(before, factor, task);
-            match meetings.come(meeting, None) {
+            match meetings.come(meeting, task.number, None) {
                 Ok(woken) => {
                     wakes = woken;
                     self.perform(after, factor, task);
@@ -57,34 +57,36 @@ impl<S: Stage> Prepared<S> {
             meetings.wake(meeting, wakes);
         }
         while let Some(waits) = ticket.take() {
-            let Some(again) = self.park(meeting, waits) else { return };
-            self.perform_locked_by(lock, task, |task| match meetings.come(meeting, Some(again)) {
-                Ok(_) => self.perform(after, factor, task),
-                Err(waits) => ticket = Some(waits),
+            let Some(again) = self.park(meeting, waits, task.number) else { return };
+            self.perform_locked_by(lock, task, |task| {
+                match meetings.come(meeting, task.number, Some(again)) {
+                    Ok(_) => self.perform(after, factor, task),
+                    Err(waits) => ticket = Some(waits),
+                }
             });
         }
     }
 
     /// Sleeps until a wait is over, or the run is.
-    fn sleep_until_met(&self, meeting: usize, ticket: Ticket) {
+    fn sleep_until_met(&self, meeting: usize, ticket: Ticket, task: &Task) {
         let Some(meetings) = self.meetings() else { return };
         let mut waits = Err(ticket);
         while let Err(ticket) = waits {
-            let Some(again) = self.park(meeting, ticket) else { return };
-            waits = meetings.come(meeting, Some(again));
+            let Some(again) = self.park(meeting, ticket, task.number) else { return };
+            waits = meetings.come(meeting, task.number, Some(again));
         }
     }
 
     /// Parks until the meeting has changed. Returns `None` if the run is over; then the task has
     /// left the meeting.
-    fn park(&self, meeting: usize, ticket: Ticket) -> Option<Ticket> {
+    fn park(&self, meeting: usize, ticket: Ticket, task: u64) -> Option<Ticket> {
         let meetings = self.meetings()?;
         let word = meetings.word(meeting);
         let mut changes = None;
         let before = S::Host::begin_activity(Region::Idle.into());
         let goes_on = loop {
-            if S::stopping() || meetings.stuck().is_some() {
-                meetings.leave(meeting);
+            if S::stopping() || meetings.is_stuck() {
+                meetings.leave(meeting, task);
                 break false;
             }
             S::Host::park(word, ticket.word, Some(LOOK));
@@ -92,7 +94,7 @@ impl<S: Stage> Prepared<S> {
             if word.load(Ordering::Relaxed) != ticket.word {
                 break true;
             }
-            changes = Some(meetings.look(meeting, changes));
+            changes = Some(meetings.look(changes));
         };
         S::Host::resume_activity(before);
         goes_on.then_some(ticket)

@@ -15,6 +15,7 @@ mod pages;
 mod prepared;
 mod random;
 mod stage;
+mod standstill;
 mod tables;
 mod task;
 mod verify;
@@ -23,6 +24,7 @@ mod words;
 mod work_variation;
 
 pub use exchanges::Exchanges;
+pub use meetings::Stuck;
 pub use prepared::Prepared;
 pub use stage::Stage;
 pub use violation::Violation;

@@ -4,9 +4,10 @@ use super::arrivals::Arrivals;
 use super::ended::Ended;
 use super::exchanges::Exchanges;
 use super::inside::Inside;
-use super::meetings::{self, Meetings};
+use super::meetings::{self, Meetings, Stuck};
 use super::objects::{Placed, Shared, line_layout};
 use super::stage::Stage;
+use super::standstill::Member;
 use super::task::{Begun, Task};
 use super::violation::Violation;
 use crate::model::{Conserved, FirstValue, Object, Step, TableOperation, Variant};
@@ -200,9 +201,9 @@ impl<S: Stage> Prepared<S> {
         self.meetings.as_ref()
     }
 
-    /// Returns what all tasks wait for, if each waits for another one. Such a run has no
-    /// figure.
-    pub fn stuck(&self) -> Option<&str> {
+    /// Returns the tasks that wait for each other for ever, after all have begun. A run with such
+    /// tasks has no figure.
+    pub fn stuck(&self) -> Option<&Stuck> {
         self.meetings.as_ref()?.stuck()
     }
 
@@ -211,7 +212,7 @@ impl<S: Stage> Prepared<S> {
         let task = self.begun.task(self.seed, self.objects.len(), self.inserts, &self.first_values);
         let walks = self.steps.iter().find_map(Step::walk);
         if let (Some(meetings), Some(walk)) = (&self.meetings, walks) {
-            meetings.begins(walk.waits_of(walk.class(task.number)));
+            meetings.begins(task.number, Member::of(walk, walk.class(task.number)));
         }
         task
     }

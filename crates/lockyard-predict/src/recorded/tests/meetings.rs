@@ -138,6 +138,59 @@ fn a_semaphore_lets_in_as_many_threads_as_it_has_units() {
 }
 
 #[test]
+fn threads_of_which_some_wait_for_ever_are_refused() {
+    let kinds = [MeetingKind::Kept { units: 0 }, MeetingKind::Kept { units: 0 }];
+    // Each of the two gives what the other one waits for, after its own wait.
+    let waits = |of: usize| vec![work(10.0), meet(of, Act::Wait), meet(1 - of, GIVE)];
+    let why = rate(&kinds, vec![waits(0), waits(1), vec![work(10.0)]], 3);
+    let why = why.expect_err("two of three wait for each other");
+    assert!(why.contains("2 of 3 threads of the replay wait for each other"), "{why}");
+    // At a barrier, one that waits elsewhere is missing.
+    let kinds = [MeetingKind::Barrier, MeetingKind::Kept { units: 0 }];
+    let comes = vec![work(10.0), meet(0, Act::Wait)];
+    let late = vec![meet(1, Act::Wait), meet(0, Act::Wait)];
+    let why = rate(&kinds, vec![comes, late, vec![work(10.0)]], 3).expect_err("one is missing");
+    assert!(why.contains("2 of 3 threads"), "{why}");
+    // A rare signal comes in the end.
+    let rare = vec![work(50_000.0), meet(0, GIVE)];
+    let listens = vec![meet(0, Act::Wait), work(1.0)];
+    let kinds = [MeetingKind::Kept { units: 0 }];
+    is_near(rate(&kinds, vec![rare, listens, vec![work(10.0)]], 3), 100.0);
+}
+
+#[test]
+fn waits_that_would_never_end_in_the_recorded_run_stay_sleep() {
+    use lockyard_recording::recording::{MeetingAbout, MeetingKind, Met};
+    let mut recording = recording(1_145.0, skylake());
+    let name = "units".to_owned();
+    let kind = MeetingKind::Semaphore;
+    recording.about.meetings = vec![MeetingAbout { name, kind, ..MeetingAbout::default() }];
+    let met = |after, what| Event::Met { after, meeting: 0, site: 0, what, wait: 0 };
+    for window in &mut recording.windows {
+        let each = window.events.iter().flat_map(|event| match *event {
+            Event::Acquired { after, lock, site, how, wait } => {
+                let takes = met(after, Met::Takes { left: 0 });
+                vec![takes, Event::Acquired { after: 0, lock, site, how, wait }]
+            }
+            event => vec![event],
+        });
+        window.events = each.collect();
+    }
+    // The thread that gives the units takes a lock once only, so that it is not replayed.
+    let mut gives = recording.windows[0].events[1..3].to_vec();
+    gives.extend((0..2 * WITHIN).map(|_| met(500, Met::Gives)));
+    recording.windows.push(Window { thread: 2, events: gives, ..Window::default() });
+    let model = Model::of(&recording).expect("it has all");
+    assert_eq!((model.meetings.len(), model.threads.round()), (1, 1.0), "{model:?}");
+    let recorded = Recorded::new(recording).expect("it is replayed");
+    let why = "`units` (its waits would never end in the replay of the recorded run)";
+    assert_eq!(
+        (recorded.model.meetings.len(), recorded.model.undecided),
+        (0, vec![why.to_owned()])
+    );
+}
+
+#[test]
 fn threads_that_all_wait_are_refused_with_the_reason() {
     let kind = MeetingKind::Kept { units: 3 };
     let takes = vec![work(10.0), meet(0, Act::Wait)];

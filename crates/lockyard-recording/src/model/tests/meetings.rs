@@ -96,6 +96,66 @@ fn as_many_signals_as_sections_that_wait_or_pass_are_units() {
 }
 
 #[test]
+fn where_some_sections_do_not_signal_each_gives_one_unit() {
+    let mut threads = queue(Met::Signals);
+    let puts = threads[0].chunks(3).enumerate().flat_map(|(index, put)| {
+        let [enters, signals, leaves] = [put[0], put[1], put[2]];
+        let signals = index.is_multiple_of(2).then_some(signals);
+        std::iter::once(enters).chain(signals).chain([leaves])
+    });
+    threads[0] = puts.collect();
+    let (recording, model) = model(&[Recorded::Condition], threads);
+    assert!(matches!(kinds(&model)[..], [MeetingKind::Kept { .. }]), "{model:?}");
+    let all = visits(&recording, &model);
+    let is_put = |visit: &&Visit| {
+        !visit.steps.iter().any(|step| matches!(step, Step::LockedWait { .. }))
+            && matches!(visit.steps.last(), Some(Step::Locked { .. }))
+    };
+    let puts: Vec<&Visit> = all.iter().flatten().filter(is_put).collect();
+    assert_eq!(puts.len(), 2, "{all:?}");
+    for put in puts {
+        let Some(Step::Locked { steps, .. }) = put.steps.last() else { panic!("{put:?}") };
+        let given = steps.iter().map(|step| match step {
+            Step::Meet { act: Act::Give { units, .. }, .. } => *units,
+            _ => 0.0,
+        });
+        assert_eq!(given.sum::<f64>(), 1.0, "{put:?}");
+    }
+}
+
+#[test]
+fn waits_that_end_by_time_stay_sleep() {
+    let (mut recording, model) = model(&[Recorded::Condition], queue(Met::Signals));
+    assert_eq!(model.undecided, Vec::<String>::new());
+    let with = |recording: &mut Recording, timeouts| {
+        let of = &mut recording.about.meetings[0];
+        (of.waits, of.timeouts) = (1000, timeouts);
+        Model::of(recording).expect("it has all").undecided
+    };
+    assert_eq!(with(&mut recording, 100), ["`filled` (waits end by time)"]);
+    assert_eq!(with(&mut recording, 10), Vec::<String>::new());
+}
+
+#[test]
+fn signals_that_match_roughly_give_as_many_units_as_sections_follow() {
+    for (left_out, expected) in [(5, 1.25), (50, 1.0)] {
+        let mut threads = queue(Met::Broadcasts);
+        let (mut number, mut kept) = (0, Vec::new());
+        for event in &threads[0] {
+            let is_signal = matches!(event, Event::Met { .. });
+            number += usize::from(is_signal);
+            if !is_signal || !number.is_multiple_of(left_out) {
+                kept.push(*event);
+            }
+        }
+        threads[0] = kept;
+        let (_, model) = model(&[Recorded::Condition], threads);
+        let found = model.meetings[0].units;
+        assert!((found - expected).abs() < 1e-9, "{found}, expected {expected}");
+    }
+}
+
+#[test]
 fn signals_without_a_waiter_that_nobody_takes_later_are_lost() {
     let ticks = [met(500, 0, 2, Met::Signals), enter(400, 0, 1), leave(100, 0)];
     let ticks = (0..ROUNDS * 4).flat_map(|_| ticks).collect();
@@ -151,6 +211,138 @@ fn turns_and_few_waits_are_not_decided_and_stay_sleep() {
     few[1].truncate(60);
     let (_, few) = model(&[Recorded::Condition], few);
     assert_eq!(few.undecided, ["`filled` (too few waits are recorded)"]);
+}
+
+#[test]
+fn two_barriers_of_the_same_threads_are_one_and_of_others_none() {
+    let passes = |after, meeting, serial| met(after, meeting, 2, Met::Passes { serial });
+    let round = |serial: bool| {
+        let begins = [passes(10, 0, serial), enter(900, 0, 3), leave(50, 0)];
+        begins.into_iter().chain([passes(10, 1, serial), enter(900, 0, 4), leave(50, 0)])
+    };
+    let thread = |serial| (0..ROUNDS).flat_map(|_| round(serial)).collect::<Vec<_>>();
+    let both = [Recorded::Barrier, Recorded::Barrier];
+    let (recording, same) = model(&both, vec![thread(true), thread(false)]);
+    assert_eq!(kinds(&same), [MeetingKind::Barrier]);
+    assert_eq!(
+        (same.meetings[0].name.as_str(), &same.meetings[0].places[..]),
+        ("filled, emptied", &[0, 1][..])
+    );
+    let all = visits(&recording, &same);
+    let waits = |visit: &Visit| {
+        visit.steps.iter().any(|of| matches!(of, Step::Meet { meeting: 0, act: Act::Wait }))
+    };
+    assert_eq!(all[0].iter().filter(|visit| waits(visit)).count(), 2, "{}", all[0].len());
+    // The third thread comes to the second barrier only.
+    let third = (0..ROUNDS).flat_map(|_| [passes(960, 1, false), enter(900, 0, 3), leave(50, 0)]);
+    let (_, apart) = model(&both, vec![thread(true), thread(false), third.collect()]);
+    assert_eq!(kinds(&apart), [MeetingKind::Barrier]);
+    let why = "`emptied` (some of its threads come to another barrier, too)";
+    assert_eq!(apart.undecided, [why]);
+}
+
+#[test]
+fn waits_with_a_lock_held_are_not_decided() {
+    let visit = |inside: bool| {
+        let mut all = vec![enter(900, 0, 3), leave(50, 0)];
+        all.insert(usize::from(inside), met(40, 0, 1, Met::Takes { left: 1 }));
+        all.push(met(10, 0, 1, Met::Gives));
+        all
+    };
+    let thread = |inside| (0..ROUNDS).flat_map(|_| visit(inside)).collect();
+    let (_, outside) = model(&[Recorded::Semaphore], vec![thread(false)]);
+    assert_eq!(kinds(&outside), [MeetingKind::Kept { units: 2 }]);
+    let (_, inside) = model(&[Recorded::Semaphore], vec![thread(true)]);
+    assert_eq!(inside.undecided, ["`filled` (threads wait there with a lock held)"]);
+}
+
+#[test]
+fn conditions_of_locks_that_a_site_takes_in_turn_stay_sleep() {
+    // Four queues with a lock and a condition each, used in turn by the same code.
+    let of = |event: Event, queue: u32| match event {
+        Event::Acquired { after, site, how, wait, .. } => {
+            Event::Acquired { after, lock: queue, site, how, wait }
+        }
+        Event::Released { after, .. } => Event::Released { after, lock: queue },
+        Event::Met { after, site, what, wait, .. } => {
+            Event::Met { after, meeting: queue, site, what, wait }
+        }
+        event => event,
+    };
+    let in_turn = |events: Vec<Event>| {
+        let mut number = 0;
+        let mut all = Vec::new();
+        for event in events {
+            let begins = matches!(event, Event::Acquired { how, .. } if how != How::Condition);
+            number += u32::from(begins);
+            all.push(of(event, number % 4));
+        }
+        all
+    };
+    let threads: Vec<Vec<Event>> = queue(Met::Signals).into_iter().map(in_turn).collect();
+    let names = ["a", "b", "c", "d"];
+    let locks = names.iter().zip(1..).map(|(name, line)| lock(name, Kind::Mutex, line));
+    let mut recording = recording(locks.collect(), threads);
+    let kind = Recorded::Condition;
+    let about =
+        |name: &str| MeetingAbout { name: name.to_owned(), kind, ..MeetingAbout::default() };
+    recording.about.meetings = names.map(about).to_vec();
+    let model = Model::of(&recording).expect("it has all");
+    assert_eq!(model.groups.len(), 1, "{:?}", model.groups);
+    let why =
+        |name| format!("`{name}` (its lock is one of several that a call site takes in turn)");
+    assert_eq!((model.meetings, model.undecided), (vec![], names[1..].iter().map(why).collect()));
+}
+
+#[test]
+fn windows_that_are_not_like_the_run_decide_nothing() {
+    let (mut recording, model) = model(&[Recorded::Condition], queue(Met::Signals));
+    assert_eq!(kinds(&model).len(), 1);
+    let acquired: u64 = recording.windows.iter().map(|window| window.acquired()).sum();
+    let mut with = |signals| {
+        // The windows have a tenth of the run, and 1,200 signals.
+        recording.about.locks[0].acquired = acquired * 10;
+        recording.about.meetings[0].signals = signals;
+        Model::of(&recording).expect("it has all").undecided
+    };
+    assert_eq!(with(9_000), Vec::<String>::new());
+    let why = ["`filled` (windows have another share of its events than the run)"];
+    assert_eq!(with(2_000), why);
+    assert_eq!(with(40_000), why);
+}
+
+#[test]
+fn units_in_hand_when_windows_begin_are_units_of_the_beginning() {
+    // Both threads have a unit of two when their windows begin: the value is never more than 0.
+    let visit = [
+        enter(900, 0, 3),
+        leave(50, 0),
+        met(10, 0, 1, Met::Gives),
+        met(40, 0, 1, Met::Takes { left: 0 }),
+    ];
+    let thread = || (0..ROUNDS).flat_map(|_| visit).collect();
+    let (recording, limited) = model(&[Recorded::Semaphore], vec![thread(), thread()]);
+    assert_eq!(kinds(&limited), [MeetingKind::Kept { units: 2 }]);
+    // A thread begins before it takes, and gives at the end.
+    for visit in visits(&recording, &limited).iter().flatten() {
+        let acts = visit.steps.iter().filter_map(|step| match step {
+            Step::Meet { act, .. } => Some(*act),
+            _ => None,
+        });
+        let given = Act::Give { units: 1.0, all: false };
+        assert_eq!(acts.collect::<Vec<_>>(), [Act::Wait, given], "{:?}", visit.steps.len());
+    }
+    let few = |count| visit.into_iter().cycle().take(count).collect::<Vec<_>>();
+    let rest = (0..ROUNDS).flat_map(|_| [enter(900, 0, 3), leave(50, 0)]);
+    let begins_late = few(40).into_iter().chain(rest).collect();
+    let (_, few) = model(&[Recorded::Semaphore], vec![begins_late]);
+    assert_eq!(few.undecided, ["`filled` (too few takes are recorded)"]);
+    let only_takes = || {
+        let visit = [met(10, 0, 1, Met::Takes { left: 3 }), enter(900, 0, 3), leave(50, 0)];
+        (0..ROUNDS).flat_map(|_| visit).collect()
+    };
+    let (_, never) = model(&[Recorded::Semaphore], vec![only_takes()]);
+    assert_eq!(never.undecided, ["`filled` (units that are given and taken do not match)"]);
 }
 
 #[test]
