@@ -20,7 +20,7 @@ const MOST_PAIRS: usize = 1000;
 pub struct Counts {
     /// Acquisitions by a call of a lock function.
     pub acquisitions: u64,
-    /// Those that had to wait.
+    /// Number of acquisitions that had to wait.
     pub contended: u64,
     /// Number of acquisitions to read.
     pub reads: u64,
@@ -54,7 +54,7 @@ pub struct Accesses {
 pub struct Access {
     /// Acquisitions by a call of a lock function.
     pub acquisitions: u64,
-    /// Those that had to wait.
+    /// Number of acquisitions that had to wait.
     pub contended: u64,
     /// Times from acquisition to release.
     pub holds: Holds,

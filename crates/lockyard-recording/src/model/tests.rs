@@ -126,7 +126,8 @@ fn the_replay_has_the_times_without_the_cost_of_events() {
 
 #[test]
 fn a_cost_of_data_is_the_difference_after_a_hand_over() {
-    // Two threads in turn, each twice: the first hold after the other thread is longer by 300 ns.
+    // Two threads alternate, two acquisitions each. The first hold after a hand-over is longer by
+    // 300 ns.
     let thread = |offset: u64| {
         let mut events = vec![enter(2_000 + offset, 0, 0), leave(400, 0)];
         for _ in 0..500 {
