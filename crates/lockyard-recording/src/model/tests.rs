@@ -318,7 +318,7 @@ fn the_rate_outside_of_windows_is_that_of_all_locks() {
         Model::of(recording).expect("it has all").rate_outside.expect("windows are rare")
     };
     assert!((rate(&recording) / 2e6 - 1.0).abs() < 1e-3, "{}", rate(&recording));
-    // Of each window, a fifth of the acquisitions are of the other lock.
+    // In each window, a fifth of the acquisitions are of the other lock.
     for window in &mut recording.windows {
         for event in &mut window.events[..40] {
             let (Event::Acquired { lock, .. } | Event::Released { lock, .. }) = event else {

@@ -88,7 +88,7 @@ impl<H: Host> Instant<H> {
 #[cfg(feature = "std")]
 impl From<std::time::Instant> for Instant<Native> {
     fn from(instant: std::time::Instant) -> Self {
-        // In this order, a pre-emption between the two reads makes the result later, not earlier.
+        // In this order, a preemption between the two reads makes the result later, not earlier.
         let now_there = std::time::Instant::now();
         let now = Self::now();
         match instant.checked_duration_since(now_there) {
